@@ -1,0 +1,1 @@
+"""The grader: metric, files, leaderboard, jobs. No web in here."""

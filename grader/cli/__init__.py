@@ -1,0 +1,8 @@
+"""The `fairboard` command."""
+
+import click
+
+
+@click.group()
+def main() -> None:
+    """Grade, serve and run competitions whose models may be biased."""

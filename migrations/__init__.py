@@ -1,0 +1,1 @@
+"""Alembic migrations; they travel in the wheel."""

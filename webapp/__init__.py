@@ -1,0 +1,1 @@
+"""The pages and the JSON API: thin over `grader.services`."""
