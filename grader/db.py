@@ -1,0 +1,157 @@
+"""The database: base class, engine, read and write sessions, one type for times, one clock."""
+
+import enum
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sqlalchemy import (
+    JSON,
+    Connection,
+    DateTime,
+    Dialect,
+    Engine,
+    Enum,
+    MetaData,
+    create_engine,
+    event,
+    func,
+    make_url,
+    select,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
+from sqlalchemy.types import TypeDecorator
+
+BUSY_TIMEOUT_MS = 30_000
+
+
+class UTCDateTime(TypeDecorator[datetime]):
+    """A time: takes aware datetimes, stores UTC, returns aware UTC (SQLite drops offsets silently)."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"A time without a zone cannot be stored: {value!r}")
+        value = value.astimezone(UTC)
+        return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Base(DeclarativeBase):
+    """Base of the models; every constraint has a predictable name, so that migrations can drop it."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
+        datetime: UTCDateTime(),
+        dict[str, Any]: JSON().with_variant(JSONB(), "postgresql"),
+        list[dict[str, Any]]: JSON().with_variant(JSONB(), "postgresql"),
+    }
+
+
+def stored_enum(values: type[enum.StrEnum], *, name: str) -> Enum:
+    """Return the column type of a string enum: its values as text under a check constraint."""
+    return Enum(
+        values,
+        native_enum=False,
+        length=16,
+        create_constraint=True,
+        name=name,
+        values_callable=lambda members: [member.value for member in members],
+    )
+
+
+class Database:
+    """The door to one database: sessions that read one state of it, and sessions that write.
+
+    Write sessions take SQLite's write lock at once (BEGIN IMMEDIATE), for a transaction that reads and then
+    writes would otherwise fail when it upgrades its lock. Read sessions cannot write, and on PostgreSQL see
+    one snapshot, so that no board mixes two states.
+    """
+
+    def __init__(self, url: str, *, pool_size: int = 5) -> None:
+        self.engine = _create_engine(url, pool_size=pool_size)
+        reading: dict[str, Any] = {"fairboard_reads": True}
+        if self.engine.dialect.name == "postgresql":
+            reading |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        self._write = sessionmaker(self.engine, expire_on_commit=False)
+        self._read = sessionmaker(self.engine.execution_options(**reading), expire_on_commit=False)
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """Open a session that commits when the block ends well and rolls back when it does not."""
+        with self._write.begin() as session:
+            yield session
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """Open a read-only session on one state of the database."""
+        with self._read.begin() as session:
+            yield session
+
+    def dispose(self) -> None:
+        """Close all connections; a forked child calls it before its first session."""
+        self.engine.dispose()
+
+    def forget_connections(self) -> None:
+        """Drop the parent's connections in a forked child without closing them."""
+        self.engine.dispose(close=False)
+
+
+def now(session: Session) -> datetime:
+    """Return the one clock's time; read it after the competition's lock is held."""
+    if session.get_bind().dialect.name == "postgresql":
+        time: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
+        return time.astimezone(UTC)
+    return datetime.now(UTC)
+
+
+def _create_engine(url: str, *, pool_size: int) -> Engine:
+    parsed = make_url(url)
+    if parsed.drivername == "postgresql":
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    if parsed.get_backend_name() != "sqlite":
+        return create_engine(parsed, pool_size=pool_size, max_overflow=0, pool_pre_ping=True)
+    if parsed.database:
+        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    engine = create_engine(parsed, pool_size=pool_size, max_overflow=0)
+    event.listen(engine, "connect", _configure_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _configure_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # the driver starts no transaction of its own
+    cursor = connection.cursor()
+    for pragma in (
+        f"busy_timeout = {BUSY_TIMEOUT_MS}",
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    reads = connection.get_execution_options().get("fairboard_reads", False)
+    connection.exec_driver_sql(f"PRAGMA query_only = {'ON' if reads else 'OFF'}")
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")

@@ -1,0 +1,28 @@
+"""A score: what one submission got on one split under one scoring version. Appended, never overwritten."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Double, ForeignKey, String, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from grader.db import Base
+
+
+class Score(Base):
+    """The score, its four terms, and the exact integer counts of every cell they derive from."""
+
+    __tablename__ = "score"
+    __table_args__ = (UniqueConstraint("submission_id", "scoring_version_id", "split"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
+    scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"), index=True)
+    split: Mapped[str] = mapped_column(String(8))
+    score: Mapped[float] = mapped_column(Double)
+    overall_auc: Mapped[float] = mapped_column(Double)
+    subgroup_auc: Mapped[float] = mapped_column(Double)
+    bpsn_auc: Mapped[float] = mapped_column(Double)
+    bnsp_auc: Mapped[float] = mapped_column(Double)
+    counts: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime]

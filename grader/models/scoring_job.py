@@ -1,0 +1,50 @@
+"""A scoring job: the row that is the job (the queue's message is only a hint)."""
+
+import enum
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from grader.db import Base, stored_enum
+from grader.models.scoring_version import ScoringVersion
+from grader.models.submission import Submission
+
+
+class JobState(enum.StrEnum):
+    """`waiting` and `claimed` are open; the others are ends."""
+
+    WAITING = "waiting"
+    CLAIMED = "claimed"
+    DONE = "done"
+    REJECTED = "rejected"
+    FAILED = "failed"
+
+
+class ScoringJob(Base):
+    """The scoring of one submission under one scoring version.
+
+    A claim sets `lease_until` and a new `token` and counts an attempt; only the holder of the current token
+    may record. `error_count` counts exceptions of our own, the rest of `attempt_count` were lost leases.
+    """
+
+    __tablename__ = "scoring_job"
+    __table_args__ = (
+        UniqueConstraint("submission_id", "scoring_version_id"),
+        Index("ix_scoring_job_state_created_at", "state", "created_at"),
+        Index("ix_scoring_job_scoring_version_id_state", "scoring_version_id", "state"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
+    scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
+    state: Mapped[JobState] = mapped_column(stored_enum(JobState, name="state"))
+    created_at: Mapped[datetime]
+    lease_until: Mapped[datetime | None]
+    token: Mapped[str | None] = mapped_column(String(32))
+    attempt_count: Mapped[int] = mapped_column(default=0)
+    error_count: Mapped[int] = mapped_column(default=0)
+    finished_at: Mapped[datetime | None]
+
+    submission: Mapped[Submission] = relationship()
+    scoring_version: Mapped[ScoringVersion] = relationship()

@@ -1,0 +1,51 @@
+"""A submission: one uploaded prediction file and its fate."""
+
+import enum
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, String, Text
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from grader.db import Base, stored_enum
+from grader.models.competition import Competition
+from grader.models.team import Team
+from grader.models.user import User
+
+
+class SubmissionStatus(enum.StrEnum):
+    """`rejected` is the file's fault, `failed` is ours."""
+
+    PENDING = "pending"
+    SCORED = "scored"
+    REJECTED = "rejected"
+    FAILED = "failed"
+
+
+class Submission(Base):
+    """An accepted upload. `problems` and `notes` are what the file reader answered."""
+
+    __tablename__ = "submission"
+    __table_args__ = (
+        Index("ix_submission_competition_id_status", "competition_id", "status"),
+        Index("ix_submission_team_id_submitted_at", "team_id", "submitted_at"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
+    team_id: Mapped[int] = mapped_column(ForeignKey("team.id"))
+    user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
+    sha256: Mapped[str] = mapped_column(String(64))
+    size_bytes: Mapped[int]
+    file_name: Mapped[str] = mapped_column(String(255))
+    description: Mapped[str] = mapped_column(Text, default="")
+    status: Mapped[SubmissionStatus] = mapped_column(stored_enum(SubmissionStatus, name="status"))
+    submitted_at: Mapped[datetime]
+    finished_at: Mapped[datetime | None]
+    problems: Mapped[list[dict[str, Any]]]
+    notes: Mapped[list[dict[str, Any]]]
+    incident: Mapped[str | None] = mapped_column(String(16))
+
+    competition: Mapped[Competition] = relationship()
+    team: Mapped[Team] = relationship()
+    user: Mapped[User] = relationship()
