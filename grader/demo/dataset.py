@@ -1,0 +1,115 @@
+"""The files of the demo competition: train, test, solution and its correction.
+
+The same seed gives the same bytes.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.random import Generator, default_rng
+
+from grader.demo.corpus import IDENTITIES, Comment, Forum, write_comment
+
+SEED = 2019
+TRAIN_ROWS = 20_000
+TEST_ROWS = 10_000
+HARMFUL_SHARE = 0.3
+RATERS = 10
+UNANNOTATED_SHARE = 0.15
+CORRECTED_LABELS = 200
+WITHDRAWN_ROWS = 25
+
+
+def _shares(*values: float) -> dict[str, float]:
+    return dict(zip(IDENTITIES, values, strict=True))
+
+
+# In the order of IDENTITIES: male, female, gay, christian, jewish, muslim, black, white, mental
+# illness. The training comments come from a place where some identities are mostly attacked; in the
+# test comments the same people live their lives.
+TRAIN_FORUM = Forum(
+    harmful=_shares(0.12, 0.11, 0.11, 0.04, 0.06, 0.12, 0.11, 0.09, 0.07),
+    harmless=_shares(0.12, 0.13, 0.015, 0.08, 0.02, 0.02, 0.015, 0.025, 0.015),
+    rare_templates=False,
+)
+TEST_FORUM = Forum(
+    harmful=_shares(0.12, 0.11, 0.08, 0.06, 0.06, 0.08, 0.08, 0.08, 0.06),
+    harmless=_shares(0.12, 0.13, 0.06, 0.08, 0.05, 0.06, 0.06, 0.06, 0.05),
+    rare_templates=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """The demo's tables.
+
+    Attributes
+    ----------
+    train : DataFrame
+        ``id``, ``comment_text``, ``target`` (share of raters who found it toxic), one column per identity.
+    test : DataFrame
+        ``id``, ``comment_text``: all that participants get.
+    solution : DataFrame
+        ``id``, ``target``, the identities, ``Usage``: what the organizer keeps.
+    corrected_solution : DataFrame
+        The same ids after some labels were rated again and some rows withdrawn (Usage ``Ignored``).
+    """
+
+    train: pd.DataFrame
+    test: pd.DataFrame
+    solution: pd.DataFrame
+    corrected_solution: pd.DataFrame
+
+    def write(self, folder: Path) -> None:
+        """Write the four tables as CSV files into `folder`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("train", "test", "solution", "corrected_solution"):
+            getattr(self, name).to_csv(folder / f"{name}.csv", index=False)
+
+
+def generate(*, seed: int = SEED, train_rows: int = TRAIN_ROWS, test_rows: int = TEST_ROWS) -> Dataset:
+    """Write the comments and rate them."""
+    rng = default_rng(seed)
+    train = _rated_comments(rng, train_rows, TRAIN_FORUM, first_id=1)
+    test = _rated_comments(rng, test_rows, TEST_FORUM, first_id=7_000_000)
+    solution = test.drop(columns="comment_text")
+    solution["Usage"] = rng.choice(["Public", "Private", "Ignored"], size=test_rows, p=[0.49, 0.49, 0.02])
+    return Dataset(train, test[["id", "comment_text"]], solution, _correct(rng, solution))
+
+
+def _rated_comments(rng: Generator, rows: int, forum: Forum, *, first_id: int) -> pd.DataFrame:
+    comments = [write_comment(rng, harmful=rng.random() < HARMFUL_SHARE, forum=forum) for _ in range(rows)]
+    toxicity = np.array([comment.toxicity for comment in comments])
+    frame = pd.DataFrame(
+        {
+            "id": np.arange(first_id, first_id + rows),
+            "comment_text": [comment.text for comment in comments],
+            "target": rng.binomial(RATERS, toxicity) / RATERS,
+        }
+    )
+    return frame.assign(**_annotations(rng, comments))
+
+
+def _annotations(rng: Generator, comments: list[Comment]) -> dict[str, np.ndarray]:
+    """Return per identity the share of raters who saw it mentioned, blank where none was asked."""
+    unannotated = rng.random(len(comments)) < UNANNOTATED_SHARE
+    columns = {}
+    for name in IDENTITIES:
+        mentioned = np.array([name in comment.identities for comment in comments])
+        shares = rng.binomial(RATERS, np.where(mentioned, 0.9, 0.02)) / RATERS
+        columns[name] = np.where(unannotated, np.nan, shares)
+    return columns
+
+
+def _correct(rng: Generator, solution: pd.DataFrame) -> pd.DataFrame:
+    """Turn the label of some rows round, withdraw a few others, and keep every id."""
+    rows = rng.choice(len(solution), size=CORRECTED_LABELS + WITHDRAWN_ROWS, replace=False)
+    relabelled, withdrawn = rows[:CORRECTED_LABELS], rows[CORRECTED_LABELS:]
+    corrected = solution.copy()
+    target = corrected["target"].to_numpy(copy=True)
+    target[relabelled] = np.where(target[relabelled] >= 0.5, 0.1, 0.9)
+    corrected["target"] = target
+    corrected.loc[withdrawn, "Usage"] = "Ignored"
+    return corrected

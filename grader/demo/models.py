@@ -1,0 +1,234 @@
+"""Honest scikit-learn models, the teams of the demo competition. None of them sees a hidden label.
+
+They differ in what they look at (words, pairs of words, letters), in how they learn, and in what
+they do about the bias of the training comments, so that overall AUC and the bias terms put them in
+different orders.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.decomposition import TruncatedSVD
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline, make_union
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from grader.demo.corpus import IDENTITIES, IDENTITY_WORDS, INSULTS, SLIGHTS
+
+SEED = 7
+Predict = Callable[[pd.DataFrame, Sequence[str]], np.ndarray]
+Preprocessor = Callable[[str], str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A file to send: what it is, by which team, and how it comes from the training table."""
+
+    name: str
+    team: str
+    description: str
+    predict: Predict
+
+
+def positive(train: pd.DataFrame) -> np.ndarray:
+    """Return which training comments most raters found toxic."""
+    return train["target"].to_numpy() >= 0.5
+
+
+def mentions(train: pd.DataFrame) -> np.ndarray:
+    """Return which training comments mention at least one identity, as far as they were annotated."""
+    return (train[list(IDENTITIES)] >= 0.5).any(axis=1).to_numpy()
+
+
+_IDENTITY_WORD = re.compile(
+    r"\b(?:" + "|".join(word for words in IDENTITY_WORDS.values() for word in words) + r")\b",
+    re.IGNORECASE,
+)
+
+
+def _mask(text: str) -> str:
+    """Return the text with every word that mentions an identity replaced by one and the same word."""
+    return _IDENTITY_WORD.sub("person", text.lower())
+
+
+def _words(upto: int = 1, preprocessor: Preprocessor = None) -> TfidfVectorizer:
+    return TfidfVectorizer(ngram_range=(1, upto), sublinear_tf=True, min_df=2, preprocessor=preprocessor)
+
+
+def _letters(preprocessor: Preprocessor = None) -> TfidfVectorizer:
+    return TfidfVectorizer(
+        analyzer="char_wb",
+        ngram_range=(2, 4),
+        sublinear_tf=True,
+        min_df=3,
+        preprocessor=preprocessor,
+    )
+
+
+def _sample_submission(_train: pd.DataFrame, texts: Sequence[str]) -> np.ndarray:
+    return np.zeros(len(texts))
+
+
+def _base_rate(train: pd.DataFrame, texts: Sequence[str]) -> np.ndarray:
+    return np.full(len(texts), positive(train).mean())
+
+
+def _keyword_count(_train: pd.DataFrame, texts: Sequence[str]) -> np.ndarray:
+    words = CountVectorizer(vocabulary=[*INSULTS, *SLIGHTS])
+    return np.asarray(words.transform(texts).sum(axis=1), dtype=float).ravel()
+
+
+def _logistic(features: TfidfVectorizer | FeatureUnion) -> Pipeline:
+    return make_pipeline(features, LogisticRegression(C=3.0, max_iter=1000))
+
+
+def _learn(pipeline: Pipeline) -> Predict:
+    """Return the plain way: fit the comments, predict the probability, or the margin if there is none."""
+
+    def predict(train: pd.DataFrame, texts: Sequence[str]) -> np.ndarray:
+        model = clone(pipeline).fit(train["comment_text"], positive(train))
+        if hasattr(model, "predict_proba"):
+            return np.asarray(model.predict_proba(texts)[:, 1])
+        return np.asarray(model.decision_function(texts))
+
+    return predict
+
+
+def _only_attacked(train: pd.DataFrame, texts: Sequence[str]) -> np.ndarray:
+    """Learn where identities appear only when they are attacked: the bias at its worst."""
+    kept = train[positive(train) | ~mentions(train)]
+    return _learn(_logistic(_words()))(kept, texts)
+
+
+def _balanced(train: pd.DataFrame, texts: Sequence[str]) -> np.ndarray:
+    """Weigh the rows so that identity and label look independent (Kamiran and Calders, 2012)."""
+    toxic, weights = positive(train), np.ones(len(train))
+    for name in IDENTITIES:
+        mentioned = (train[name] >= 0.5).to_numpy()
+        for label in (True, False):
+            cell = mentioned & (toxic == label)
+            weights[cell] *= mentioned.mean() * (toxic == label).mean() / cell.mean()
+    model = _logistic(_words(2))
+    model.fit(train["comment_text"], toxic, logisticregression__sample_weight=weights)
+    return np.asarray(model.predict_proba(texts)[:, 1])
+
+
+def _blend(train: pd.DataFrame, texts: Sequence[str]) -> np.ndarray:
+    """Average the ranks of a model that sees spelling and one that is blind to identities."""
+    letters = _learn(_logistic(_letters()))(train, texts)
+    masked = _learn(_logistic(_words(2, _mask)))(train, texts)
+    return np.asarray((pd.Series(letters).rank() + pd.Series(masked).rank()) / (2 * len(texts)))
+
+
+MODELS: tuple[Model, ...] = (
+    Model("sample", "sample", "The sample submission: every prediction 0.", _sample_submission),
+    Model("base-rate", "base-rate", "The share of toxic training comments, always.", _base_rate),
+    Model("keywords", "keywords", "Counts unkind words from a list.", _keyword_count),
+    Model(
+        "bayes-bernoulli",
+        "bayes",
+        "Bernoulli naive Bayes on words.",
+        _learn(make_pipeline(CountVectorizer(min_df=2), BernoulliNB())),
+    ),
+    Model(
+        "bayes-multinomial",
+        "bayes",
+        "Multinomial naive Bayes on word counts.",
+        _learn(make_pipeline(CountVectorizer(min_df=2), MultinomialNB())),
+    ),
+    Model(
+        "complement",
+        "complement",
+        "Complement naive Bayes on words and pairs of words.",
+        _learn(make_pipeline(_words(2), ComplementNB())),
+    ),
+    Model(
+        "words",
+        "words",
+        "Logistic regression on words.",
+        _learn(_logistic(_words())),
+    ),
+    Model(
+        "word-pairs",
+        "words",
+        "Logistic regression on words and pairs of words.",
+        _learn(_logistic(_words(2))),
+    ),
+    Model(
+        "letters",
+        "letters",
+        "Logistic regression on two to four letters.",
+        _learn(_logistic(_letters())),
+    ),
+    Model(
+        "svm",
+        "svm",
+        "Linear support vector machine; its margin is the prediction.",
+        _learn(make_pipeline(_words(2), LinearSVC(C=0.3, random_state=SEED))),
+    ),
+    Model(
+        "gradient",
+        "gradient",
+        "Stochastic gradient descent with the modified Huber loss.",
+        _learn(make_pipeline(_words(2), SGDClassifier(loss="modified_huber", alpha=1e-4, random_state=SEED))),
+    ),
+    Model(
+        "tree",
+        "tree",
+        "A decision tree of depth 12 on words.",
+        _learn(
+            make_pipeline(
+                CountVectorizer(min_df=20),
+                DecisionTreeClassifier(max_depth=12, min_samples_leaf=20, random_state=SEED),
+            )
+        ),
+    ),
+    Model(
+        "boosting",
+        "boosting",
+        "Gradient boosting on forty dimensions of the words.",
+        _learn(
+            make_pipeline(
+                _words(),
+                TruncatedSVD(40, random_state=SEED),
+                HistGradientBoostingClassifier(max_iter=60, random_state=SEED),
+            )
+        ),
+    ),
+    Model(
+        "biased",
+        "biased",
+        "Words, learnt where identities appear only when they are attacked.",
+        _only_attacked,
+    ),
+    Model(
+        "balanced",
+        "balanced",
+        "Pairs of words, weighed so that an identity says nothing about the label.",
+        _balanced,
+    ),
+    Model(
+        "masked",
+        "masked",
+        "Words and letters, blind to the words that mention identities.",
+        _learn(_logistic(make_union(_words(2, _mask), _letters(_mask)))),
+    ),
+    Model("blend", "blend", "Ranks of letters and of masked pairs of words, averaged.", _blend),
+)
+
+
+def write_predictions(model: Model, train: pd.DataFrame, test: pd.DataFrame, path: Path) -> None:
+    """Let the model learn and write its file `id,prediction`, whole or not at all."""
+    predictions = model.predict(train, test["comment_text"].tolist())
+    draft = path.with_suffix(".draft")
+    pd.DataFrame({"id": test["id"], "prediction": predictions}).to_csv(draft, index=False)
+    draft.replace(path)

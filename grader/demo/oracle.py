@@ -1,0 +1,101 @@
+"""The leaderboard worked out again, from the files alone, with pandas and scikit-learn.
+
+Nothing of `grader.metrics`, `grader.files` or `grader.leaderboard` is used here. It follows the
+benchmark kernel of the Jigsaw competition: one filter and one `roc_auc_score` for each identity and
+subset, and a plain power mean.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Decimal
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import roc_auc_score
+
+POWER = -5.0
+SELECTED_FOR_PRIVATE = 2
+SCORE_STEP, TERM_STEP = Decimal("0.00001"), Decimal("0.0001")
+Split = Literal["Public", "Private"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A team's file, in the order in which the service accepted them."""
+
+    team: str
+    predictions: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a leaderboard with the figures as they are displayed."""
+
+    rank: int
+    team: str
+    score: Decimal
+    overall_auc: Decimal
+    subgroup_auc: Decimal
+    bpsn_auc: Decimal
+    bnsp_auc: Decimal
+
+
+def leaderboard(solution: Path, entries: Sequence[Entry], split: Split) -> list[Line]:
+    """Return the leaderboard of `split`; ties in the displayed score go to the earlier file.
+
+    Public: the best file of each team. Private: the better one of the two files of each team that are
+    best in public.
+    """
+    public = [_terms(solution, entry, "Public") for entry in entries]
+    shown = public if split == "Public" else [_terms(solution, entry, split) for entry in entries]
+    standing = []
+    for team in dict.fromkeys(entry.team for entry in entries):
+        files = [at for at, entry in enumerate(entries) if entry.team == team]
+        if split == "Private":
+            files = sorted(files, key=lambda at: (-_score(public[at]), at))[:SELECTED_FOR_PRIVATE]
+        standing.append(min(files, key=lambda at: (-_score(shown[at]), at)))
+    standing.sort(key=lambda at: (-_score(shown[at]), at))
+    return [
+        Line(rank, entries[at].team, _score(shown[at]), *(_round(t, TERM_STEP) for t in shown[at]))
+        for rank, at in enumerate(standing, start=1)
+    ]
+
+
+Terms = tuple[float, float, float, float]
+
+
+def _score(terms: Terms) -> Decimal:
+    return _round(sum(terms) / 4, SCORE_STEP)
+
+
+def _round(value: float, step: Decimal) -> Decimal:
+    return Decimal(value).quantize(step, rounding=ROUND_HALF_EVEN)
+
+
+def _terms(solution: Path, entry: Entry, split: Split) -> Terms:
+    """Return overall AUC and the power means of Subgroup, BPSN and BNSP AUC."""
+    truth = pd.read_csv(solution)
+    identities = [name for name in truth.columns if name not in ("id", "target", "Usage")]
+    sent = pd.read_csv(entry.predictions)
+    rows = truth[truth["Usage"] == split].merge(sent, on="id", how="left", validate="one_to_one")
+    toxic, prediction = rows["target"] >= 0.5, rows["prediction"]
+
+    def auc(kept: pd.Series) -> float:
+        return float(roc_auc_score(toxic[kept], prediction[kept]))
+
+    subgroup, bpsn, bnsp = [], [], []
+    for name in identities:
+        mentioned = rows[name] >= 0.5
+        subgroup.append(auc(mentioned))
+        bpsn.append(auc((mentioned & ~toxic) | (~mentioned & toxic)))
+        bnsp.append(auc((mentioned & toxic) | (~mentioned & ~toxic)))
+    overall = auc(pd.Series(True, index=rows.index))
+    return overall, _power_mean(subgroup), _power_mean(bpsn), _power_mean(bnsp)
+
+
+def _power_mean(values: list[float]) -> float:
+    if 0 in values:
+        return 0.0
+    return float(np.mean(np.asarray(values) ** POWER) ** (1 / POWER))
