@@ -1,8 +1,12 @@
 # `make help` lists the targets. Everything runs from .venv, which every target makes when it is missing.
-PYTHON ?= python3
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
+	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-long lint format lock
 
@@ -13,14 +17,42 @@ setup: $(VENV)/.complete ## make .venv with the locked packages and the fairboar
 
 # A stamp, not the folder: an interrupted installation is started again.
 $(VENV)/.complete: requirements/dev.lock pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit("Fairboard needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	@test -n "$(PYTHON)" || { echo "Fairboard needs Python 3.11 or newer with venv (on Debian: apt install python3-venv)," \
+		"and found none on PATH. Name one: make PYTHON=/path/to/python3" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
 	touch $@
 
+demo: setup ## run a demo competition and leave it running; with CHECK=1 check it against an independent computation and stop
+	@exec $(BIN)/fairboard demo $(if $(CHECK),--check)
+
+test: setup ## run the tests, except those that take minutes
+	$(PYTEST) -m "not long"
+
+test-long: setup ## run the tests that take minutes
+	$(PYTEST) -m long
+
+lint: setup ## check style, types, the arrows between the packages, and the locks
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python requirements/check.py
+	$(BIN)/uv pip check --quiet --python $(BIN)/python
+
+format: setup ## rewrite the code in the house style
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+secrets: ## make the passwords that docker-compose.yml reads, in ./secrets
+	umask 077 && mkdir $@
+	$(PYTHON) -c 'import secrets; print(secrets.token_urlsafe(48), end="")' > $@/secret_key
+	$(PYTHON) -c 'import secrets; print(secrets.token_hex(24), end="")' > $@/postgres_password
+	printf 'postgresql+psycopg://fairboard:%s@postgres/fairboard' "$$(cat $@/postgres_password)" > $@/database_url
+	chmod 444 $@/* # the containers' users read them; the folder keeps everybody else out
+
 lock: ## resolve requirements/*.lock again from pyproject.toml
-	$(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links --python-version 3.11 \
-		--custom-compile-command "make lock" --extra server pyproject.toml -o requirements/app.lock
-	$(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links --python-version 3.11 \
-		--custom-compile-command "make lock" --extra server --extra dev pyproject.toml -o requirements/dev.lock
+	$(COMPILE) --extra server pyproject.toml -o requirements/app.lock
+	$(COMPILE) --extra server --extra dev pyproject.toml -o requirements/dev.lock
+	echo hatchling | $(COMPILE) --constraints requirements/dev.lock - -o requirements/build.lock

@@ -1,0 +1,72 @@
+"""Check without a network that the locks are whole and satisfy pyproject.toml.
+
+A newer release upstream is no fault. `make lint` runs this, and `uv pip check` beside it, which
+follows the requirements of the locked packages themselves.
+"""
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+LOCKS = {"build.lock": ("build",), "app.lock": ("server",), "dev.lock": ("server", "dev")}
+
+
+def faults(root: Path) -> list[str]:
+    """Return what is wrong with the locks below `root`, one sentence each."""
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    found = []
+    for name, extras in LOCKS.items():
+        text = (root / "requirements" / name).read_text()
+        locked = _locked(text)
+        if "://" in text:
+            found.append(f"{name} holds an address (://); run `make lock`.")
+        found += [f"{name}: {package} has no hash; run `make lock`." for package in _unhashed(text)]
+        found += [
+            f"{name} does not satisfy {requirement}, which pyproject.toml asks for; run `make lock`."
+            for requirement in _required(project, extras)
+            if not _satisfied(requirement, locked.get(canonicalize_name(requirement.name)))
+        ]
+    return found + _disagreements(root)
+
+
+def _required(project: dict, extras: tuple[str, ...]) -> list[Requirement]:
+    if extras == ("build",):
+        lines = project["build-system"]["requires"]
+    else:
+        optional = project["project"]["optional-dependencies"]
+        lines = project["project"]["dependencies"] + [line for extra in extras for line in optional[extra]]
+    return [Requirement(line) for line in lines]
+
+
+def _satisfied(requirement: Requirement, version: str | None) -> bool:
+    return version is not None and requirement.specifier.contains(version)
+
+
+def _locked(text: str) -> dict[str, str]:
+    """Return the version of each package that the lock pins."""
+    return dict(re.findall(r"^([a-z0-9-]+)==([^\s;\\]+)", text, re.MULTILINE))
+
+
+def _unhashed(text: str) -> list[str]:
+    entries = re.split(r"^(?=[a-z0-9-]+==)", text, flags=re.MULTILINE)[1:]
+    return [entry.split("==")[0] for entry in entries if "--hash=sha256:" not in entry]
+
+
+def _disagreements(root: Path) -> list[str]:
+    """Compare the locks: what is tested (dev) is what is installed (app) and built with (build)."""
+    texts = {name: (root / "requirements" / name).read_text() for name in LOCKS}
+    tested = _locked(texts["dev.lock"])
+    return [
+        f"{name} has {package} {version} where dev.lock has {tested.get(package)}; run `make lock`."
+        for name, text in texts.items()
+        for package, version in _locked(text).items()
+        if tested.get(package) != version
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit("\n".join(faults(Path(__file__).parents[1])) or 0)

@@ -1,0 +1,253 @@
+"""What a new machine gets: locks, compose file, image, make targets, and documents that hold together."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from ruamel.yaml import YAML
+
+from grader.cli import main
+from grader.settings import PREFIX, Settings
+
+ROOT = Path(__file__).parents[1]
+BIN = Path(sys.executable).parent
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+@pytest.fixture(scope="module")
+def compose():
+    return YAML(typ="safe").load((ROOT / "docker-compose.yml").read_text())
+
+
+# --- docker-compose.yml
+
+
+def test_the_compose_file_follows_the_compose_schema():
+    subprocess.run(
+        [BIN / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", "docker-compose.yml"],
+        cwd=ROOT,
+        check=True,
+    )
+
+
+def test_the_compose_file_has_every_part_of_the_service(compose):
+    assert set(compose["services"]) == {"migrate", "web", "worker", "sweeper", "postgres", "valkey"}
+
+
+def test_every_service_runs_without_rights_it_does_not_need(compose):
+    for name, service in compose["services"].items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert service["user"] in {"10001:10001", "postgres", "valkey"}, name
+
+
+def test_every_service_that_others_wait_for_says_when_it_is_ready(compose):
+    services = compose["services"]
+    for name, service in services.items():
+        for other, how in service.get("depends_on", {}).items():
+            if how["condition"] == "service_healthy":
+                assert "healthcheck" in services[other], f"{name} waits for {other}"
+            else:
+                assert how["condition"] == "service_completed_successfully"
+                assert services[other]["restart"] == "no"
+
+
+def test_every_command_of_the_compose_file_exists(compose):
+    for service in compose["services"].values():
+        if "build" in service:
+            check_command([str(word) for word in service["command"]])
+
+
+def test_the_command_of_the_image_exists():
+    command = re.search(r"^CMD \[(.+)\]$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert command
+    check_command(re.findall(r'"([^"]+)"', command[1]))
+
+
+def check_command(words: list[str]) -> None:
+    program, *arguments = words
+    assert (BIN / program).exists(), program
+    if program == "fairboard":
+        assert arguments[0] in main.list_commands(None), words
+        assert main.get_command(None, arguments[0]) is not None, words
+    if program == "celery":
+        assert importlib.util.find_spec(arguments[arguments.index("--app") + 1]), words
+    if program == "gunicorn":
+        check = subprocess.run([BIN / "gunicorn", "--check-config", *arguments], cwd=ROOT)
+        assert check.returncode == 0, words
+
+
+def test_every_setting_in_the_compose_file_and_the_image_is_one(compose):
+    known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
+    named = {
+        name
+        for service in compose["services"].values()
+        for name in service.get("environment", {})
+        if name.startswith(PREFIX)
+    }
+    named |= set(re.findall(r"(FAIRBOARD_\w+)=", (ROOT / "Dockerfile").read_text()))
+    assert {name.removesuffix("_FILE") for name in named} <= known
+
+
+def test_every_volume_network_and_secret_in_use_is_declared(compose):
+    for name, service in compose["services"].items():
+        volumes = {volume.split(":")[0] for volume in service.get("volumes", [])}
+        assert volumes <= set(compose["volumes"]), name
+        assert set(service.get("networks", [])) <= set(compose["networks"]), name
+        assert set(service.get("secrets", [])) <= set(compose["secrets"]), name
+
+
+def test_make_secrets_writes_every_secret_that_compose_reads_once(compose, tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    make = ["make", "--silent", "secrets", f"PYTHON={sys.executable}"]
+    for _ in range(2):
+        subprocess.run(make, cwd=tmp_path, check=True, capture_output=True)
+    for secret in compose["secrets"].values():
+        assert (tmp_path / secret["file"]).read_text().strip()
+    password = (tmp_path / "secrets/postgres_password").read_text()
+    assert f":{password}@postgres/" in (tmp_path / "secrets/database_url").read_text()
+    assert (tmp_path / "secrets").stat().st_mode & 0o077 == 0
+
+
+# --- Dockerfile
+
+
+def copied_paths() -> list[str]:
+    lines = re.findall(r"^COPY (?!--from)(.+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    return [path for line in lines for path in line.split()[:-1]]
+
+
+def test_every_path_that_the_image_copies_is_there_and_sent_to_the_builder():
+    sent = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE)
+    assert copied_paths()
+    for path in copied_paths():
+        assert (ROOT / path).exists(), path
+        assert path.split("/")[0] in sent, path
+
+
+def test_the_image_copies_every_package_of_the_wheel():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert set(project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]) <= set(copied_paths())
+
+
+def test_the_base_image_has_a_supported_python():
+    version = re.findall(r"^FROM python:3\.(\d+)-", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert len(set(version)) == 1
+    assert int(version[0]) >= 11
+
+
+# --- locks
+
+
+def run_lock_check(folder: Path) -> str:
+    done = subprocess.run([sys.executable, folder / "requirements/check.py"], capture_output=True, text=True)
+    assert (done.returncode == 0) == (done.stderr == "")
+    return done.stderr
+
+
+@pytest.fixture
+def copied_locks(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "requirements", tmp_path / "requirements")
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def rewrite(path: Path, pattern: str, replacement: str) -> None:
+    text = path.read_text()
+    changed = re.sub(pattern, replacement, text, count=1)
+    assert changed != text
+    path.write_text(changed)
+
+
+def test_the_locks_satisfy_the_project():
+    assert run_lock_check(ROOT) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "replacement", "said"),
+    [
+        ("pyproject.toml", r'"click>=8\.1"', '"click>=99"', "does not satisfy click>=99"),
+        ("pyproject.toml", r'"click>=8\.1"', '"click>=8.1", "lacking"', "does not satisfy lacking"),
+        ("requirements/app.lock", r"\Z", "# https://example.org\n", "app.lock holds an address"),
+        ("requirements/app.lock", r"(?m)^(click==\S+)( \\\n    --hash=.*)+", r"\1", "click has no hash"),
+        ("requirements/app.lock", r"(?m)^click==\S+", "click==8.9999", "click 8.9999 where dev.lock"),
+    ],
+)
+def test_a_lock_that_does_not_fit_is_named(copied_locks, path, pattern, replacement, said):
+    rewrite(copied_locks / path, pattern, replacement)
+    assert said in run_lock_check(copied_locks)
+
+
+# --- make, .ci/run, documents
+
+
+def targets() -> set[str]:
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+def test_make_has_every_promised_target():
+    assert targets() >= {"setup", "demo", "test", "test-long", "lint", "format", "lock"}
+
+
+def test_make_without_a_usable_python_says_what_to_install(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements/dev.lock").touch()
+    (tmp_path / "pyproject.toml").touch()
+    done = subprocess.run(["make", "setup", "PYTHON="], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "needs Python 3.11 or newer" in done.stderr
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_the_ci_script_is_executable_and_parses():
+    script = ROOT / ".ci/run"
+    assert os.access(script, os.X_OK)
+    subprocess.run(["bash", "-n", script], check=True)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_inside_the_project_leads_somewhere(document: Path):
+    for target in re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", prose(document)):
+        path, _, heading = unquote(target).partition("#")
+        if ":" in path:
+            continue
+        linked = document.parent / path if path else document
+        assert linked.exists(), target
+        if heading and linked.suffix == ".md":
+            assert heading in headings(linked), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_in_the_documents_exists(document: Path):
+    text = document.read_text()
+    assert set(re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE)) <= targets()
+    assert set(re.findall(r"(?:^|`|/)fairboard ([a-z-]+)", text, re.MULTILINE)) <= {*main.list_commands(None)}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_setting_in_the_documents_is_one(document: Path):
+    known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
+    named = set(re.findall(rf"{PREFIX}[A-Z_]*[A-Z]", document.read_text())) - {
+        f"{PREFIX}X",
+        f"{PREFIX}X_FILE",
+    }
+    assert {name.removesuffix("_FILE") for name in named} <= known
+
+
+def prose(document: Path) -> str:
+    return re.sub(r"(?ms)^```.*?^```$", "", document.read_text())
+
+
+def headings(document: Path) -> set[str]:
+    """Return the anchors that a Markdown viewer gives to the headings."""
+    titles = re.findall(r"^#+ (.+)$", prose(document), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
