@@ -1,0 +1,37 @@
+"""The Jigsaw metric of unintended bias, exact to the last bit. Needs NumPy and nothing else.
+
+`bias_report` measures one model. A grader prepares a split once and counts each submission:
+`prepare`, then `count_pairs` and `report`.
+"""
+
+from grader.metrics.bias import unintended_bias_score
+from grader.metrics.counting import count_pairs
+from grader.metrics.counts import IdentityCounts, PairCounts
+from grader.metrics.means import power_mean
+from grader.metrics.prepared import PreparedSplit, prepare
+from grader.metrics.reports import BiasReport, PowerMeans, bias_report, report
+from grader.metrics.selfcheck import METRIC_CODE_VERSION, check_golden_vectors
+from grader.metrics.settings import MetricSettings, UndefinedPolicy, Weights
+from grader.metrics.subgroups import BIAS_AUCS, SubgroupReport, Undefined
+
+__all__ = [
+    "BIAS_AUCS",
+    "METRIC_CODE_VERSION",
+    "BiasReport",
+    "IdentityCounts",
+    "MetricSettings",
+    "PairCounts",
+    "PowerMeans",
+    "PreparedSplit",
+    "SubgroupReport",
+    "Undefined",
+    "UndefinedPolicy",
+    "Weights",
+    "bias_report",
+    "check_golden_vectors",
+    "count_pairs",
+    "power_mean",
+    "prepare",
+    "report",
+    "unintended_bias_score",
+]

@@ -1,0 +1,252 @@
+"""Labels and identities of one split, prepared once so that each submission costs one sort."""
+
+import io
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grader.metrics.settings import MetricSettings
+
+MAX_ROWS = 2**30
+
+BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.int64]
+KeyArray = NDArray[np.unsignedinteger[Any]]
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedSplit:
+    """Which rows of one split are positive and which mention each identity.
+
+    Made by `prepare`; immutable, can be pickled, and stored with `to_bytes`.
+
+    Attributes
+    ----------
+    labels : ndarray of bool, shape (rows,)
+        True where the row is positive.
+    names : tuple of str
+        The identities, in the order of the report.
+    in_score : tuple of bool
+        For each identity, whether it enters the power means.
+    members : tuple of ndarray of int64
+        For each identity, the ascending row numbers that mention it.
+    """
+
+    labels: BoolArray
+    names: tuple[str, ...]
+    in_score: tuple[bool, ...]
+    members: tuple[IndexArray, ...]
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self.labels.size
+
+    @cached_property
+    def positives(self) -> int:
+        """Number of positive rows."""
+        return int(np.count_nonzero(self.labels))
+
+    @property
+    def negatives(self) -> int:
+        """Number of negative rows."""
+        return self.rows - self.positives
+
+    @cached_property
+    def layout(self) -> "MentionLayout":
+        """The mentions as the counting reads them, derived once."""
+        return MentionLayout.of(self)
+
+    def to_bytes(self) -> bytes:
+        """Return the split as one blob that `from_bytes` reads: plain arrays, no pickle."""
+        blob = io.BytesIO()
+        np.savez(
+            blob,
+            identities=np.frombuffer(json.dumps([self.names, self.in_score]).encode(), dtype=np.uint8),
+            rows=np.array(self.rows),
+            labels=np.packbits(self.labels),
+            sizes=np.array([rows.size for rows in self.members], dtype=np.int64),
+            members=np.concatenate([np.empty(0, np.int64), *self.members]).astype(np.uint32),
+        )
+        return blob.getvalue()
+
+    @classmethod
+    def from_bytes(cls, blob: bytes) -> "PreparedSplit":
+        """Read what `to_bytes` returned.
+
+        Raises
+        ------
+        ValueError
+            If the blob is not one of ours.
+        """
+        try:
+            with np.load(io.BytesIO(blob), allow_pickle=False) as arrays:
+                names, in_score = json.loads(arrays["identities"].tobytes())
+                labels = np.unpackbits(arrays["labels"], count=int(arrays["rows"])).astype(bool)
+                ends = np.cumsum(arrays["sizes"])[:-1]
+                members = np.split(arrays["members"].astype(np.int64), ends) if names else []
+        except (OSError, KeyError, EOFError, BadZipFile) as error:
+            raise ValueError("The blob does not hold a prepared split.") from error
+        return cls(
+            _frozen(labels),
+            tuple(names),
+            tuple(in_score),
+            tuple(_frozen(rows) for rows in members),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MentionLayout:
+    """All (identity, row) mentions in one array of blocks, and the constants of their sort keys.
+
+    Block 2g holds the positive rows that mention identity g, block 2g + 1 the negative ones.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (mentions,)
+        Row number of each mention.
+    sizes : ndarray of int64, shape (2 * identities,)
+        Mentions in each block.
+    keys : ndarray of uint32 or uint64, shape (mentions,)
+        The identity in the high bits and the label in the lowest; the bits between are free for
+        a row's doubled midrank.
+    identity_shift : int
+        Where the identity starts in a key.
+    positive_rows : ndarray of int64
+        Row numbers of the positive rows of the split.
+    row_codes : ndarray of uint64, shape (rows,)
+        Twice the row number, plus one where the row is positive.
+    """
+
+    rows: IndexArray
+    sizes: IndexArray
+    keys: KeyArray
+    identity_shift: int
+    positive_rows: IndexArray
+    row_codes: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, split: PreparedSplit) -> "MentionLayout":
+        """Lay out the mentions of a split."""
+        labels = split.labels
+        blocks = [rows[labels[rows] == label] for rows in split.members for label in (True, False)]
+        sizes = np.array([block.size for block in blocks], dtype=np.int64)
+        identity_shift = split.rows.bit_length() + 2
+        key_bits = identity_shift + len(split.names).bit_length()
+        keys = (np.arange(sizes.size) // 2) << identity_shift | (1 - np.arange(sizes.size) % 2)
+        return cls(
+            rows=_frozen(np.concatenate([np.empty(0, np.int64), *blocks])),
+            sizes=_frozen(sizes),
+            keys=_frozen(np.repeat(keys, sizes).astype(np.uint32 if key_bits <= 32 else np.uint64)),
+            identity_shift=identity_shift,
+            positive_rows=_frozen(np.flatnonzero(labels)),
+            row_codes=_frozen(np.arange(split.rows, dtype=np.uint64) << np.uint64(1) | labels),
+        )
+
+
+def prepare(
+    labels: ArrayLike,
+    identities: Mapping[str, ArrayLike],
+    *,
+    settings: MetricSettings | None = None,
+    in_score: Collection[str] | None = None,
+) -> PreparedSplit:
+    """Decide which rows are positive and which mention each identity.
+
+    Parameters
+    ----------
+    labels : array_like, shape (n,)
+        Booleans or finite numbers; a row is positive at ``label >= settings.label_threshold``.
+    identities : mapping of str to array_like, each of shape (n,)
+        For each identity, in the order of the report, booleans or numbers. A row mentions it at
+        ``value >= settings.identity_threshold``; NaN (a blank) means that it does not, so the row
+        belongs to the background of that identity.
+    settings : MetricSettings, optional
+        Holds the two thresholds.
+    in_score : collection of str, optional
+        The identities that enter the power means; the others are only reported. All by default.
+
+    Returns
+    -------
+    PreparedSplit
+        To be passed to `count_pairs` with any number of predictions.
+
+    Raises
+    ------
+    ValueError
+        If the arrays have another shape, length or content, or `in_score` names an identity that
+        is not there.
+    """
+    settings = settings or MetricSettings()
+    truth = as_vector("labels", labels)
+    if truth.size > MAX_ROWS:
+        raise ValueError(f"`labels` has {truth.size} rows; at most {MAX_ROWS} can be counted.")
+    refuse_where(~np.isfinite(truth), "labels", "finite")
+    unknown = sorted(set(in_score or ()) - set(identities))
+    if unknown:
+        raise ValueError(f"`in_score` names unknown identities: {', '.join(unknown)}.")
+    members = []
+    for name, values in identities.items():
+        argument = f"identities[{name!r}]"
+        mentions = as_vector(argument, values, rows=truth.size)
+        refuse_where(np.isinf(mentions), argument, "finite or blank")
+        members.append(_frozen(np.flatnonzero(mentions >= settings.identity_threshold)))
+    return PreparedSplit(
+        labels=_frozen(truth >= settings.label_threshold),
+        names=tuple(identities),
+        in_score=tuple(in_score is None or name in in_score for name in identities),
+        members=tuple(members),
+    )
+
+
+def as_vector(argument: str, values: ArrayLike, *, rows: int | None = None) -> FloatArray:
+    """Return values as a one-dimensional float64 array, or refuse them by the argument's name.
+
+    Raises
+    ------
+    ValueError
+        If they are not numbers or booleans, not one-dimensional, or not `rows` long.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        array = _from_objects(argument, array)
+    if array.ndim != 1:
+        raise ValueError(f"`{argument}` must be one-dimensional, not of shape {array.shape}.")
+    if rows is not None and array.size != rows:
+        raise ValueError(f"`{argument}` must have {rows} values, not {array.size}.")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def refuse_where(wrong: BoolArray, argument: str, expected: str) -> None:
+    """Raise ValueError if any value is wrong, with the first place and the number of them."""
+    count = int(np.count_nonzero(wrong))
+    if count:
+        first = int(np.argmax(wrong))
+        raise ValueError(
+            f"`{argument}` must be {expected}, but {count} of {wrong.size} values "
+            f"are not; the first is at position {first}."
+        )
+
+
+def _from_objects(argument: str, array: NDArray[np.generic]) -> FloatArray:
+    # Columns of nullable integers and booleans arrive as objects.
+    if array.dtype.kind != "O" or any(isinstance(value, (str, bytes)) for value in array.flat):
+        raise ValueError(f"`{argument}` must hold numbers or booleans, not {array.dtype}.")
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"`{argument}` must hold numbers or booleans only.") from None
+
+
+def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    array.flags.writeable = False
+    return array

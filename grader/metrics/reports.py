@@ -1,0 +1,236 @@
+"""The report: what the exact counts of one submission on one split say."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from decimal import Decimal, localcontext
+from typing import Any, Protocol
+
+from numpy.typing import ArrayLike
+
+from grader.metrics.auc import Comparison
+from grader.metrics.bias import exact_mean, exact_score
+from grader.metrics.counting import count_pairs
+from grader.metrics.counts import PairCounts
+from grader.metrics.means import EXACT
+from grader.metrics.prepared import prepare
+from grader.metrics.settings import MetricSettings
+from grader.metrics.subgroups import (
+    BIAS_AUCS,
+    Cell,
+    SubgroupReport,
+    Undefined,
+    comparisons,
+    overall_comparison,
+    subgroup_report,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PowerMeans:
+    """The power mean of each bias AUC over the identities in the score; None is undefined."""
+
+    subgroup_auc: float | None
+    bpsn_auc: float | None
+    bnsp_auc: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BiasReport:
+    """All metrics of one submission on one split; None is undefined.
+
+    Attributes
+    ----------
+    rows, positives : int
+        Rows of the split, and how many are positive.
+    score : float or None
+        The weighted sum of the four terms, in [0, 1].
+    overall_auc : float or None
+        ROC AUC on all rows.
+    power_means : PowerMeans
+        The three other terms.
+    subgroups : tuple of SubgroupReport
+        One line for each identity.
+    undefined : tuple of Undefined
+        Every value that is None, with the reason.
+    """
+
+    rows: int
+    positives: int
+    score: float | None
+    overall_auc: float | None
+    power_means: PowerMeans
+    subgroups: tuple[SubgroupReport, ...]
+    undefined: tuple[Undefined, ...]
+
+    @property
+    def terms(self) -> dict[str, float | None]:
+        """The four terms of the score by name."""
+        return {"overall_auc": self.overall_auc} | asdict(self.power_means)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data: one split of ``fairboard score --json``."""
+        return {
+            "rows": self.rows,
+            "positives": self.positives,
+            "score": self.score,
+            "overall_auc": self.overall_auc,
+            "power_means": asdict(self.power_means),
+            "subgroups": [subgroup.as_dict() for subgroup in self.subgroups],
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"score {_shown(self.score)} on {self.rows} rows, {self.positives} of them positive",
+            *(f"  {name:<14}{_shown(value):>9}" for name, value in self.terms.items()),
+        ]
+        return "\n".join([*lines, *_table(self.subgroups), *map(str, self.undefined)])
+
+
+class Frame(Protocol):
+    """Whatever gives an array-like column for a name, such as a data frame."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+def bias_report(
+    y_true: ArrayLike | str,
+    y_score: ArrayLike | str,
+    subgroups: Mapping[str, ArrayLike] | Sequence[str],
+    *,
+    data: Frame | None = None,
+    settings: MetricSettings | None = None,
+    in_score: Collection[str] | None = None,
+) -> BiasReport:
+    """Measure the unintended bias of a model.
+
+    Parameters
+    ----------
+    y_true : array_like, shape (n,), or str
+        Booleans or numbers; a row is positive at ``value >= settings.label_threshold``.
+    y_score : array_like, shape (n,), or str
+        One finite number per row, never thresholded.
+    subgroups : mapping of str to array_like, each of shape (n,), or sequence of str
+        For each identity, booleans or numbers: a row mentions it at
+        ``value >= settings.identity_threshold``. NaN is a blank: not mentioned.
+    data : data frame, optional
+        Where it is given, `y_true`, `y_score` and `subgroups` are names of its columns.
+    settings : MetricSettings, optional
+        By default those of Jigsaw Unintended Bias in Toxicity Classification.
+    in_score : collection of str, optional
+        The identities that enter the power means; the others are only reported. All by default.
+
+    Returns
+    -------
+    BiasReport
+        Undefined values are None, each with its reason in `BiasReport.undefined`.
+
+    Raises
+    ------
+    ValueError
+        If an array has the wrong shape, length or content; the message names the argument.
+    TypeError
+        If names and arrays are mixed.
+
+    Notes
+    -----
+    Arrays are matched by position, as everywhere in NumPy; the index of a pandas object is not
+    looked at. The definitions are those of Borkan et al., "Nuanced Metrics for Measuring
+    Unintended Bias with Real Data for Text Classification" (2019), and of the evaluation page of
+    the Kaggle competition.
+
+    Examples
+    --------
+    >>> report = bias_report(
+    ...     y_true=[1, 0, 1, 0],
+    ...     y_score=[0.9, 0.3, 0.4, 0.2],
+    ...     subgroups={"cat": [1, 1, 0, 0]},
+    ... )
+    >>> report.score, report.subgroups[0].positive_aeg
+    (1.0, 0.5)
+    """
+    if data is not None:
+        y_true, y_score = data[_column("y_true", y_true)], data[_column("y_score", y_score)]
+        subgroups = {name: data[name] for name in subgroups}
+    if not isinstance(subgroups, Mapping):
+        raise TypeError("`subgroups` must map names to arrays where `data` is not given.")
+    settings = settings or MetricSettings()
+    split = prepare(y_true, subgroups, settings=settings, in_score=in_score)
+    return report(count_pairs(split, y_score), settings)
+
+
+def report(counts: PairCounts, settings: MetricSettings) -> BiasReport:
+    """Derive the report from the exact counts.
+
+    Parameters
+    ----------
+    counts : PairCounts
+        From `count_pairs`; they already reflect the two thresholds of the settings.
+    settings : MetricSettings
+        Power, weights and the policy on undefined cells.
+
+    Returns
+    -------
+    BiasReport
+        The same bits for the same counts on any machine.
+    """
+    overall = overall_comparison(counts)
+    cells = [comparisons(counts, identity) for identity in counts.identities]
+    scored = [cell for cell, identity in zip(cells, counts.identities, strict=True) if identity.in_score]
+    means: dict[str, Decimal | None] = {
+        name: exact_mean([cell[name] for cell in scored], settings) for name in BIAS_AUCS
+    }
+    with localcontext(EXACT):
+        terms = {"overall_auc": overall.exact_auc, **means}
+    score = exact_score(terms, settings)
+    return BiasReport(
+        rows=counts.rows,
+        positives=counts.positives,
+        score=_rounded(score),
+        overall_auc=overall.auc,
+        power_means=PowerMeans(**{name: _rounded(mean) for name, mean in means.items()}),
+        subgroups=tuple(map(subgroup_report, counts.identities, cells)),
+        undefined=tuple(_undefined(counts, overall, cells)),
+    )
+
+
+def _undefined(
+    counts: PairCounts, overall: Comparison, cells: Sequence[dict[Cell, Comparison]]
+) -> Iterator[Undefined]:
+    if overall.auc is None:
+        yield Undefined("overall_auc", None, overall.reason, affects_score=True)
+    for identity, comparison_of in zip(counts.identities, cells, strict=True):
+        for name, comparison in comparison_of.items():
+            if comparison.auc is None:
+                affects_score = identity.in_score and name in BIAS_AUCS
+                yield Undefined(name, identity.name, comparison.reason, affects_score)
+    if not any(identity.in_score for identity in counts.identities):
+        for name in BIAS_AUCS:
+            yield Undefined(name, None, "no identity enters the power mean.", affects_score=True)
+
+
+def _rounded(value: Decimal | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _column(argument: str, name: object) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"`{argument}` must be the name of a column where `data` is given.")
+    return name
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.5f}"
+
+
+def _table(subgroups: Sequence[SubgroupReport]) -> Iterator[str]:
+    """Yield the lines of the per-identity table, two decimals as the papers print."""
+    if not subgroups:
+        return
+    cells = ("subgroup_auc", "bpsn_auc", "bnsp_auc", "positive_aeg", "negative_aeg")
+    width = max(len("identity"), *(len(subgroup.name) for subgroup in subgroups))
+    yield f"{'identity':<{width}}{'size':>9}{'positives':>11}" + "".join(f"{cell:>14}" for cell in cells)
+    for subgroup in subgroups:
+        values = [getattr(subgroup, cell) for cell in cells]
+        yield f"{subgroup.name:<{width}}{subgroup.size:>9}{subgroup.positives:>11}" + "".join(
+            f"{'-' if value is None else f'{value:.2f}':>14}" for value in values
+        )

@@ -1,0 +1,58 @@
+"""The version of the metric's code, and a check that this machine computes it."""
+
+import hashlib
+import json
+
+import numpy as np
+
+from grader.metrics.counting import count_pairs
+from grader.metrics.prepared import FloatArray, PreparedSplit, prepare
+from grader.metrics.reports import report
+from grader.metrics.settings import MetricSettings
+
+# Raised whenever any input gives another number or another undefined cell than before.
+METRIC_CODE_VERSION = 1
+
+GOLDEN_ROWS = 4096
+GOLDEN_DIGEST = "d77cc2a606b44bc8853502a9bbef4c6540b053f8774441e57b09250f5b170c2b"
+
+
+class MetricDisagrees(RuntimeError):
+    """This machine does not compute the numbers that every other one does."""
+
+
+def check_golden_vectors() -> None:
+    """Compute fixed inputs and compare every count and every bit of the reports.
+
+    Raises
+    ------
+    MetricDisagrees
+        If anything differs; a worker must then refuse jobs.
+    """
+    if golden_digest() != GOLDEN_DIGEST:
+        raise MetricDisagrees(
+            f"The metric (code version {METRIC_CODE_VERSION}) gives other numbers on this machine "
+            f"than it should, with NumPy {np.__version__}. No submission may be scored here."
+        )
+
+
+def golden_digest() -> str:
+    """Return the sha256 of all counts and reports of the golden inputs."""
+    results = []
+    split, scattered = _golden_input()
+    powers = (-5.0, 0.0, 1.0, 2.5)
+    for y_score in (scattered, np.round(scattered, 2), 5e-324 * np.round(100 * scattered)):
+        counts = count_pairs(split, y_score)
+        results.append(counts.as_dict())
+        results.extend(report(counts, MetricSettings(power=p)).as_dict() for p in powers)
+    return hashlib.sha256(json.dumps(results).encode()).hexdigest()
+
+
+def _golden_input() -> tuple[PreparedSplit, FloatArray]:
+    # Integer arithmetic only: no random generator whose stream may change.
+    step = np.arange(GOLDEN_ROWS, dtype=np.uint64)
+    noise = (step * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)) >> np.uint64(40)
+    labels = noise % 11 == 0
+    identities = {f"identity {k}": noise % (3 + 7 * k) == k for k in range(5)}
+    y_score = (noise.astype(np.float64) + labels * 2.0**22) / 2.0**25
+    return prepare(labels, identities), y_score

@@ -1,0 +1,120 @@
+"""What a competition may choose about the metric: power, weights, thresholds, undefined cells."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, get_args
+
+WEIGHT_SUM_TOLERANCE = 1e-12
+
+UndefinedPolicy = Literal["error", "skip"]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The share of each of the four terms in the score.
+
+    Attributes
+    ----------
+    overall_auc, subgroup_auc, bpsn_auc, bnsp_auc : float
+        Finite, not negative, summing to 1 within 1e-12.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, or the sum is not 1.
+    """
+
+    overall_auc: float = 0.25
+    subgroup_auc: float = 0.25
+    bpsn_auc: float = 0.25
+    bnsp_auc: float = 0.25
+
+    def __post_init__(self) -> None:
+        for term in fields(self):
+            weight = _as_float(f"weights.{term.name}", getattr(self, term.name))
+            if not (math.isfinite(weight) and weight >= 0):
+                raise ValueError(f"`weights.{term.name}` must be finite and not negative, not {weight!r}.")
+            object.__setattr__(self, term.name, weight)
+        total = math.fsum(self.as_dict().values())
+        if abs(total - 1) > WEIGHT_SUM_TOLERANCE:
+            raise ValueError(f"`weights` must sum to 1, but they sum to {total!r}.")
+
+    def as_dict(self) -> dict[str, float]:
+        """Return the weights by the name of their term, in the order of the score's formula."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSettings:
+    """The settings a score was computed with; two settings that are equal give the same bits.
+
+    Attributes
+    ----------
+    power : float
+        Exponent p of the power means: any number, 0 for the geometric mean, or plus or minus
+        infinity for the largest or smallest value.
+    weights : Weights
+        The share of each term in the score.
+    label_threshold, identity_threshold : float
+        A label, or an identity, is true at ``value >= threshold``. Finite.
+    undefined : {"error", "skip"}
+        What an undefined AUC does to its power mean: makes it (and the score) undefined, or is
+        left out of it.
+
+    Raises
+    ------
+    ValueError
+        If a value is not one of these; the message names the setting.
+    TypeError
+        If `weights` is not a `Weights`.
+    """
+
+    power: float = -5.0
+    weights: Weights = field(default_factory=Weights)
+    label_threshold: float = 0.5
+    identity_threshold: float = 0.5
+    undefined: UndefinedPolicy = "error"
+
+    def __post_init__(self) -> None:
+        power = _as_float("power", self.power)
+        if math.isnan(power):
+            raise ValueError("`power` must be a number, 0 or plus or minus infinity, not NaN.")
+        object.__setattr__(self, "power", power)
+        for name in ("label_threshold", "identity_threshold"):
+            threshold = _as_float(name, getattr(self, name))
+            if not math.isfinite(threshold):
+                raise ValueError(f"`{name}` must be finite, not {threshold!r}.")
+            object.__setattr__(self, name, threshold)
+        if not isinstance(self.weights, Weights):
+            raise TypeError(f"`weights` must be Weights(...), not {self.weights!r}.")
+        if self.undefined not in get_args(UndefinedPolicy):
+            raise ValueError(f'`undefined` must be "error" or "skip", not {self.undefined!r}.')
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data; an infinite power is the text ``"inf"`` or ``"-inf"``."""
+        finite = math.isfinite(self.power)
+        return asdict(self) | {"power": self.power if finite else str(self.power)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "MetricSettings":
+        """Build settings from what `as_dict` returned; a missing key has its default.
+
+        Raises
+        ------
+        ValueError
+            If a key is unknown or a value is refused.
+        """
+        known = {setting.name for setting in fields(cls)}
+        weights = data.get("weights", {})
+        unknown = (set(data) - known) | (set(weights) - {term.name for term in fields(Weights)})
+        if unknown:
+            raise ValueError(f"Unknown metric settings: {', '.join(sorted(unknown))}.")
+        return cls(**{**data, "weights": Weights(**weights)})
+
+
+def _as_float(name: str, value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ValueError(f"`{name}` must be a number, not {value!r}.") from None
