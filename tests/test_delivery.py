@@ -177,7 +177,7 @@ def test_the_locks_satisfy_the_project():
         ("pyproject.toml", r'"click>=8\.1"', '"click>=99"', "does not satisfy click>=99"),
         ("pyproject.toml", r'"click>=8\.1"', '"click>=8.1", "lacking"', "does not satisfy lacking"),
         ("requirements/app.lock", r"\Z", "# https://example.org\n", "app.lock holds an address"),
-        ("requirements/app.lock", r"(?m)^(click==\S+)( \\\n    --hash=.*)+", r"\1", "click has no hash"),
+        ("requirements/app.lock", r"(?m)^(click==\S+)( \\\n    --hash=\S+)+", r"\1", "click has no hash"),
         ("requirements/app.lock", r"(?m)^click==\S+", "click==8.9999", "click 8.9999 where dev.lock"),
     ],
 )
