@@ -18,7 +18,7 @@ from sklearn.metrics import roc_auc_score
 POWER = -5.0
 SELECTED_FOR_PRIVATE = 2
 SCORE_STEP, TERM_STEP = Decimal("0.00001"), Decimal("0.0001")
-Split = Literal["Public", "Private"]
+Split = Literal["public", "private"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,12 @@ def leaderboard(solution: Path, entries: Sequence[Entry], split: Split) -> list[
     Public: the best file of each team. Private: the better one of the two files of each team that are
     best in public.
     """
-    public = [_terms(solution, entry, "Public") for entry in entries]
-    shown = public if split == "Public" else [_terms(solution, entry, split) for entry in entries]
+    public = [_terms(solution, entry, "public") for entry in entries]
+    shown = public if split == "public" else [_terms(solution, entry, split) for entry in entries]
     standing = []
     for team in dict.fromkeys(entry.team for entry in entries):
         files = [at for at, entry in enumerate(entries) if entry.team == team]
-        if split == "Private":
+        if split == "private":
             files = sorted(files, key=lambda at: (-_score(public[at]), at))[:SELECTED_FOR_PRIVATE]
         standing.append(min(files, key=lambda at: (-_score(shown[at]), at)))
     standing.sort(key=lambda at: (-_score(shown[at]), at))
@@ -79,7 +79,7 @@ def _terms(solution: Path, entry: Entry, split: Split) -> Terms:
     truth = pd.read_csv(solution)
     identities = [name for name in truth.columns if name not in ("id", "target", "Usage")]
     sent = pd.read_csv(entry.predictions)
-    rows = truth[truth["Usage"] == split].merge(sent, on="id", how="left", validate="one_to_one")
+    rows = truth[truth["Usage"] == split.capitalize()].merge(sent, on="id", how="left", validate="one_to_one")
     toxic, prediction = rows["target"] >= 0.5, rows["prediction"]
 
     def auc(kept: pd.Series) -> float:

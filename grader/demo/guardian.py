@@ -1,0 +1,21 @@
+"""Ends one process when the demo is gone, however the demo ended.
+
+It holds the reading end of a pipe whose only writer is the demo: the end of the file is the end of the demo.
+"""
+
+import contextlib
+import sys
+
+import psutil  # type: ignore[import-untyped]
+
+
+def main() -> None:
+    """Wait for the end of standard input, then end the process whose id is the argument."""
+    with contextlib.suppress(psutil.NoSuchProcess):  # nor is it another process that got the same id
+        process = psutil.Process(int(sys.argv[1]))
+        sys.stdin.buffer.read()
+        process.terminate()
+
+
+if __name__ == "__main__":
+    main()
