@@ -1,7 +1,7 @@
 """The tables: columns, constraints and relationships; no session, cache or HTML."""
 
 from grader.models.competition import Competition, CompetitionState
-from grader.models.score import Score
+from grader.models.score import Score, Split
 from grader.models.scoring_job import JobState, ScoringJob
 from grader.models.scoring_version import ScoringVersion, ScoringVersionState
 from grader.models.solution import Solution
@@ -22,6 +22,7 @@ __all__ = [
     "ScoringVersionState",
     "SetupLink",
     "Solution",
+    "Split",
     "Standing",
     "Submission",
     "SubmissionStatus",

@@ -1,12 +1,20 @@
 """A score: what one submission got on one split under one scoring version. Appended, never overwritten."""
 
+import enum
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Double, ForeignKey, String, UniqueConstraint
+from sqlalchemy import Double, ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from grader.db import Base
+from grader.db import Base, stored_enum
+
+
+class Split(enum.StrEnum):
+    """The splits that a score is computed on."""
+
+    PUBLIC = "public"
+    PRIVATE = "private"
 
 
 class Score(Base):
@@ -18,7 +26,7 @@ class Score(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
     scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"), index=True)
-    split: Mapped[str] = mapped_column(String(8))
+    split: Mapped[Split] = mapped_column(stored_enum(Split, name="split"))
     score: Mapped[float] = mapped_column(Double)
     overall_auc: Mapped[float] = mapped_column(Double)
     subgroup_auc: Mapped[float] = mapped_column(Double)

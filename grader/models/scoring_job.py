@@ -2,6 +2,7 @@
 
 import enum
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
@@ -24,14 +25,16 @@ class JobState(enum.StrEnum):
 class ScoringJob(Base):
     """The scoring of one submission under one scoring version.
 
-    A claim sets `lease_until` and a new `token` and counts an attempt; only the holder of the current token
-    may record. `error_count` counts exceptions of our own, the rest of `attempt_count` were lost leases.
+    It can be claimed from `available_at` on: at once, or some time after an exception of our own. A claim
+    sets `lease_until` and a new `token` and counts an attempt; only the holder of the current token may
+    record. `error_count` counts exceptions of our own; the other ended attempts were lost leases. What came
+    of the job stands here and, while its scoring version is live, on the submission.
     """
 
     __tablename__ = "scoring_job"
     __table_args__ = (
         UniqueConstraint("submission_id", "scoring_version_id"),
-        Index("ix_scoring_job_state_created_at", "state", "created_at"),
+        Index("ix_scoring_job_state_available_at", "state", "available_at"),
         Index("ix_scoring_job_scoring_version_id_state", "scoring_version_id", "state"),
     )
 
@@ -40,11 +43,15 @@ class ScoringJob(Base):
     scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
     state: Mapped[JobState] = mapped_column(stored_enum(JobState, name="state"))
     created_at: Mapped[datetime]
+    available_at: Mapped[datetime]
     lease_until: Mapped[datetime | None]
     token: Mapped[str | None] = mapped_column(String(32))
     attempt_count: Mapped[int] = mapped_column(default=0)
     error_count: Mapped[int] = mapped_column(default=0)
     finished_at: Mapped[datetime | None]
+    problems: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
+    notes: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
+    incident: Mapped[str | None] = mapped_column(String(16))
 
     submission: Mapped[Submission] = relationship()
     scoring_version: Mapped[ScoringVersion] = relationship()

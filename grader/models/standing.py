@@ -2,10 +2,11 @@
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy import ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from grader.db import Base
+from grader.db import Base, stored_enum
+from grader.models.score import Split
 from grader.models.submission import Submission
 from grader.models.team import Team
 
@@ -13,25 +14,15 @@ from grader.models.team import Team
 class Standing(Base):
     """A team's entry; there is no rank column, for the rank is computed when a board is read.
 
-    `score_units` is the displayed score in units of 0.00001. The index is the order of the board.
+    `score_units` is the displayed score in units of 0.00001.
     """
 
     __tablename__ = "standing"
-    __table_args__ = (
-        UniqueConstraint("scoring_version_id", "split", "team_id"),
-        Index(
-            "ix_standing_board",
-            "scoring_version_id",
-            "split",
-            "score_units",
-            "submitted_at",
-            "submission_id",
-        ),
-    )
+    __table_args__ = (UniqueConstraint("scoring_version_id", "split", "team_id"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
-    split: Mapped[str] = mapped_column(String(8))
+    split: Mapped[Split] = mapped_column(stored_enum(Split, name="split"))
     team_id: Mapped[int] = mapped_column(ForeignKey("team.id"))
     submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
     score_units: Mapped[int]

@@ -42,8 +42,8 @@ class Submission(Base):
     status: Mapped[SubmissionStatus] = mapped_column(stored_enum(SubmissionStatus, name="status"))
     submitted_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]
-    problems: Mapped[list[dict[str, Any]]]
-    notes: Mapped[list[dict[str, Any]]]
+    problems: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
+    notes: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     incident: Mapped[str | None] = mapped_column(String(16))
 
     competition: Mapped[Competition] = relationship()

@@ -1,0 +1,152 @@
+"""The single place where scores are rounded and teams are ranked.
+
+A score is displayed with 5 decimals and kept as an integer number of 0.00001; a term with 4; a cell of a
+per-identity table with 2, as the papers print. Rounding is half even on the exact value of the float.
+
+Ranking goes by the displayed score, higher first; equal scores by the earlier acceptance, then by the lower
+submission id. Ranks run 1..n and are never shared, so that a board is a total order that everybody can check.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import ROUND_HALF_EVEN, Decimal
+
+SCORE_DECIMALS = 5
+TERM_DECIMALS = 4
+CELL_DECIMALS = 2
+AUTOMATIC_SELECTION_COUNT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A submission that can stand for its team.
+
+    Attributes
+    ----------
+    team_id, submission_id : int
+        Whose it is, and which.
+    score_units : int
+        The displayed score in units of 0.00001.
+    submitted_at : datetime
+        When the file was accepted; a rescoring does not change it.
+    """
+
+    team_id: int
+    submission_id: int
+    score_units: int
+    submitted_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An entry with its rank: one line of a leaderboard."""
+
+    rank: int
+    entry: Entry
+
+
+def round_half_even(value: float, decimals: int) -> Decimal:
+    """Round the exact value of a float.
+
+    Parameters
+    ----------
+    value : float
+        A finite number.
+    decimals : int
+        Digits after the point.
+
+    Returns
+    -------
+    Decimal
+        The nearest multiple of ``10**-decimals``; of two equally near ones the even one. Never minus zero.
+    """
+    return Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_EVEN) + 0
+
+
+def score_units(score: float) -> int:
+    """Return a score as displayed, in units of 0.00001."""
+    return int(round_half_even(score, SCORE_DECIMALS).scaleb(SCORE_DECIMALS))
+
+
+def score_text(units: int) -> str:
+    """Return the text of a score given in units of 0.00001: five decimals, such as ``0.93412``."""
+    return f"{Decimal(units).scaleb(-SCORE_DECIMALS):.{SCORE_DECIMALS}f}"
+
+
+def score_number(units: int) -> float:
+    """Return the float nearest to a score given in units of 0.00001."""
+    return float(Decimal(units).scaleb(-SCORE_DECIMALS))
+
+
+def rounded_term(term: float) -> float:
+    """Return a term of the score as displayed: 4 decimals."""
+    return float(round_half_even(term, TERM_DECIMALS))
+
+
+def rounded_cell(value: float | None) -> float | None:
+    """Return a cell of a per-identity table as displayed: 2 decimals, None where undefined."""
+    return None if value is None else float(round_half_even(value, CELL_DECIMALS))
+
+
+def order(entry: Entry) -> tuple[int, datetime, int]:
+    """Return the sort key of an entry: the better entry has the smaller key."""
+    return -entry.score_units, entry.submitted_at, entry.submission_id
+
+
+def best(entries: Iterable[Entry]) -> Entry | None:
+    """Return the entry that stands for a team, None if there is none."""
+    return min(entries, key=order, default=None)
+
+
+def rank(entries: Iterable[Entry], *, first_rank: int = 1) -> list[Standing]:
+    """Rank entries, of which each team has one.
+
+    Parameters
+    ----------
+    entries : iterable of Entry
+        In any order.
+    first_rank : int
+        Rank of the best of them, for a page of a longer board.
+
+    Returns
+    -------
+    list of Standing
+        Best first, ranks without gaps.
+    """
+    return [Standing(place, entry) for place, entry in enumerate(sorted(entries, key=order), first_rank)]
+
+
+def select_automatically(
+    public_entries: Iterable[Entry],
+    *,
+    picked: Iterable[int] = (),
+    count: int = AUTOMATIC_SELECTION_COUNT,
+) -> tuple[int, ...]:
+    """Choose the submissions of one team that compete on the private leaderboard.
+
+    Parameters
+    ----------
+    public_entries : iterable of Entry
+        The team's scored submissions with their public scores.
+    picked : iterable of int
+        Ids of the submissions that the team picked itself; they are kept, in their order.
+    count : int
+        How many may compete.
+
+    Returns
+    -------
+    tuple of int
+        The picked ids and, where they are fewer than `count`, the best others by displayed public score. Private
+        scores play no part, or the choice would tell about them.
+    """
+    ranked = [entry.submission_id for entry in sorted(public_entries, key=order)]
+    chosen = [submission_id for submission_id in picked if submission_id in ranked][:count]
+    others = [submission_id for submission_id in ranked if submission_id not in chosen]
+    return tuple(chosen + others[: count - len(chosen)])
+
+
+def private_entry(private_entries: Iterable[Entry], selected: Iterable[int]) -> Entry | None:
+    """Return the better of a team's selected submissions on the private split, None if none is there."""
+    chosen = set(selected)
+    return best(entry for entry in private_entries if entry.submission_id in chosen)

@@ -1,0 +1,261 @@
+"""Competitions: creating, finding, their phase, and the reveal of the private leaderboard."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Select, func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session, joinedload
+
+from grader import db
+from grader.errors import OrganizerError, ParticipantError
+from grader.leaderboard.visibility import Phase
+from grader.models import (
+    Competition,
+    CompetitionState,
+    ScoringVersion,
+    ScoringVersionState,
+    Solution,
+    Submission,
+    SubmissionStatus,
+)
+from grader.services import private_standings
+from grader.services.solutions import StoredSolution
+from grader.services.texts import one_line
+
+RESERVED_SLUGS = frozenset({"list", "data", "submissions", "submission-url"})
+TITLE_MAX_LENGTH = 200
+
+_SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
+
+
+class UnknownCompetition(ParticipantError):
+    """No competition has this slug."""
+
+    def __init__(self, slug: str) -> None:
+        super().__init__(f"There is no competition {slug!r}.")
+        self.slug = slug
+
+
+class InvalidCompetition(OrganizerError):
+    """A competition cannot be made like this; `problems` has one sentence each."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+class ScoringPending(OrganizerError):
+    """The private leaderboard waits until every submission is scored."""
+
+    def __init__(self, count: int) -> None:
+        noun = "submission is" if count == 1 else "submissions are"
+        super().__init__(f"{count:,} {noun} still being scored. Reveal when all are done.")
+        self.count = count
+
+
+class AlreadyRevealed(OrganizerError):
+    """The private leaderboard is public already."""
+
+    def __init__(self, revealed_at: datetime) -> None:
+        super().__init__(f"The private leaderboard was revealed at {revealed_at:%Y-%m-%d %H:%M:%S} UTC.")
+        self.revealed_at = revealed_at
+
+
+@dataclass(frozen=True, slots=True)
+class Revealed:
+    """What a reveal did: `closed_now` when the competition was still open and the reveal closed it."""
+
+    competition: Competition
+    closed_now: bool
+    team_count: int
+
+
+def check(session: Session, *, slug: str, title: str, opens_at: datetime, closes_at: datetime | None) -> None:
+    """Raise InvalidCompetition with everything that is wrong about a competition to be made."""
+    problems = []
+    if not _SLUG.fullmatch(slug):
+        problems.append(
+            f"The slug {slug!r} must be 1 to 40 lower-case letters, digits and hyphens, "
+            "with a letter or digit at both ends."
+        )
+    elif slug in RESERVED_SLUGS:
+        problems.append(f"The slug {slug!r} is reserved.")
+    elif session.scalar(select(Competition.id).where(Competition.slug == slug)) is not None:
+        problems.append(f"There already is a competition {slug!r}.")
+    if not one_line(title, TITLE_MAX_LENGTH):
+        problems.append("A competition needs a title.")
+    if closes_at is not None and closes_at <= opens_at:
+        problems.append("A competition must close after it opens.")
+    if problems:
+        raise InvalidCompetition(problems)
+
+
+def create(
+    session: Session,
+    *,
+    slug: str,
+    title: str,
+    overview: str = "",
+    solution: StoredSolution,
+    opens_at: datetime | None = None,
+    closes_at: datetime | None = None,
+    created_by: str,
+    now: datetime,
+) -> Competition:
+    """Make a competition with scoring version 1, open at once without a date; raise InvalidCompetition."""
+    opens_at = opens_at or now
+    check(session, slug=slug, title=title, opens_at=opens_at, closes_at=closes_at)
+    competition = Competition(
+        slug=slug,
+        title=one_line(title, TITLE_MAX_LENGTH),
+        overview=overview.replace("\0", ""),
+        state=CompetitionState.PUBLISHED,
+        opens_at=opens_at,
+        closes_at=closes_at,
+        created_at=now,
+    )
+    try:
+        with session.begin_nested():
+            session.add(competition)
+    except IntegrityError:
+        raise InvalidCompetition([f"There already is a competition {slug!r}."]) from None
+    competition.live_scoring_version = add_scoring_version(
+        session,
+        competition=competition,
+        solution=solution,
+        reason="First scoring version.",
+        state=ScoringVersionState.LIVE,
+        created_by=created_by,
+        now=now,
+    )
+    competition.live_scoring_version.published_at = now
+    session.flush()
+    return competition
+
+
+def add_scoring_version(
+    session: Session,
+    *,
+    competition: Competition,
+    solution: StoredSolution,
+    reason: str,
+    state: ScoringVersionState,
+    created_by: str,
+    now: datetime,
+) -> ScoringVersion:
+    """Add the next solution of a competition and the scoring version that uses it."""
+    stored = Solution(
+        competition_id=competition.id,
+        number=_next_number(session, Solution, competition),
+        row_ids_sha256=solution.row_ids_sha256,
+        prepared_sha256=solution.prepared_sha256,
+        sample_submission_sha256=solution.sample_submission_sha256,
+        row_count=solution.row_count,
+        public_row_count=solution.public_row_count,
+        private_row_count=solution.private_row_count,
+        report=solution.report,
+        uploaded_at=now,
+    )
+    version = ScoringVersion(
+        competition_id=competition.id,
+        number=_next_number(session, ScoringVersion, competition),
+        solution=stored,
+        metric_settings=solution.rules.as_dict(),
+        metric_code_version=solution.metric_code_version,
+        reason=reason.replace("\0", ""),
+        state=state,
+        created_by=created_by,
+        created_at=now,
+    )
+    session.add(version)
+    session.flush()
+    return version
+
+
+def get(session: Session, *, slug: str) -> Competition:
+    """Return a competition with its live scoring version and solution; raise UnknownCompetition."""
+    if not _SLUG.fullmatch(slug):
+        raise UnknownCompetition(slug)
+    competition = session.scalar(_loaded().where(Competition.slug == slug))
+    if competition is None:
+        raise UnknownCompetition(slug)
+    return competition
+
+
+def list_all(session: Session) -> list[Competition]:
+    """Return all competitions, the newest first."""
+    return list(session.scalars(_loaded().order_by(Competition.created_at.desc(), Competition.id.desc())))
+
+
+def phase(competition: Competition, now: datetime) -> Phase:
+    """Return where a competition is in its life at `now`."""
+    if competition.state is CompetitionState.REVEALED:
+        return Phase.REVEALED
+    if competition.opens_at is not None and now < competition.opens_at:
+        return Phase.SCHEDULED
+    if competition.closes_at is not None and now >= competition.closes_at:
+        return Phase.CLOSED
+    return Phase.OPEN
+
+
+def lock(session: Session, *, competition_id: int) -> Competition:
+    """Return a competition as it is now and keep others from changing it until the transaction ends."""
+    return session.scalars(
+        _loaded()
+        .where(Competition.id == competition_id)
+        .with_for_update(of=Competition, key_share=True)
+        .execution_options(populate_existing=True)
+    ).one()
+
+
+def reveal(session: Session, *, competition: Competition, now: datetime | None = None) -> Revealed:
+    """Write the private standings and open them to everybody, closing a competition that is still open.
+
+    Raises ScoringPending while a submission is unscored, and AlreadyRevealed.
+    """
+    competition = lock(session, competition_id=competition.id)
+    now = now or db.now(session)
+    if competition.revealed_at is not None:
+        raise AlreadyRevealed(competition.revealed_at)
+    pending = count_pending(session, competition=competition)
+    if pending:
+        raise ScoringPending(pending)
+    closed_now = phase(competition, now) is not Phase.CLOSED
+    if closed_now:
+        competition.closes_at = now
+    competition.state = CompetitionState.REVEALED
+    competition.revealed_at = now
+    team_count = private_standings.write(session, scoring_version_id=live(competition).id)
+    session.flush()
+    return Revealed(competition, closed_now, team_count)
+
+
+def count_pending(session: Session, *, competition: Competition) -> int:
+    """Return how many submissions of a competition wait for their scores."""
+    query = select(func.count()).where(
+        Submission.competition_id == competition.id, Submission.status == SubmissionStatus.PENDING
+    )
+    return session.scalar(query) or 0
+
+
+def live(competition: Competition) -> ScoringVersion:
+    """Return the scoring version that every board reads through."""
+    if competition.live_scoring_version is None:
+        raise LookupError(f"Competition {competition.slug} has no live scoring version.")
+    return competition.live_scoring_version
+
+
+def _next_number(
+    session: Session, model: type[Solution] | type[ScoringVersion], competition: Competition
+) -> int:
+    return (
+        session.scalar(select(func.max(model.number)).where(model.competition_id == competition.id)) or 0
+    ) + 1
+
+
+def _loaded() -> Select[Competition]:
+    return select(Competition).options(
+        joinedload(Competition.live_scoring_version).joinedload(ScoringVersion.solution)
+    )

@@ -1,0 +1,164 @@
+"""What a submission got, as far as the viewer may see it; all values rounded as displayed."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader.leaderboard import standings
+from grader.leaderboard.standings import Entry
+from grader.leaderboard.visibility import Field, Phase, Viewer, visible_fields
+from grader.metrics import PairCounts, report
+from grader.models import Score, ScoringVersion, Split, Submission
+from grader.services import boards, competitions
+from grader.services.solutions import Rules
+
+_CELLS = ("subgroup_auc", "bpsn_auc", "bnsp_auc", "positive_aeg", "negative_aeg")
+_FIELDS = {
+    Split.PUBLIC: (Field.PUBLIC_SCORE, Field.PUBLIC_TERMS, Field.PUBLIC_IDENTITIES),
+    Split.PRIVATE: (Field.PRIVATE_SCORE, Field.PRIVATE_TERMS, Field.PRIVATE_IDENTITIES),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityRow:
+    """One identity's line of the table: the five cells by name, 2 decimals."""
+
+    name: str
+    cells: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitResult:
+    """What a submission got on one split.
+
+    `score` is the text with 5 decimals, `score_units` the same in units of 0.00001, `weakest_term` the name
+    of the lowest of the four terms. `identities` is empty where the viewer may not see the table.
+    """
+
+    score: str
+    score_units: int
+    terms: Mapping[str, float]
+    weakest_term: str
+    identities: tuple[IdentityRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A submission's result and its place.
+
+    `best_before_units` is the team's best displayed public score among its earlier submissions, and
+    `gain_units` by how much this one beats it (negative: falls short). `rank` is the team's on the public
+    leaderboard if this submission stands for it, and `previous_rank` the one its best earlier submission
+    would have there now.
+    """
+
+    public: SplitResult | None = None
+    private: SplitResult | None = None
+    best_before_units: int | None = None
+    gain_units: int | None = None
+    rank: int | None = None
+    previous_rank: int | None = None
+    team_count: int | None = None
+
+
+def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: Phase) -> Summary:
+    """Return what `viewer` may see of a submission's scores under the live scoring version."""
+    version = competitions.live(submission.competition)
+    allowed = visible_fields(viewer, phase)
+    results = split_results(session, submission=submission, version=version, allowed=allowed)
+    public = results.get(Split.PUBLIC)
+    if public is None:
+        return Summary(private=results.get(Split.PRIVATE))
+    entry = Entry(submission.team_id, submission.id, public.score_units, submission.submitted_at)
+    earlier = [
+        each for each in _public_entries(session, version, submission.team_id) if _is_earlier(each, entry)
+    ]
+    before = standings.best(earlier)
+    standing = boards.standing_of(
+        session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=submission.team_id
+    )
+    stands = standing is not None and standing.submission_id == submission.id
+    return Summary(
+        public=public,
+        private=results.get(Split.PRIVATE),
+        best_before_units=before.score_units if before else None,
+        gain_units=entry.score_units - before.score_units if before else None,
+        rank=_rank(session, version, entry) if stands else None,
+        previous_rank=_rank(session, version, before) if stands and before else None,
+        team_count=boards.count_teams(session, scoring_version_id=version.id, split=Split.PUBLIC),
+    )
+
+
+def split_results(
+    session: Session, *, submission: Submission, version: ScoringVersion, allowed: Collection[Field]
+) -> dict[Split, SplitResult]:
+    """Return a submission's result on each split whose score is allowed; others are not even read."""
+    splits = [split for split, (score, *_) in _FIELDS.items() if score in allowed]
+    rows = session.scalars(
+        select(Score).where(
+            Score.submission_id == submission.id,
+            Score.scoring_version_id == version.id,
+            Score.split.in_(splits),
+        )
+    )
+    rules = Rules.from_dict(version.metric_settings)
+    return {row.split: _split_result(row, rules, with_table=_FIELDS[row.split][2] in allowed) for row in rows}
+
+
+def public_scores(
+    session: Session, *, submissions: Iterable[Submission], version: ScoringVersion
+) -> dict[int, SplitResult]:
+    """Return the public results of several submissions by their id, without the tables."""
+    rows = session.scalars(
+        select(Score).where(
+            Score.submission_id.in_([submission.id for submission in submissions]),
+            Score.scoring_version_id == version.id,
+            Score.split == Split.PUBLIC,
+        )
+    )
+    rules = Rules.from_dict(version.metric_settings)
+    return {row.submission_id: _split_result(row, rules, with_table=False) for row in rows}
+
+
+def _split_result(score: Score, rules: Rules, *, with_table: bool) -> SplitResult:
+    units = standings.score_units(score.score)
+    terms = boards.rounded_terms(score)
+    return SplitResult(
+        score=standings.score_text(units),
+        score_units=units,
+        terms=terms,
+        weakest_term=min(terms, key=terms.__getitem__),
+        identities=_table(score.counts, rules) if with_table else (),
+    )
+
+
+def _table(counts: Mapping[str, Any], rules: Rules) -> tuple[IdentityRow, ...]:
+    return tuple(
+        IdentityRow(line.name, {cell: standings.rounded_cell(getattr(line, cell)) for cell in _CELLS})
+        for line in report(PairCounts.from_dict(counts), rules.metric).subgroups
+    )
+
+
+def _public_entries(session: Session, version: ScoringVersion, team_id: int) -> Iterable[Entry]:
+    rows = session.execute(
+        select(Submission.id, Score.score, Submission.submitted_at)
+        .join(Score, Score.submission_id == Submission.id)
+        .where(
+            Submission.team_id == team_id,
+            Score.scoring_version_id == version.id,
+            Score.split == Split.PUBLIC,
+        )
+    )
+    for submission_id, score, submitted_at in rows:
+        yield Entry(team_id, submission_id, standings.score_units(score), submitted_at)
+
+
+def _is_earlier(one: Entry, other: Entry) -> bool:
+    return (one.submitted_at, one.submission_id) < (other.submitted_at, other.submission_id)
+
+
+def _rank(session: Session, version: ScoringVersion, entry: Entry) -> int:
+    return boards.rank_of(session, scoring_version_id=version.id, split=Split.PUBLIC, entry=entry)

@@ -1,0 +1,56 @@
+"""The schema's version: moving a database up and down through the migrations."""
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+import migrations
+from grader.db import Database
+
+_ADVISORY_LOCK = 7777_0001
+
+
+def upgrade(database: Database, revision: str = "head") -> None:
+    """Bring the tables up to `revision`; processes that start together wait for each other."""
+    with database.engine.begin() as connection:
+        _lock(connection)
+        command.upgrade(_config(connection), revision)
+
+
+def downgrade(database: Database, revision: str) -> None:
+    """Take the tables back to `revision`, or to none with "base"."""
+    with database.engine.begin() as connection:
+        _lock(connection)
+        command.downgrade(_config(connection), revision)
+
+
+def current(database: Database) -> str | None:
+    """Return the revision that the database has, None if it has no tables yet."""
+    with database.engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def head() -> str | None:
+    """Return the newest revision that this installation knows."""
+    return ScriptDirectory.from_config(_config(None)).get_current_head()
+
+
+def is_current(database: Database) -> bool:
+    """Tell whether the database has the revision that this installation expects."""
+    return current(database) == head()
+
+
+def _config(connection: Connection | None) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    config.attributes["connection"] = connection
+    return config
+
+
+def _lock(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})

@@ -1,0 +1,34 @@
+"""A secret 50/50 split of a solution that brings none."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.services.truth import PRIVATE, PUBLIC
+
+
+def split_in_half(
+    row_ids: Iterable[str],
+    positive: NDArray[np.bool_],
+    members: Mapping[str, NDArray[np.bool_]],
+    *,
+    key: bytes,
+) -> NDArray[np.int8]:
+    """Divide rows between the splits by a keyed hash of their id, stratified by label and identities.
+
+    Rows are sorted by label, by the identities they mention (the rarest counts first, so that it is divided
+    most evenly) and by the hash, and dealt alternately: every stratum is halved to within one row, and
+    without the key neither ids nor order tell a row's split.
+    """
+    digests = [hashlib.blake2b(text.encode(), digest_size=9, key=key).digest() for text in row_ids]
+    hashes = np.frombuffer(b"".join(digest[:8] for digest in digests), dtype=">u8")
+    rarest_first = sorted(members.values(), key=np.count_nonzero)
+    # lexsort sorts by its last key first.
+    order = np.lexsort([hashes, *reversed(rarest_first), positive])
+    first = digests[order[0]][8] & 1 if digests else 0
+    usage = np.empty(len(digests), dtype=np.int8)
+    usage[order[first::2]] = PUBLIC
+    usage[order[1 - first :: 2]] = PRIVATE
+    return usage
