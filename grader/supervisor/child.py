@@ -1,0 +1,117 @@
+"""One program that is kept running: started, watched, started again with growing pauses, stopped."""
+
+import contextlib
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+SETTLED_AFTER_SECONDS = 20
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 30
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to run.
+
+    `pass_fds` are open files that it inherits. `watches_us` gives it a pipe as standard input, whose end is
+    the end of the supervisor. One that `outlives_others` is asked to stop when the others have stopped.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    pass_fds: tuple[int, ...] = ()
+    grace_seconds: float = 10
+    watches_us: bool = False
+    outlives_others: bool = False
+
+
+class Child:
+    """A program and its present process, the leader of a session of its own.
+
+    The first end is followed by a start at once, each further one by a pause that doubles, until a process
+    has lived for a while.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._process: subprocess.Popen[bytes] | None = None
+        self._started_at = 0.0
+        self._start_at = 0.0
+        self._early_ends = 0
+
+    @property
+    def pid(self) -> int | None:
+        """The process's id while it runs."""
+        return self._process.pid if self._process else None
+
+    def tend(self) -> bool:
+        """Notice that the process has ended, start it when it is time; return whether one was started."""
+        if self._process and self._process.poll() is not None:
+            self._note_end(self._process.returncode)
+        if self._process or time.monotonic() < self._start_at:
+            return False
+        self._start()
+        return True
+
+    def request_stop(self) -> None:
+        """Ask the process to end."""
+        if self._process:
+            self._process.terminate()
+
+    def stop(self) -> None:
+        """End the process and what it started, by force after the grace."""
+        if not self._process:
+            return
+        self.request_stop()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(self.program.grace_seconds)
+        self._kill_session()
+        self._process.wait()
+        self._process = None
+
+    def _start(self) -> None:
+        self._process = subprocess.Popen(
+            self.program.command,
+            env={**os.environ, **self.program.environment},
+            pass_fds=self.program.pass_fds,
+            start_new_session=True,
+            stdin=subprocess.PIPE if self.program.watches_us else subprocess.DEVNULL,
+            stdout=sys.stderr.fileno(),
+        )
+        self._started_at = time.monotonic()
+        log.info("%s runs as process %d.", self.program.name, self._process.pid)
+
+    def _note_end(self, code: int) -> None:
+        self._kill_session()
+        lived = time.monotonic() - self._started_at
+        self._early_ends = 0 if lived >= SETTLED_AFTER_SECONDS else self._early_ends + 1
+        doublings = self._early_ends - 2
+        pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2**doublings) if doublings >= 0 else 0
+        self._process = None
+        self._start_at = time.monotonic() + pause
+        log.warning(
+            "%s ended %s after %.0f s and is started again in %.1f s.",
+            self.program.name,
+            _ending(code),
+            lived,
+            pause,
+        )
+
+    def _kill_session(self) -> None:
+        # What a killed leader leaves would hold its sockets and jobs. Ids are not given out again at once.
+        if self._process:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def _ending(code: int) -> str:
+    return f"with code {code}" if code >= 0 else f"by {signal.Signals(-code).name}"

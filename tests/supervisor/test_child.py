@@ -1,0 +1,91 @@
+import itertools
+import sys
+import time
+
+import psutil
+
+from grader.supervisor.child import Child, Program
+from grader.supervisor.supervisor import Supervisor
+
+
+def python(code, **options):
+    return Program("test program", (sys.executable, "-c", code), **options)
+
+
+def until(condition, seconds=10):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def test_a_child_that_ends_is_started_again_at_once_and_then_with_growing_pauses():
+    child = Child(python("pass"))
+    starts = []
+
+    def tend():
+        if child.tend():
+            starts.append(time.monotonic())
+        return len(starts) == 4
+
+    until(tend)
+    child.stop()
+
+    pauses = [later - earlier for earlier, later in itertools.pairwise(starts)]
+    assert pauses[1] >= 0.5
+    assert pauses[2] >= 1
+
+
+def test_stopping_a_child_ends_what_it_had_started(tmp_path):
+    pid_file = tmp_path / "pid"
+    child = Child(
+        python(
+            "import pathlib, subprocess, sys, time\n"
+            "grandchild = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+            f"pathlib.Path({str(pid_file)!r}).write_text(str(grandchild.pid))\n"
+            "time.sleep(60)"
+        )
+    )
+    child.tend()
+    until(lambda: pid_file.exists() and pid_file.read_text())
+    grandchild = psutil.Process(int(pid_file.read_text()))
+
+    child.stop()
+
+    until(lambda: not grandchild.is_running() or grandchild.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_a_child_that_ignores_the_request_to_stop_is_killed_after_its_grace(tmp_path):
+    ready = tmp_path / "ready"
+    child = Child(
+        python(
+            "import pathlib, signal, time\n"
+            "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+            f"pathlib.Path({str(ready)!r}).touch()\n"
+            "time.sleep(60)",
+            grace_seconds=0.2,
+        )
+    )
+    child.tend()
+    until(ready.exists)
+    pid = child.pid
+
+    child.stop()
+
+    assert child.pid is None
+    assert not psutil.pid_exists(pid)
+
+
+def test_the_supervisor_reports_the_running_processes_and_stops_when_a_signal_asks():
+    reported = []
+    supervisor = Supervisor(lambda pids: reported.append(list(pids)))
+    with supervisor.stopping_on_signals():
+        supervisor.add(python("import time; time.sleep(60)"))
+        supervisor.add(
+            python("import os, time, signal; time.sleep(0.3); os.kill(os.getppid(), signal.SIGTERM)")
+        )
+        supervisor.run()
+
+    assert [len(pids) for pids in reported][:2] == [1, 2]
+    assert reported[-1] == []
+    assert not any(psutil.pid_exists(pid) for pids in reported for pid in pids)

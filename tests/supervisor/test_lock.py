@@ -1,0 +1,31 @@
+import os
+
+import pytest
+
+from grader.supervisor import lock
+
+
+def test_a_second_holder_is_told_who_holds_the_folder(tmp_path):
+    with lock.hold(tmp_path) as held:
+        lock.describe(held, "process 12 at http://127.0.0.1:7777")
+        with (
+            pytest.raises(lock.AlreadyServed, match=r"process 12 at http://127\.0\.0\.1:7777"),
+            lock.hold(tmp_path),
+        ):
+            pass
+
+
+def test_before_it_says_more_a_holder_is_named_by_its_process(tmp_path):
+    with (
+        lock.hold(tmp_path),
+        pytest.raises(lock.AlreadyServed, match=f"served by process {os.getpid()}"),
+        lock.hold(tmp_path),
+    ):
+        pass
+
+
+def test_the_folder_is_free_again_when_the_holder_is_gone(tmp_path):
+    with lock.hold(tmp_path):
+        pass
+    with lock.hold(tmp_path):
+        pass

@@ -1,0 +1,106 @@
+import os
+import subprocess
+import tempfile
+
+import pytest
+from redis import Redis
+
+from grader.supervisor import valkey
+
+
+@pytest.fixture
+def server():
+    found = valkey.find_server()
+    if found is None:
+        pytest.skip("there is no Valkey for this machine")
+    return found
+
+
+@pytest.fixture
+def start(server, tmp_path):
+    socket = valkey.socket_path(tmp_path)
+    processes = []
+
+    def run():
+        process = subprocess.Popen(valkey.program(server, data_dir=tmp_path, socket=socket).command)
+        processes.append(process)
+        assert valkey.wait_until_answering(socket)
+        return process, socket
+
+    yield run
+    for process in processes:
+        process.kill()
+        process.wait()
+    for file in socket.parent.iterdir():
+        file.unlink()
+    socket.parent.rmdir()
+
+
+def test_what_stands_in_a_killed_server_is_there_after_a_new_start(start):
+    process, socket = start()
+    with Redis(unix_socket_path=str(socket)) as client:
+        client.lpush("queue", *range(50))
+    process.kill()
+    process.wait()
+
+    _, socket = start()
+
+    with Redis(unix_socket_path=str(socket)) as client:
+        assert client.llen("queue") == 50
+
+
+def test_a_stranded_server_is_ended(start):
+    process, socket = start()
+
+    valkey.end_stranded(socket)
+
+    assert process.wait(5) == 0
+    assert not valkey.answers(socket)
+
+
+def test_the_socket_lies_in_a_folder_that_only_the_user_enters(tmp_path):
+    folder = valkey.socket_path(tmp_path).parent
+
+    assert folder.stat().st_mode & 0o777 == 0o700
+    folder.rmdir()
+
+
+def test_the_socket_path_is_short_even_under_a_long_temporary_folder(tmp_path, monkeypatch):
+    long_folder = tmp_path / ("x" * 100)
+    long_folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long_folder))
+
+    path = valkey.socket_path(tmp_path)
+
+    assert len(os.fsencode(path)) <= valkey.LONGEST_SOCKET_PATH_BYTES
+    path.parent.rmdir()
+
+
+def test_a_folder_that_others_may_enter_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
+    folder = valkey.socket_path(tmp_path).parent
+    folder.chmod(0o755)
+
+    with pytest.raises(valkey.UnsafeSocketFolder):
+        valkey.socket_path(tmp_path)
+    folder.rmdir()
+
+
+def test_a_server_on_path_serves_where_there_is_no_wheel(tmp_path, monkeypatch):
+    fake = tmp_path / "valkey-server"
+    fake.write_text("#!/bin/sh\nexit 0\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(valkey, "find_spec", lambda name: None)
+
+    assert valkey.find_server() == fake
+
+
+def test_a_server_that_does_not_run_here_is_passed_over(tmp_path, monkeypatch):
+    broken = tmp_path / "valkey-server"
+    broken.write_text("#!/bin/sh\nexit 127\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(valkey, "find_spec", lambda name: None)
+
+    assert valkey.find_server() is None
