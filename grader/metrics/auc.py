@@ -4,43 +4,48 @@ from decimal import Decimal
 from typing import NamedTuple
 
 
-class Side(NamedTuple):
-    """One side of a comparison: which rows, and how many."""
-
-    rows: str
-    size: int
-
-
 class Comparison(NamedTuple):
-    """A doubled count of the pairs that one side wins against another."""
+    """The pairs that one set of rows wins against another.
+
+    Attributes
+    ----------
+    wins : int
+        2 for each pair in which the row of the first set has the higher prediction, plus 1 for
+        each tie.
+    first, second : int
+        Rows in each set. Where one is 0 there are no pairs, and nothing is defined.
+    """
 
     wins: int
-    winners: Side
-    losers: Side
+    first: int
+    second: int
 
     @property
-    def doubled_pairs(self) -> int:
-        """Twice the number of pairs; 0 where the comparison is undefined."""
-        return 2 * self.winners.size * self.losers.size
+    def is_defined(self) -> bool:
+        """Whether there is a pair to compare."""
+        return self.first > 0 and self.second > 0
 
     @property
     def auc(self) -> float | None:
-        """Probability that the first side is above, ties one half: one exact division."""
-        return self.wins / self.doubled_pairs if self.doubled_pairs else None
+        """Probability that a row of the first set is above one of the second, ties one half.
+
+        One division of integers, correctly rounded.
+        """
+        if not (self.first and self.second):
+            return None
+        return self.wins / (2 * self.first * self.second)
 
     @property
     def exact_auc(self) -> Decimal | None:
         """The same in the precision of the current decimal context."""
-        return Decimal(self.wins) / self.doubled_pairs if self.doubled_pairs else None
+        if not (self.first and self.second):
+            return None
+        return Decimal(self.wins) / (2 * self.first * self.second)
 
     @property
     def gap(self) -> float | None:
-        """One half minus the AUC, again by one exact division."""
-        pairs = self.doubled_pairs
-        return (pairs // 2 - self.wins) / pairs if pairs else None
-
-    @property
-    def reason(self) -> str:
-        """Why it is undefined: the sides without rows."""
-        missing = [side.rows for side in (self.winners, self.losers) if not side.size]
-        return f"there are no {' and no '.join(missing)}."
+        """One half minus the AUC, again by one correctly rounded division."""
+        if not (self.first and self.second):
+            return None
+        pairs = self.first * self.second
+        return (pairs - self.wins) / (2 * pairs)

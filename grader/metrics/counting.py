@@ -1,23 +1,23 @@
 """Counting pairs: predictions in, exact integers out."""
 
-from dataclasses import dataclass
+import math
+import sys
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grader.metrics.counts import IdentityCounts, PairCounts
-from grader.metrics.ordering import Ordering, order
+from grader.metrics.ordering import Ordering, order, places_of
 from grader.metrics.prepared import (
     FloatArray,
     IndexArray,
-    KeyArray,
     MentionLayout,
     PreparedSplit,
     as_vector,
     refuse_where,
 )
-
-RankArray = NDArray[np.uint32]
+from grader.metrics.workspace import Workspace
 
 
 def count_pairs(split: PreparedSplit, y_score: ArrayLike) -> PairCounts:
@@ -47,129 +47,109 @@ def count_pairs(split: PreparedSplit, y_score: ArrayLike) -> PairCounts:
     it. Summed over the positive rows it gives the Mann-Whitney U statistic, ties counting one
     half. The background of an identity is never ranked: it is everything minus the subgroup.
     """
-    predictions = as_predictions(split, y_score)
-    layout = split.layout
-    ranks = _rank(order(predictions, layout.row_codes))
-    by_row = np.empty_like(ranks.overall)
-    by_row[ranks.rows] = ranks.overall
-    overall = int(by_row[layout.positive_rows].sum(dtype=np.int64)) - split.positives**2
-    return PairCounts(
-        rows=split.rows,
-        positives=split.positives,
-        overall_wins=overall,
-        identities=_count_identities(split, by_row[layout.rows], ranks.among_positives),
-    )
-
-
-def as_predictions(split: PreparedSplit, y_score: ArrayLike) -> FloatArray:
-    """Return the predictions as float64, one finite number for each row of the split.
-
-    Raises
-    ------
-    ValueError
-        If the length differs, or a value is not a finite number.
-    """
     predictions = as_vector("y_score", y_score, rows=split.rows)
-    finite = np.isfinite(predictions)
-    if not finite.all():
-        refuse_where(~finite, "y_score", "finite")
-    return predictions
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Ranks:
-    """Doubled midranks by position in the order: among all rows, and among the positive rows."""
-
-    rows: IndexArray
-    overall: RankArray
-    among_positives: RankArray
-
-
-def _rank(ordering: Ordering) -> _Ranks:
-    codes = ordering.codes
-    positive = codes.astype(np.uint32)
-    positive &= np.uint32(1)
-    not_above = np.cumsum(positive, dtype=np.uint32)
-    overall = np.arange(1, 2 * codes.size, 2, dtype=np.uint32)
-    among_positives = 2 * not_above - positive
-    if ordering.tied.size:
-        starts, ends = _runs(ordering.tied)
-        lengths = ends - starts
-        tied = np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-        below = not_above[starts] - positive[starts]
-        overall[tied] = np.repeat(starts + ends, lengths)
-        among_positives[tied] = np.repeat(below + not_above[ends - 1], lengths)
-    return _Ranks(codes >> 1, overall, among_positives)
-
-
-def _runs(tied: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Return where each run of equal predictions starts and ends (exclusive)."""
-    breaks = np.diff(tied) > 1
-    return tied[np.r_[True, breaks]], tied[np.r_[breaks, True]] + 2
-
-
-def _count_identities(
-    split: PreparedSplit, midranks: RankArray, among_positives: RankArray
-) -> tuple[IdentityCounts, ...]:
-    """Count the pairs of every identity from the doubled midranks of its mentions."""
+    if not split.rows:
+        return PairCounts(0, 0, 0, tuple(map(_no_pairs, split.names, split.in_score)))
     layout = split.layout
-    sizes = layout.sizes.reshape(-1, 2)
-    ranks = _block_sums(midranks, layout.sizes).reshape(-1, 2)
-    # A run of ties has the same value throughout, so the middle of the run stands for all of it.
-    over_positives = _block_sums(among_positives[midranks >> 1], layout.sizes).reshape(-1, 2)
-    within = _count_within(layout, midranks)
-    counts = []
-    for g, (name, in_score) in enumerate(zip(split.names, split.in_score, strict=True)):
-        (n1, n0), (rank1, rank0) = sizes[g].tolist(), ranks[g].tolist()
-        (over1, over0), subgroup = over_positives[g].tolist(), int(within[g])
-        counts.append(
-            IdentityCounts(
-                name=name,
-                in_score=in_score,
-                positives=n1,
-                negatives=n0,
-                subgroup_wins=subgroup,
-                bpsn_wins=2 * split.positives * n0 - over0 - subgroup,
-                bnsp_wins=rank1 - over1 - subgroup,
-                positive_background_wins=2 * split.positives * n1 - over1 - n1**2,
-                negative_background_wins=2 * split.negatives * n0 - (rank0 - over0) - n0**2,
-            )
+    with layout.workspaces.lend() as workspace:
+        extremes = _finite_extremes(predictions)
+        _rank(order(predictions, extremes, layout.row_codes, workspace), layout, workspace)
+        ranks_of_positives = workspace.by_row[layout.positive_rows]
+        return PairCounts(
+            rows=split.rows,
+            positives=split.positives,
+            overall_wins=int(ranks_of_positives.sum(dtype=np.int64)) - split.positives**2,
+            identities=_count_identities(split, workspace),
         )
-    return tuple(counts)
 
 
-def _count_within(layout: MentionLayout, midranks: RankArray) -> IndexArray:
-    """Count positive over negative rows inside each identity, by one sort of all mentions."""
-    keys = midranks.astype(layout.keys.dtype)
-    keys <<= 1
+def _finite_extremes(predictions: FloatArray) -> tuple[float, float]:
+    """Return the lowest and the highest prediction, or raise ValueError if any is not finite."""
+    lowest, highest = float(predictions.min()), float(predictions.max())
+    # Both hand NaN through.
+    if not (math.isfinite(lowest) and math.isfinite(highest)):
+        refuse_where(~np.isfinite(predictions), "y_score", "finite")
+    return lowest, highest
+
+
+def _rank(ordering: Ordering, layout: MentionLayout, workspace: Workspace) -> None:
+    """Write the doubled midranks: among the positive rows by position, among all by row."""
+    codes = ordering.codes
+    is_positive, among_positives = workspace.is_positive, workspace.among_positives
+    np.bitwise_and(_low_words(codes), 1, out=is_positive)
+    np.cumsum(is_positive, out=among_positives)
+    midranks = layout.midranks
+    if ordering.run_starts.size:
+        starts, ends = ordering.run_starts, ordering.run_ends
+        lengths, tied = ends - starts, places_of(starts, ends)
+        below = among_positives[starts] - is_positive[starts]
+        not_above = among_positives[ends - 1]
+        midranks = workspace.midranks
+        np.copyto(midranks, layout.midranks)
+        midranks[tied] = np.repeat(starts + ends, lengths)
+    among_positives += among_positives
+    among_positives -= is_positive
+    if ordering.run_starts.size:
+        among_positives[tied] = np.repeat(below + not_above, lengths)
+    codes >>= 1
+    workspace.by_row[codes] = midranks
+
+
+def _count_identities(split: PreparedSplit, workspace: Workspace) -> tuple[IdentityCounts, ...]:
+    """Count the pairs of every identity from its mentions in the order of the predictions."""
+    layout = split.layout
+    keys, midranks, ranks = workspace.mention_keys, workspace.mention_midranks, workspace.mention_ranks
+    np.take(workspace.by_row, layout.rows, out=midranks, mode="clip")
+    np.left_shift(midranks, 1, out=keys)
     keys |= layout.keys
-    keys.sort()
-    # Sorted, each identity is a segment. Among equal midranks the negatives come first, so the
-    # rank of a positive row counts every tie as a win.
-    n1, n0 = layout.sizes[::2], layout.sizes[1::2]
-    segment_starts = np.cumsum(n1 + n0) - (n1 + n0)
-    places = np.flatnonzero(keys & 1)
-    place_sums = _block_sums(places, n1)
-    wins_and_ties = place_sums - segment_starts * n1 - n1 * (n1 - 1) // 2
-    doubled: IndexArray = 2 * wins_and_ties - _count_ties(layout, keys)
-    return doubled
+    for segment in layout.segments:
+        keys[segment].sort()
+    np.bitwise_and(keys, 1, out=workspace.mention_flags, casting="unsafe")
+    positive = np.flatnonzero(workspace.mention_flags)
+    without_identity = np.bitwise_and(keys, 2**layout.identity_shift - 1, out=workspace.mention_differences)
+    # A run of ties has the same value throughout, so the middle of the run stands for all of it.
+    np.right_shift(without_identity, 2, out=workspace.mention_places, casting="unsafe")
+    np.take(workspace.among_positives, workspace.mention_places, out=ranks, mode="clip")
+
+    n1, n0 = layout.positives, layout.sizes - layout.positives
+    rank1 = _block_sums(without_identity[positive] >> 1, n1)
+    rank0 = _block_sums(midranks, layout.sizes) - rank1
+    over1 = _block_sums(ranks[positive], n1)
+    over0 = _block_sums(ranks, layout.sizes) - over1
+    # Among equal midranks the negative rows come first, so that the places of the positive rows
+    # count every tie as a win.
+    places = _block_sums(positive, n1) - (np.cumsum(layout.sizes) - layout.sizes) * n1
+    subgroup = 2 * places - n1 * (n1 - 1) - _count_ties(layout, workspace)
+    columns = (
+        n1,
+        n0,
+        subgroup,
+        2 * split.positives * n0 - over0 - subgroup,
+        rank1 - over1 - subgroup,
+        2 * split.positives * n1 - over1 - n1**2,
+        2 * split.negatives * n0 - (rank0 - over0) - n0**2,
+    )
+    integers = (column.tolist() for column in columns)
+    return tuple(map(IdentityCounts, split.names, split.in_score, *integers))
 
 
-def _count_ties(layout: MentionLayout, keys: KeyArray) -> IndexArray:
+def _count_ties(layout: MentionLayout, workspace: Workspace) -> IndexArray:
     """Count the pairs of a positive and a negative row with equal midranks in each identity."""
-    ties = np.zeros(layout.sizes.size // 2, dtype=np.int64)
+    keys, flags = workspace.mention_keys, workspace.mention_flags
+    ties = np.zeros(len(layout.segments), dtype=np.int64)
     # Where a key is followed by itself plus the label bit, a run of both classes turns positive.
-    turns = np.flatnonzero((keys[1:] ^ keys[:-1]) == 1)
+    np.bitwise_xor(keys[1:], keys[:-1], out=workspace.mention_differences[1:])
+    np.equal(workspace.mention_differences, 1, out=flags)
+    turns = np.flatnonzero(flags[1:])
     if turns.size:
-        negative = keys[turns]
-        positive = keys[turns + 1]
-        n0 = turns + 1 - np.searchsorted(keys, negative, side="left")
-        n1 = np.searchsorted(keys, positive, side="right") - (turns + 1)
-        np.add.at(ties, (negative >> layout.identity_shift).astype(np.int64), n0 * n1)
+        last_negative, first_positive = keys[turns], keys[turns + 1]
+        n0 = turns + 1 - np.searchsorted(keys, last_negative, side="left")
+        n1 = np.searchsorted(keys, first_positive, side="right") - (turns + 1)
+        np.add.at(ties, (last_negative >> layout.identity_shift).astype(np.int64), n0 * n1)
     return ties
 
 
-def _block_sums(values: KeyArray | IndexArray, sizes: IndexArray) -> IndexArray:
+def _block_sums(values: NDArray[np.integer[Any]], sizes: IndexArray) -> IndexArray:
     """Sum consecutive blocks of the given sizes; an empty block sums to 0."""
     sums = np.zeros(sizes.size, dtype=np.int64)
     filled = sizes > 0
@@ -177,3 +157,12 @@ def _block_sums(values: KeyArray | IndexArray, sizes: IndexArray) -> IndexArray:
         starts = np.cumsum(sizes) - sizes
         sums[filled] = np.add.reduceat(values, starts[filled], dtype=np.int64)
     return sums
+
+
+def _low_words(codes: IndexArray) -> NDArray[np.uint32]:
+    """View the lower half of each 64-bit integer: narrowing while copying is slower."""
+    return codes.view(np.uint32)[0 if sys.byteorder == "little" else 1 :: 2]
+
+
+def _no_pairs(name: str, in_score: bool) -> IdentityCounts:
+    return IdentityCounts(name, in_score, 0, 0, 0, 0, 0, 0, 0)

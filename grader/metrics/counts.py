@@ -1,12 +1,11 @@
 """The exact integers a score is made of: how many pairs each AUC and AEG orders in its favour."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class IdentityCounts:
+class IdentityCounts(NamedTuple):
     """The counts of one identity. Every ``..._wins`` is 2 per pair won plus 1 per tie.
 
     Attributes
@@ -64,7 +63,12 @@ class PairCounts:
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data."""
-        return asdict(self) | {"identities": [asdict(counts) for counts in self.identities]}
+        return {
+            "rows": self.rows,
+            "positives": self.positives,
+            "overall_wins": self.overall_wins,
+            "identities": [counts._asdict() for counts in self.identities],
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "PairCounts":
@@ -75,15 +79,14 @@ class PairCounts:
         ValueError
             If a key is missing or unknown.
         """
-        _require_keys(cls, data)
+        _require_keys(data, [attribute.name for attribute in fields(cls)])
         for counts in data["identities"]:
-            _require_keys(IdentityCounts, counts)
+            _require_keys(counts, IdentityCounts._fields)
         identities = tuple(IdentityCounts(**counts) for counts in data["identities"])
         return cls(**{**data, "identities": identities})
 
 
-def _require_keys(cls: type[PairCounts] | type[IdentityCounts], data: Mapping[str, Any]) -> None:
-    expected = {attribute.name for attribute in fields(cls)}
-    if set(data) != expected:
-        wrong = ", ".join(sorted(expected ^ set(data)))
-        raise ValueError(f"These pair counts have missing or unknown keys: {wrong}.")
+def _require_keys(data: Mapping[str, Any], keys: Collection[str]) -> None:
+    wrong = set(keys) ^ set(data)
+    if wrong:
+        raise ValueError(f"These pair counts have missing or unknown keys: {', '.join(sorted(wrong))}.")

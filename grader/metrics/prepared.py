@@ -3,8 +3,9 @@
 import io
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeVar
 from zipfile import BadZipFile
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grader.metrics.settings import MetricSettings
+from grader.metrics.workspace import WorkspacePool
 
 MAX_ROWS = 2**30
 
@@ -66,6 +68,10 @@ class PreparedSplit:
         """The mentions as the counting reads them, derived once."""
         return MentionLayout.of(self)
 
+    def __getstate__(self) -> dict[str, object]:
+        """Leave the layout out of pickles: it is large and quickly derived again."""
+        return {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
+
     def to_bytes(self) -> bytes:
         """Return the split as one blob that `from_bytes` reads: plain arrays, no pickle."""
         blob = io.BytesIO()
@@ -106,50 +112,64 @@ class PreparedSplit:
 
 @dataclass(frozen=True, eq=False)
 class MentionLayout:
-    """All (identity, row) mentions in one array of blocks, and the constants of their sort keys.
-
-    Block 2g holds the positive rows that mention identity g, block 2g + 1 the negative ones.
+    """All (identity, row) mentions in one array, identity after identity.
 
     Attributes
     ----------
     rows : ndarray of int64, shape (mentions,)
         Row number of each mention.
-    sizes : ndarray of int64, shape (2 * identities,)
-        Mentions in each block.
+    sizes, positives : ndarray of int64, shape (identities,)
+        Mentions of each identity, and how many of them are in positive rows.
     keys : ndarray of uint32 or uint64, shape (mentions,)
         The identity in the high bits and the label in the lowest; the bits between are free for
         a row's doubled midrank.
     identity_shift : int
         Where the identity starts in a key.
+    segments : tuple of slice
+        Where the mentions of each identity stand.
     positive_rows : ndarray of int64
         Row numbers of the positive rows of the split.
-    row_codes : ndarray of uint64, shape (rows,)
+    row_codes : ndarray of int64, shape (rows,)
         Twice the row number, plus one where the row is positive.
+    midranks : ndarray of uint32, shape (rows,)
+        Doubled midranks by position in the order, where there are no ties.
+    workspaces : WorkspacePool
+        Scratch memory for counting.
     """
 
     rows: IndexArray
     sizes: IndexArray
+    positives: IndexArray
     keys: KeyArray
     identity_shift: int
+    segments: tuple[slice, ...]
     positive_rows: IndexArray
-    row_codes: NDArray[np.uint64]
+    row_codes: IndexArray
+    midranks: NDArray[np.uint32]
+    workspaces: WorkspacePool
 
     @classmethod
     def of(cls, split: PreparedSplit) -> "MentionLayout":
         """Lay out the mentions of a split."""
-        labels = split.labels
-        blocks = [rows[labels[rows] == label] for rows in split.members for label in (True, False)]
-        sizes = np.array([block.size for block in blocks], dtype=np.int64)
+        rows = np.concatenate([np.empty(0, np.int64), *split.members])
+        sizes = np.array([members.size for members in split.members], dtype=np.int64)
+        positives = [np.count_nonzero(split.labels[members]) for members in split.members]
         identity_shift = split.rows.bit_length() + 2
-        key_bits = identity_shift + len(split.names).bit_length()
-        keys = (np.arange(sizes.size) // 2) << identity_shift | (1 - np.arange(sizes.size) % 2)
+        key_bits = identity_shift + sizes.size.bit_length()
+        key_type = np.dtype(np.uint32) if key_bits <= 32 else np.dtype(np.uint64)
+        identity_of = np.repeat(np.arange(sizes.size), sizes)
+        keys = (identity_of << identity_shift | split.labels[rows]).astype(key_type)
         return cls(
-            rows=_frozen(np.concatenate([np.empty(0, np.int64), *blocks])),
+            rows=_frozen(rows),
             sizes=_frozen(sizes),
-            keys=_frozen(np.repeat(keys, sizes).astype(np.uint32 if key_bits <= 32 else np.uint64)),
+            positives=_frozen(np.array(positives, dtype=np.int64)),
+            keys=_frozen(keys),
             identity_shift=identity_shift,
-            positive_rows=_frozen(np.flatnonzero(labels)),
-            row_codes=_frozen(np.arange(split.rows, dtype=np.uint64) << np.uint64(1) | labels),
+            segments=tuple(slice(*ends) for ends in pairwise([0, *np.cumsum(sizes).tolist()])),
+            positive_rows=_frozen(np.flatnonzero(split.labels)),
+            row_codes=_frozen(np.arange(split.rows, dtype=np.int64) << 1 | split.labels),
+            midranks=_frozen(np.arange(1, 2 * split.rows, 2, dtype=np.uint32)),
+            workspaces=WorkspacePool(split.rows, rows.size, key_type),
         )
 
 

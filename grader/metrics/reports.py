@@ -21,6 +21,7 @@ from grader.metrics.subgroups import (
     Undefined,
     comparisons,
     overall_comparison,
+    reason,
     subgroup_report,
 )
 
@@ -196,13 +197,15 @@ def report(counts: PairCounts, settings: MetricSettings) -> BiasReport:
 def _undefined(
     counts: PairCounts, overall: Comparison, cells: Sequence[dict[Cell, Comparison]]
 ) -> Iterator[Undefined]:
-    if overall.auc is None:
-        yield Undefined("overall_auc", None, overall.reason, affects_score=True)
+    if not overall.is_defined:
+        why = reason("overall_auc", overall)
+        yield Undefined("overall_auc", None, why, affects_score=True)
     for identity, comparison_of in zip(counts.identities, cells, strict=True):
-        for name, comparison in comparison_of.items():
-            if comparison.auc is None:
-                affects_score = identity.in_score and name in BIAS_AUCS
-                yield Undefined(name, identity.name, comparison.reason, affects_score)
+        for cell, comparison in comparison_of.items():
+            if not comparison.is_defined:
+                affects_score = identity.in_score and cell in BIAS_AUCS
+                why = reason(cell, comparison)
+                yield Undefined(cell, identity.name, why, affects_score)
     if not any(identity.in_score for identity in counts.identities):
         for name in BIAS_AUCS:
             yield Undefined(name, None, "no identity enters the power mean.", affects_score=True)

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from grader.metrics.auc import Comparison, Side
+from grader.metrics.auc import Comparison
 from grader.metrics.counts import IdentityCounts, PairCounts
 
 BiasAuc = Literal["subgroup_auc", "bpsn_auc", "bnsp_auc"]
@@ -73,30 +73,58 @@ class SubgroupReport:
         return asdict(self)
 
 
+# The two sets of rows that each value compares, for the reason why it is undefined.
+_COMPARED: dict[Term, tuple[str, str]] = {
+    "overall_auc": ("positive rows", "negative rows"),
+    "subgroup_auc": (
+        "positive rows that mention the identity",
+        "negative rows that mention the identity",
+    ),
+    "bpsn_auc": (
+        "positive rows that do not mention the identity",
+        "negative rows that mention the identity",
+    ),
+    "bnsp_auc": (
+        "positive rows that mention the identity",
+        "negative rows that do not mention the identity",
+    ),
+    "positive_aeg": (
+        "positive rows that do not mention the identity",
+        "positive rows that mention the identity",
+    ),
+    "negative_aeg": (
+        "negative rows that do not mention the identity",
+        "negative rows that mention the identity",
+    ),
+}
+
+
 def overall_comparison(counts: PairCounts) -> Comparison:
     """Return positive against negative rows of the whole split."""
-    return Comparison(
-        counts.overall_wins,
-        Side("positive rows", counts.positives),
-        Side("negative rows", counts.negatives),
-    )
+    return Comparison(counts.overall_wins, counts.positives, counts.negatives)
 
 
 def comparisons(counts: PairCounts, identity: IdentityCounts) -> dict[Cell, Comparison]:
     """Return the five comparisons of one identity, by the name of their cell."""
-    mentioned = "that mention the identity"
-    elsewhere = "that do not mention the identity"
-    positive = Side(f"positive rows {mentioned}", identity.positives)
-    negative = Side(f"negative rows {mentioned}", identity.negatives)
-    background_positive = Side(f"positive rows {elsewhere}", counts.positives - identity.positives)
-    background_negative = Side(f"negative rows {elsewhere}", counts.negatives - identity.negatives)
+    n1, n0 = identity.positives, identity.negatives
+    background1, background0 = counts.positives - n1, counts.negatives - n0
     return {
-        "subgroup_auc": Comparison(identity.subgroup_wins, positive, negative),
-        "bpsn_auc": Comparison(identity.bpsn_wins, background_positive, negative),
-        "bnsp_auc": Comparison(identity.bnsp_wins, positive, background_negative),
-        "positive_aeg": Comparison(identity.positive_background_wins, background_positive, positive),
-        "negative_aeg": Comparison(identity.negative_background_wins, background_negative, negative),
+        "subgroup_auc": Comparison(identity.subgroup_wins, n1, n0),
+        "bpsn_auc": Comparison(identity.bpsn_wins, background1, n0),
+        "bnsp_auc": Comparison(identity.bnsp_wins, n1, background0),
+        "positive_aeg": Comparison(identity.positive_background_wins, background1, n1),
+        "negative_aeg": Comparison(identity.negative_background_wins, background0, n0),
     }
+
+
+def reason(term: Term, comparison: Comparison) -> str:
+    """Say which rows an undefined comparison would need."""
+    missing = [
+        rows
+        for rows, size in zip(_COMPARED[term], (comparison.first, comparison.second), strict=True)
+        if not size
+    ]
+    return f"there are no {' and no '.join(missing)}."
 
 
 def subgroup_report(identity: IdentityCounts, cells: dict[Cell, Comparison]) -> SubgroupReport:
