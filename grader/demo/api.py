@@ -53,16 +53,6 @@ class Api:
         """Return one submission of the token's team."""
         return self._json("GET", f"/api/v1/submissions/{submission_id}")
 
-    def has_competition(self, slug: str) -> bool:
-        """Return whether there is such a competition."""
-        try:
-            self._json("GET", f"/api/v1/competitions/{slug}/leaderboard")
-        except Refused as refusal:
-            if refusal.status == 404:
-                return False
-            raise
-        return True
-
     def leaderboard(self, slug: str, split: str) -> "Board":
         """Return all pages of a leaderboard as one."""
         page = self._json("GET", f"/api/v1/competitions/{slug}/leaderboard?split={split}")

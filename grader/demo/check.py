@@ -1,10 +1,11 @@
 """The checks of `make demo CHECK=1`: what the service shows against what the files alone say."""
 
 from decimal import Decimal
+from pathlib import Path
 
 from grader.demo import oracle
 from grader.demo.api import Api, Board, Refused
-from grader.demo.competition import SLUG, Demo, entries
+from grader.demo.competition import ORGANIZER, SLUG, Demo, entries
 from grader.demo.progress import Progress
 
 TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
@@ -13,41 +14,35 @@ REASON = "200 labels were rated again and 25 rows withdrawn."
 
 def check(demo: Demo, progress: Progress) -> list[str]:
     """Check both leaderboards before and after a rescoring; return every disagreement as a sentence."""
-    api = demo.installation.api()
-    wrong = _compare(demo, progress, "public")
-    wrong += _private_is_hidden(api)
+    api = demo.installation.api(progress.tokens[ORGANIZER])
+    sent = entries(demo, progress)
+
+    def compare(split: oracle.Split, solution: Path) -> list[str]:
+        board = show(demo, api, split)
+        wrong = disagreements(board, oracle.leaderboard(solution, sent, split))
+        agree = "disagrees with" if wrong else "agrees in every figure and rank with"
+        demo.say(f"It {agree} the independent computation on {solution.name}.")
+        return [f"{split.capitalize()} leaderboard, {solution.name}: {sentence}" for sentence in wrong]
+
+    wrong = compare("public", demo.solution) + _private_is_hidden(api)
     demo.installation.command("competition", "reveal", SLUG)
-    wrong += _compare(demo, progress, "private")
-    before = api.leaderboard(SLUG, "public").scoring_version
-    demo.say("Rescoring with the corrected solution.")
+    wrong += compare("private", demo.solution)
+    demo.say("\nRescoring with the corrected solution.")
     demo.installation.command("rescore", SLUG, str(demo.corrected_solution), "--reason", REASON)
-    after = api.leaderboard(SLUG, "public").scoring_version
-    if after <= before:
-        wrong.append(f"The rescoring left scoring version {before} where it was.")
-    wrong += _compare(demo, progress, "public", corrected=True)
-    wrong += _compare(demo, progress, "private", corrected=True)
+    wrong += compare("public", demo.corrected_solution)
+    wrong += compare("private", demo.corrected_solution)
     return wrong
 
 
-def show(demo: Demo, split: oracle.Split) -> Board:
+def show(demo: Demo, api: Api, split: oracle.Split) -> Board:
     """Print a leaderboard and return it."""
-    board = demo.installation.api().leaderboard(SLUG, split)
+    board = api.leaderboard(SLUG, split)
     demo.say(f"\nThe {split} leaderboard, scoring version {board.scoring_version}:")
     demo.say(f"{'rank':>4}  {'team':12} {'score':>8}  {'overall':>8} {'Subgroup':>8} {'BPSN':>8} {'BNSP':>8}")
     for row in board.rows:
         terms = " ".join(f"{row['terms'][term]:8.4f}" for term in TERMS)
         demo.say(f"{row['rank']:4}  {row['team']:12} {row['score']:8.5f}  {terms}")
     return board
-
-
-def _compare(demo: Demo, progress: Progress, split: oracle.Split, *, corrected: bool = False) -> list[str]:
-    board = show(demo, split)
-    solution = demo.corrected_solution if corrected else demo.solution
-    expected = oracle.leaderboard(solution, entries(demo, progress), split)
-    wrong = disagreements(board, expected)
-    agree = "disagrees with" if wrong else "agrees in every figure and rank with"
-    demo.say(f"It {agree} the independent computation on {solution.name}.")
-    return [f"{split.capitalize()} leaderboard, {solution.name}: {sentence}" for sentence in wrong]
 
 
 def disagreements(board: Board, expected: list[oracle.Line]) -> list[str]:

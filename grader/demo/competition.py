@@ -92,7 +92,8 @@ def entries(demo: Demo, progress: Progress) -> list[Entry]:
 
 
 def _create_competition(demo: Demo) -> Progress:
-    if demo.installation.api().has_competition(SLUG):
+    listed = demo.installation.command("competition", "list").splitlines()
+    if SLUG in (line.split("\t")[0] for line in listed):
         return Progress(demo.folder, resume=True)
     demo.say("Creating the competition.")
     demo.installation.command(
@@ -107,7 +108,7 @@ def _ensure_account(demo: Demo, progress: Progress, name: str) -> None:
     if name not in progress.passwords:
         with contextlib.suppress(CommandFailed):
             flags = ["--admin"] if name == ORGANIZER else []
-            password = command("user", "create", name, *flags).split()[-1]
+            password = command("user", "create", name, *flags).strip()
             progress.note(progress.passwords, name, password)
     if name not in progress.tokens:
         progress.note(progress.tokens, name, command("token", "create", name).strip())

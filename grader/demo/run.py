@@ -24,7 +24,7 @@ def serve(settings: Settings, say: Say) -> None:
     demo = Demo(installation, settings.data_dir.absolute() / "demo", say)
     with contextlib.suppress(KeyboardInterrupt), _running(demo) as server:
         progress = set_up(demo)
-        show(demo, "public")
+        show(demo, demo.installation.api(progress.tokens[ORGANIZER]), "public")
         _tell_how_to_go_on(demo, settings, progress)
         code = server.wait()
         raise ServiceFailed(f"`fairboard serve` ended with {code}. {last_lines(_log(demo))}")

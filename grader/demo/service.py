@@ -11,7 +11,7 @@ from pathlib import Path
 from grader.demo.api import Api, Unreachable
 from grader.errors import OrganizerError
 
-FAIRBOARD = (sys.executable, "-m", "grader.cli")
+FAIRBOARD = (sys.executable, "-P", "-m", "grader.cli")
 START_TIMEOUT_SECONDS = 90
 STOP_TIMEOUT_SECONDS = 60
 LOG_LINES_SHOWN = 30

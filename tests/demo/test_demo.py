@@ -1,0 +1,78 @@
+"""The demo as a user runs it: the real command, service, uploads, workers and boards."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from grader.demo.models import MODELS
+
+DEMO = [sys.executable, "-m", "grader.cli", "demo"]
+
+
+def test_the_demo_agrees_with_the_independent_computation_before_and_after_the_rescoring():
+    done = subprocess.run([*DEMO, "--check"], capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("agrees in every figure and rank") == 4
+    assert "agrees with the independent computation, before and after the rescoring" in done.stdout
+
+
+@pytest.fixture
+def installation(tmp_path: Path):
+    """Return the environment of a demo in a folder of its own; end what a failed test left there."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = str(listener.getsockname()[1])
+    yield os.environ | {"FAIRBOARD_DATA_DIR": str(tmp_path), "FAIRBOARD_PORT": port}
+    for process in running_in(tmp_path):
+        process.kill()
+
+
+def running_in(folder: Path) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("FAIRBOARD_DATA_DIR") == str(folder):
+                found.append(process)
+        except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+            continue
+    return found
+
+
+def sent(folder: Path) -> dict[str, int]:
+    path = folder / "demo/progress.json"
+    return json.loads(path.read_text())["submissions"] if path.exists() else {}
+
+
+def wait_for(condition, what: str, seconds: float = 120):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not happen in {seconds} s"
+        time.sleep(0.2)
+
+
+@pytest.mark.long
+def test_a_killed_demo_leaves_nothing_running_and_the_next_one_goes_on(installation, tmp_path):
+    first = subprocess.Popen(DEMO, env=installation, stdout=subprocess.DEVNULL)
+    wait_for(lambda: len(sent(tmp_path)) >= 3, "The third upload")
+    first.kill()
+    first.wait()
+    before = sent(tmp_path)
+    wait_for(lambda: not running_in(tmp_path), "The end of every process of the demo", 60)
+
+    output = tmp_path / "output"
+    with output.open("w") as file:
+        second = subprocess.Popen(DEMO, env=installation, stdout=file, stderr=file)
+    wait_for(lambda: "The service runs until Ctrl-C" in output.read_text(), "The finished demo")
+    assert len(sent(tmp_path)) == len(MODELS)
+    assert sent(tmp_path).items() >= before.items()
+    second.send_signal(signal.SIGINT)
+    assert second.wait(60) == 0
+    assert running_in(tmp_path) == []
