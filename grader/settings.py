@@ -106,6 +106,15 @@ class Settings(BaseSettings):
             return self.secret_key.get_secret_value()
         return _kept_secret(self.data_dir / "secret_key")
 
+    def environment(self) -> dict[str, str]:
+        """Return the variables that give another process these settings."""
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        return {
+            PREFIX + name.upper(): value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+            for name, value in values.items()
+            if value is not None
+        }
+
 
 def _kept_secret(path: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -246,8 +246,7 @@ def needs_touch(used: Login | ApiToken, *, now: datetime) -> bool:
 
 def touch(session: Session, *, used: Login | ApiToken, now: datetime) -> None:
     """Write the time of last use, unless it was written in the last five minutes."""
-    stored: Login | ApiToken | None
-    stored = session.get(Login if isinstance(used, Login) else ApiToken, used.id)
+    stored = session.get(Login, used.id) if isinstance(used, Login) else session.get(ApiToken, used.id)
     if stored is not None and needs_touch(stored, now=now):
         stored.last_used_at = now
         session.flush()

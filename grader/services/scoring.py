@@ -58,6 +58,7 @@ class Claim:
     token: str
     attempt: int
     submission_id: int
+    scoring_version_id: int
     submission_sha256: str
     row_ids_sha256: str
     prepared_sha256: str
@@ -110,6 +111,7 @@ def claim(session: Session, *, job_id: int, lease: timedelta, now: datetime) -> 
         token=token,
         attempt=taken,
         submission_id=job.submission_id,
+        scoring_version_id=job.scoring_version_id,
         submission_sha256=job.submission.sha256,
         row_ids_sha256=version.solution.row_ids_sha256,
         prepared_sha256=version.solution.prepared_sha256,

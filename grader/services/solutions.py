@@ -2,7 +2,7 @@
 the transaction that refers to the blobs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,17 +128,21 @@ def _known(identities: Sequence[str], solution: "Solution") -> tuple[str, ...]:
     return tuple(identities)
 
 
-def _counts(truth: Truth, split: Split, names: Sequence[str], settings: MetricSettings) -> PairCounts:
-    prepared = truth.prepare(split, identities=names, settings=settings)
+def _counts(truth: Truth, split: Split, rules: Rules) -> PairCounts:
+    prepared = truth.prepare(
+        split, identities=tuple(truth.identities), settings=rules.metric, in_score=rules.identities
+    )
     return count_pairs(prepared, np.zeros(prepared.rows))
 
 
 def _proposed(truth: Truth, settings: MetricSettings) -> tuple[str, ...]:
-    enough = []
-    for split in Split:
-        counts = _counts(truth, split, tuple(truth.identities), settings)
-        enough.append([min(cell.positives, cell.negatives) >= MIN_CLASS_ROWS for cell in counts.identities])
-    names = tuple(name for name, *each in zip(truth.identities, *enough, strict=True) if all(each))
+    everything = Rules(tuple(truth.identities), settings)
+    cells = [_counts(truth, split, everything).identities for split in Split]
+    names = tuple(
+        each[0].name
+        for each in zip(*cells, strict=True)
+        if min(min(cell.positives, cell.negatives) for cell in each) >= MIN_CLASS_ROWS
+    )
     if not names:
         raise UnusableSolution(
             [
@@ -154,7 +158,7 @@ def _report(solution: "Solution", truth: Truth, rules: Rules, origin: str) -> di
     problems: list[str] = []
     counts = {}
     for split in Split:
-        counts[split] = _counts(truth, split, tuple(truth.identities), rules.metric)
+        counts[split] = _counts(truth, split, rules)
         problems += _undefined(counts[split], split, rules)
     if problems:
         raise UnusableSolution(problems)
@@ -181,8 +185,7 @@ def _report(solution: "Solution", truth: Truth, rules: Rules, origin: str) -> di
 
 
 def _undefined(counts: PairCounts, split: Split, rules: Rules) -> list[str]:
-    scored = [replace(cell, in_score=cell.name in rules.identities) for cell in counts.identities]
-    undefined = report(replace(counts, identities=tuple(scored)), rules.metric).undefined
+    undefined = report(counts, rules.metric).undefined
     return [
         f"In the {split.value} split {cell}."
         for cell in undefined

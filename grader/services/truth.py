@@ -32,11 +32,21 @@ class Truth:
         """Return the positions of a split's rows."""
         return np.flatnonzero(self.usage == _USAGE[split])
 
-    def prepare(self, split: Split, *, identities: Sequence[str], settings: MetricSettings) -> PreparedSplit:
-        """Prepare one split with the identities that enter the score."""
+    def prepare(
+        self,
+        split: Split,
+        *,
+        identities: Sequence[str],
+        settings: MetricSettings,
+        in_score: Sequence[str] | None = None,
+    ) -> PreparedSplit:
+        """Prepare one split with some identities, of which those `in_score` (all by default) make the score."""
         rows = self.rows(split)
         return prepare(
-            self.labels[rows], {name: self.identities[name][rows] for name in identities}, settings=settings
+            self.labels[rows],
+            {name: self.identities[name][rows] for name in identities},
+            settings=settings,
+            in_score=in_score,
         )
 
     def to_bytes(self) -> bytes:

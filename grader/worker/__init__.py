@@ -1,0 +1,7 @@
+"""Who scores: Celery's task, the sweeper, and what both share. A few lines each; all is safe to run twice."""
+
+import os
+
+# Before NumPy is loaded: scoring is one sort, and a pool of threads would only eat the memory limit.
+for _pool in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_pool, "1")

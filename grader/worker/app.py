@@ -1,0 +1,25 @@
+"""The Celery application: `celery --app grader.worker.app:celery_app worker` runs it."""
+
+from celery.signals import celeryd_init, worker_process_init
+
+from grader.metrics import check_golden_vectors
+from grader.settings import load
+from grader.worker.broker import create_app
+from grader.worker.limits import limit_memory
+
+
+@celeryd_init.connect
+def check_worker(**_: object) -> None:
+    """Refuse to start a worker that could not hear, or whose arithmetic differs from everybody's."""
+    if load().broker_url is None:
+        raise SystemExit("A worker needs FAIRBOARD_BROKER_URL, such as redis://127.0.0.1:6379/0.")
+    check_golden_vectors()
+
+
+@worker_process_init.connect
+def enter_sandbox(**_: object) -> None:
+    """Limit the memory of a scoring process."""
+    limit_memory(load().scoring_memory_mb)
+
+
+celery_app = create_app(load())

@@ -1,0 +1,44 @@
+"""How Celery talks to the broker. A message is only a hint with a job's id: the job is the database row."""
+
+from typing import Any
+
+from celery import Celery
+
+from grader.settings import Settings
+
+QUEUE = "fairboard.scoring"
+TASK = "fairboard.score"
+
+
+def configuration(settings: Settings) -> dict[str, Any]:
+    """Return Celery's settings, the same for every broker that speaks Redis' protocol."""
+    return {
+        "broker_url": settings.broker_url.get_secret_value() if settings.broker_url else None,
+        "broker_connection_retry": True,
+        "broker_connection_retry_on_startup": True,
+        "broker_connection_max_retries": None,  # a missing broker never ends the worker
+        "broker_transport_options": {
+            # Far past the time limit, or a long task would be delivered again while it runs.
+            "visibility_timeout": 20 * settings.scoring_time_limit_seconds,
+            "unacked_restore_interval": 10,
+            "unacked_restore_throttle": 1,
+        },
+        "task_default_queue": QUEUE,
+        "task_serializer": "json",
+        "accept_content": ["json"],
+        "task_ignore_result": True,
+        "task_acks_late": True,
+        "task_reject_on_worker_lost": False,  # the sweeper tries again, and counts
+        "task_time_limit": settings.scoring_time_limit_seconds,
+        "worker_prefetch_multiplier": 1,
+        "worker_hijack_root_logger": False,
+        "worker_cancel_long_running_tasks_on_connection_loss": False,
+        "imports": ["grader.worker.tasks"],
+    }
+
+
+def create_app(settings: Settings) -> Celery:
+    """Return a Celery application with these settings."""
+    app = Celery("fairboard", set_as_current=False)
+    app.conf.update(configuration(settings))
+    return app

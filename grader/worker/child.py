@@ -1,0 +1,113 @@
+"""A scoring process that the sweeper feeds and watches: what a poison file kills is only this child.
+
+The parent writes a job's id on a line, the child answers with a line when it is through. The child ends
+itself at the time limit and when its parent is gone.
+"""
+
+import logging
+import os
+import select
+import signal
+import subprocess
+import sys
+from types import TracebackType
+from typing import IO, Self
+
+from grader.metrics import check_golden_vectors
+from grader.settings import Settings, load
+from grader.worker.limits import end_process_after, limit_memory
+from grader.worker.scoring import Scorer
+
+GRACE_SECONDS = 5
+START_SECONDS = 30
+
+logger = logging.getLogger(__name__)
+
+
+class ScoringChild:
+    """A supervised scoring process, started with its first job and again after it died."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def run(self, job_id: int) -> bool:
+        """Score a job in the child; False if the child died of it, which leaves the job to its lease."""
+        process = self._running()
+        try:
+            _pipe(process.stdin).write(f"{job_id}\n".encode())
+        except BrokenPipeError:
+            self.close()
+            return False
+        limit = START_SECONDS + self._settings.scoring_time_limit_seconds + GRACE_SECONDS
+        ready, _, _ = select.select([_pipe(process.stdout)], [], [], limit)
+        if ready and _pipe(process.stdout).readline():
+            return True
+        self.close()
+        logger.warning("The scoring process died of job %s (code %s).", job_id, process.returncode)
+        return False
+
+    def kill(self) -> None:
+        """End a running child from another thread; `run` then returns False."""
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def close(self) -> None:
+        """End the child at once; a job it has goes back with its lease."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            _pipe(self._process.stdin).close()
+            _pipe(self._process.stdout).close()
+            self._process = None
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is not None:
+            self.close()
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "grader.worker.child"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                bufsize=0,
+                env=os.environ | self._settings.environment(),
+            )
+        return self._process
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        raise RuntimeError("The scoring process was started without a pipe.")
+    return pipe
+
+
+def main() -> None:
+    """Score the jobs that the parent names, until it closes the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    settings = load()
+    check_golden_vectors()
+    limit_memory(settings.scoring_memory_mb)
+    scorer = Scorer.of(settings)
+    for line in sys.stdin.buffer:
+        end_process_after(settings.scoring_time_limit_seconds)
+        try:
+            scorer.run(int(line))
+        except Exception:
+            logger.exception("Job %s could not be claimed or recorded.", int(line))
+        end_process_after(0)
+        sys.stdout.buffer.write(b"done\n")
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

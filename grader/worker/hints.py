@@ -1,0 +1,83 @@
+"""Hints to the queue that a job waits. They may be lost: the sweeper finds every job without them."""
+
+import logging
+import os
+import queue
+import threading
+from collections.abc import Iterable
+
+from celery import Celery
+from kombu.exceptions import OperationalError
+
+from grader.settings import Settings
+from grader.worker.broker import TASK, create_app
+
+SOCKET_TIMEOUT_SECONDS = 0.2
+MAX_WAITING = 10_000
+
+logger = logging.getLogger(__name__)
+
+
+class Hints:
+    """Sends hints from one background thread per process, so that a broker that is gone delays nobody.
+
+    There is no retry, and what does not fit into the queue is dropped. A forked child starts a thread of its
+    own.
+    """
+
+    def __init__(self, settings: Settings, *, max_waiting: int = MAX_WAITING) -> None:
+        self._settings = settings
+        self._max_waiting = max_waiting
+        self._thread: threading.Thread | None = None
+        self._start_afresh()
+
+    def send(self, job_ids: Iterable[int]) -> None:
+        """Hand over the ids of jobs whose transaction is committed; returns at once and never raises."""
+        if self._settings.broker_url is None:
+            return
+        if self._pid != os.getpid():
+            self._start_afresh()
+        self._ensure_thread()
+        for job_id in job_ids:
+            try:
+                self._waiting.put_nowait(job_id)
+            except queue.Full:
+                return
+
+    def close(self, *, timeout_seconds: float = 2) -> None:
+        """Wait a moment for the hints that are under way; a short-lived command calls it at its end."""
+        if self._thread is not None and self._pid == os.getpid():
+            self._waiting.put(None)
+            self._thread.join(timeout_seconds)
+            self._thread = None
+
+    def _start_afresh(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._waiting: queue.Queue[int | None] = queue.Queue(self._max_waiting)
+        self._thread = None
+
+    def _ensure_thread(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._publish, name="hints", daemon=True)
+                self._thread.start()
+
+    def _publish(self) -> None:
+        app, waiting = _impatient_app(self._settings), self._waiting
+        while (job_id := waiting.get()) is not None:
+            try:
+                app.send_task(TASK, [job_id], retry=False, ignore_result=True)
+            except (OperationalError, OSError) as error:
+                logger.warning("The queue did not take a hint (%s); the sweeper will find its job.", error)
+
+
+def _impatient_app(settings: Settings) -> Celery:
+    app = create_app(settings)
+    app.conf.broker_connection_timeout = SOCKET_TIMEOUT_SECONDS
+    app.conf.broker_transport_options |= {
+        "socket_timeout": SOCKET_TIMEOUT_SECONDS,
+        "socket_connect_timeout": SOCKET_TIMEOUT_SECONDS,
+        "max_retries": 0,
+    }
+    return app

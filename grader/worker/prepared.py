@@ -1,0 +1,58 @@
+"""The last few prepared solutions of a process."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.files import RowIds
+from grader.metrics import PreparedSplit
+from grader.models import Split
+from grader.services.scoring import Claim
+from grader.services.truth import Truth
+from grader.storage import Storage
+
+KEPT = 3
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedSolution:
+    """What scoring needs of a solution: its row ids and, per split, the rows and what is true of them."""
+
+    row_ids: RowIds
+    rows: dict[Split, NDArray[np.intp]]
+    splits: dict[Split, PreparedSplit]
+
+    @classmethod
+    def load(cls, storage: Storage, claim: Claim) -> "PreparedSolution":
+        """Read and prepare the solution that a claim is scored against."""
+        truth = Truth.from_bytes(storage.read(claim.prepared_sha256))
+        return cls(
+            RowIds.from_bytes(storage.read(claim.row_ids_sha256)),
+            {split: truth.rows(split) for split in Split},
+            {
+                split: truth.prepare(split, identities=claim.rules.identities, settings=claim.rules.metric)
+                for split in Split
+            },
+        )
+
+
+class PreparedSolutions:
+    """A small memory of prepared solutions; the one that was not used for longest goes first."""
+
+    def __init__(self, load: Callable[[Claim], PreparedSolution], *, kept: int = KEPT) -> None:
+        self._load = load
+        self._kept = kept
+        self._by_version: OrderedDict[int, PreparedSolution] = OrderedDict()
+
+    def get(self, claim: Claim) -> PreparedSolution:
+        """Return the solution of a claim's scoring version, preparing it on first use."""
+        found = self._by_version.pop(claim.scoring_version_id, None)
+        if found is None:
+            while len(self._by_version) >= self._kept:
+                self._by_version.popitem(last=False)
+            found = self._load(claim)
+        self._by_version[claim.scoring_version_id] = found
+        return found

@@ -1,0 +1,93 @@
+"""The sweeper: scores what no worker took. It needs no broker, and several may run at once."""
+
+import logging
+import signal
+import threading
+from collections import deque
+from datetime import timedelta
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from grader import db
+from grader.db import Database
+from grader.services import scoring
+from grader.settings import Settings
+from grader.worker.child import ScoringChild
+
+BATCH = 100
+CHILDREN = 2
+STOP_GRACE_SECONDS = 5
+
+logger = logging.getLogger(__name__)
+
+
+class Sweeper:
+    """Looks for jobs that waited too long or lost their lease, and has children score them.
+
+    Two children, so that a file that keeps one busy up to the time limit does not make the others wait. They
+    start with the first job that needs them and end when there is nothing left.
+    """
+
+    def __init__(self, settings: Settings, database: Database) -> None:
+        self._settings = settings
+        self._database = database
+        self._children = [ScoringChild(settings) for _ in range(CHILDREN)]
+        self._overdue: deque[int] = deque()
+        self._lock = threading.Lock()
+
+    def run(self, stop: threading.Event) -> None:
+        """Sweep until `stop` is set; jobs under way get a moment to end."""
+        lanes = [
+            threading.Thread(target=self._sweep, args=(child, stop), name=f"sweep-{number}")
+            for number, child in enumerate(self._children)
+        ]
+        for lane in lanes:
+            lane.start()
+        stop.wait()
+        for lane in lanes:
+            lane.join(STOP_GRACE_SECONDS)
+        for child in self._children:
+            child.kill()
+        for lane in lanes:
+            lane.join()
+
+    def _sweep(self, child: ScoringChild, stop: threading.Event) -> None:
+        with child:
+            while not stop.is_set():
+                job_id = self._next()
+                if job_id is not None:
+                    child.run(job_id)
+                else:
+                    child.close()
+                    stop.wait(self._settings.sweep_interval_seconds)
+
+    def _next(self) -> int | None:
+        """Return a job that is overdue, None if there is none or the database does not answer."""
+        with self._lock:
+            if not self._overdue:
+                try:
+                    self._overdue.extend(self._look())
+                except SQLAlchemyError:
+                    logger.exception("The database could not be asked for waiting jobs.")
+            return self._overdue.popleft() if self._overdue else None
+
+    def _look(self) -> list[int]:
+        with self._database.read() as session:
+            return scoring.waiting(
+                session,
+                older_than=timedelta(seconds=self._settings.sweep_after_seconds),
+                limit=BATCH,
+                now=db.now(session),
+            )
+
+
+def sweep_until_told_to_stop(settings: Settings) -> None:
+    """Sweep until SIGTERM or SIGINT; what `fairboard sweeper` does."""
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    database = Database(settings.database(), pool_size=CHILDREN)
+    try:
+        Sweeper(settings, database).run(stop)
+    finally:
+        database.dispose()
