@@ -1,0 +1,170 @@
+"""The score in the signature of Kaggle's metric notebooks.
+
+Kaggle calls ``score(solution, submission, row_id_column_name)`` with two data frames, shows the
+text of a `ParticipantVisibleError` to the participant, and keeps every other error from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.errors import ParticipantError
+from grader.metrics import MetricSettings, bias_report
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LABEL_COLUMNS = ("target", "label", "toxicity")
+USAGE_COLUMN = "Usage"
+NAMED_AT_MOST = 5
+
+
+class ParticipantVisibleError(ParticipantError):
+    """Something is wrong with the submission; the participant may read the message."""
+
+
+def score(
+    solution: pd.DataFrame,
+    submission: pd.DataFrame,
+    row_id_column_name: str,
+    *,
+    label: str | None = None,
+    identities: Sequence[str] | None = None,
+    prediction: str = "prediction",
+    settings: MetricSettings | None = None,
+) -> float:
+    """Return the score of a submission: overall AUC and power means of the bias AUCs, weighted.
+
+    Parameters
+    ----------
+    solution : DataFrame
+        One row per id: the label, and one column per identity whose blanks mean "not mentioned".
+        A column ``Usage`` is ignored: Kaggle hands each split over on its own.
+    submission : DataFrame
+        The same ids, in any order, and one finite prediction for each.
+    row_id_column_name : str
+        Name of the id column in both. It is never scored.
+    label : str, optional
+        Name of the label column. By default the one of ``target``, ``label`` and ``toxicity``.
+    identities : sequence of str, optional
+        Names of the identity columns. By default all other columns whose values are blank or
+        between 0 and 1.
+    prediction : str, optional
+        Name of the prediction column.
+    settings : MetricSettings, optional
+        Power, weights and thresholds; by default those of the Jigsaw competition.
+
+    Returns
+    -------
+    float
+        In [0, 1], the same bits as `grader.metrics.bias_report` gives. The two frames are left
+        as they are.
+
+    Raises
+    ------
+    ParticipantVisibleError
+        If the submission lacks a column or an id, repeats an id, has an id too many, or holds
+        anything but finite numbers as predictions.
+    ValueError
+        If the solution is at fault, or the score is undefined on it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> solution = pd.DataFrame(
+    ...     {"id": [7, 8, 9, 10], "target": [1, 0, 1, 0], "cat": [1, 1, None, 0]}
+    ... )
+    >>> submission = pd.DataFrame({"id": [10, 9, 8, 7], "prediction": [0.1, 0.8, 0.3, 0.9]})
+    >>> score(solution, submission, "id")
+    1.0
+    """
+    label = label or _only_label(solution)
+    if identities is None:
+        identities = _identity_columns(solution, {row_id_column_name, label, USAGE_COLUMN})
+    missing = sorted({row_id_column_name, label, *identities} - set(solution.columns))
+    if missing:
+        raise ValueError(f"The solution has no column {_listed(missing)}.")
+    report = bias_report(
+        _numbers(solution[label]),
+        _joined_predictions(solution, submission, row_id_column_name, prediction),
+        {name: _numbers(solution[name]) for name in identities},
+        settings=settings,
+    )
+    if report.score is None:
+        reasons = [str(undefined) for undefined in report.undefined if undefined.affects_score]
+        raise ValueError(f"The score is undefined on this solution. {' '.join(reasons)}")
+    return report.score
+
+
+def _only_label(solution: pd.DataFrame) -> str:
+    found = [name for name in LABEL_COLUMNS if name in solution.columns]
+    if len(found) != 1:
+        raise ValueError(
+            f"The solution must have exactly one of the columns {_listed(LABEL_COLUMNS)}, "
+            f"or `label` must name one; it has {_listed(found) if found else 'none of them'}."
+        )
+    return found[0]
+
+
+def _identity_columns(solution: pd.DataFrame, others: set[str]) -> list[str]:
+    candidates = [name for name in solution.columns if name not in others]
+    return [name for name in candidates if _is_identity(solution[name])]
+
+
+def _is_identity(column: pd.Series) -> bool:
+    try:
+        values = _numbers(column)
+    except (TypeError, ValueError):
+        return False
+    return bool(np.all(np.isnan(values) | ((values >= 0) & (values <= 1))))
+
+
+def _joined_predictions(
+    solution: pd.DataFrame, submission: pd.DataFrame, row_id: str, prediction: str
+) -> NDArray[np.float64]:
+    """Return the predictions in the order of the solution, joined by the text of the id."""
+    for name in (row_id, prediction):
+        if name not in submission.columns:
+            raise ParticipantVisibleError(
+                f"The submission has no column `{name}`; it has {_listed(submission.columns)}."
+            )
+    expected, found = solution[row_id].astype(str), submission[row_id].astype(str)
+    if expected.duplicated().any():
+        raise ValueError("The solution repeats ids.")
+    _refuse_ids(found[found.duplicated()], "appear more than once in the submission")
+    _refuse_ids(found[~found.isin(expected)], "are in the submission but are not expected")
+    _refuse_ids(expected[~expected.isin(found)], "are missing from the submission")
+    values = _predictions(submission[prediction])
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        _refuse_ids(found[wrong], "have a prediction that is blank, NaN or infinite")
+    place_of = {text: place for place, text in enumerate(found)}
+    return values[[place_of[text] for text in expected]]
+
+
+def _predictions(column: pd.Series) -> NDArray[np.float64]:
+    try:
+        return _numbers(column)
+    except (TypeError, ValueError):
+        raise ParticipantVisibleError(
+            f"The column `{column.name}` must hold numbers only, but it is read as {column.dtype}."
+        ) from None
+
+
+def _refuse_ids(ids: pd.Series, what: str) -> None:
+    if len(ids):
+        raise ParticipantVisibleError(f"{len(ids)} ids {what}: {_listed(ids.unique())}.")
+
+
+def _numbers(column: pd.Series) -> NDArray[np.float64]:
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _listed(names: Sequence[str] | pd.Index | NDArray[np.object_]) -> str:
+    shown = ", ".join(f"`{name}`" for name in names[:NAMED_AT_MOST])
+    more = len(names) - NAMED_AT_MOST
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,103 @@
+"""The Kaggle signature gives our number, joins by id and says whose fault an error is."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from grader.kaggle import ParticipantVisibleError, score
+from grader.metrics import MetricSettings, bias_report
+
+
+@pytest.fixture
+def solution() -> pd.DataFrame:
+    rng = np.random.default_rng(4)
+    return pd.DataFrame(
+        {
+            "id": np.arange(1000, 1300),
+            "target": rng.random(300),
+            "cat": np.where(rng.random(300) < 0.3, np.nan, rng.random(300)),
+            "black dog": rng.random(300) < 0.4,
+            "length": rng.integers(2, 100, 300),
+            "text": "words",
+            "Usage": "Public",
+        }
+    )
+
+
+@pytest.fixture
+def submission(solution: pd.DataFrame) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    predictions = np.round(solution["target"] + rng.normal(0, 0.3, len(solution)), 1)
+    return pd.DataFrame({"id": solution["id"], "prediction": predictions})
+
+
+def test_the_score_is_the_one_of_the_library(solution, submission):
+    report = bias_report(
+        solution["target"],
+        submission["prediction"],
+        {name: solution[name] for name in ("cat", "black dog")},
+    )
+    assert score(solution, submission, "id") == report.score
+
+
+def test_rows_are_joined_by_id_and_the_frames_are_left_alone(solution, submission):
+    shuffled = submission.sample(frac=1, random_state=1)
+    before = solution.copy(), shuffled.copy()
+    assert score(solution, shuffled, "id") == score(solution, submission, "id")
+    pd.testing.assert_frame_equal(solution, before[0])
+    pd.testing.assert_frame_equal(shuffled, before[1])
+
+
+def test_text_ids_match_integer_ids(solution, submission):
+    as_text = submission.assign(id=submission["id"].astype(str))
+    assert score(solution, as_text, "id") == score(solution, submission, "id")
+
+
+def test_roles_and_settings_can_be_named(solution, submission):
+    renamed = solution.rename(columns={"target": "is harmful"})
+    settings = MetricSettings(power=0)
+    report = bias_report(
+        solution["target"], submission["prediction"], {"cat": solution["cat"]}, settings=settings
+    )
+    number = score(
+        renamed,
+        submission.rename(columns={"prediction": "p"}),
+        "id",
+        label="is harmful",
+        identities=["cat"],
+        prediction="p",
+        settings=settings,
+    )
+    assert number == report.score
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda frame: frame.drop(columns="prediction"), "no column `prediction`"),
+        (lambda frame: frame.drop(columns="id"), "no column `id`"),
+        (lambda frame: frame.iloc[1:], "1 ids are missing from the submission: `1000`"),
+        (lambda frame: pd.concat([frame, frame.iloc[:2]]), "2 ids appear more than once"),
+        (lambda frame: frame.assign(id=frame["id"] + 7), "and 2 more"),
+        (lambda frame: frame.assign(prediction=np.nan), "300 ids have a prediction that is blank"),
+        (lambda frame: frame.assign(prediction=np.inf), "blank, NaN or infinite"),
+        (lambda frame: frame.assign(prediction="high"), "must hold numbers only"),
+    ],
+)
+def test_a_fault_of_the_submission_is_told_to_the_participant(solution, submission, spoil, message):
+    with pytest.raises(ParticipantVisibleError, match=message):
+        score(solution, spoil(submission), "id")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda frame: frame.drop(columns="target"), "exactly one of the columns"),
+        (lambda frame: frame.assign(label=1), "exactly one of the columns"),
+        (lambda frame: frame.assign(id=1), "repeats ids"),
+        (lambda frame: frame.assign(cat=0), "subgroup_auc of cat is undefined"),
+    ],
+)
+def test_a_fault_of_the_solution_is_not(solution, submission, spoil, message):
+    with pytest.raises(ValueError, match=message):
+        score(spoil(solution), submission, "id")
