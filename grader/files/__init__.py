@@ -1,1 +1,29 @@
 """Bytes in, arrays or a list of problems out. Pure: no database, no settings, no web."""
+
+from grader.files.problems import FileRejected, Note, Problem
+from grader.files.roles import ColumnRoles, WrongColumns
+from grader.files.rowids import RowIds
+from grader.files.solution import ScoredTable, Solution, read_scored_table, read_solution
+from grader.files.submission import (
+    SubmissionFile,
+    read_submission,
+    submission_size_cap,
+    write_sample_submission,
+)
+
+__all__ = [
+    "ColumnRoles",
+    "FileRejected",
+    "Note",
+    "Problem",
+    "RowIds",
+    "ScoredTable",
+    "Solution",
+    "SubmissionFile",
+    "WrongColumns",
+    "read_scored_table",
+    "read_solution",
+    "read_submission",
+    "submission_size_cap",
+    "write_sample_submission",
+]

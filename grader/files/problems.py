@@ -55,3 +55,34 @@ class FileRejected(FairboardError):
         super().__init__(" ".join(problem.message for problem in problems))
         self.file = file
         self.problems = tuple(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A remark on a file that was accepted.
+
+    Attributes
+    ----------
+    code : str
+        Stable name of the remark, such as ``"outside_unit_interval"``.
+    message : str
+        Full sentence.
+    line : int or None
+        First line concerned, where there is one.
+    count : int
+        How many rows it concerns; 1 where it concerns the file as a whole.
+    """
+
+    code: str
+    message: str
+    line: int | None = None
+    count: int = 1
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the note as JSON-ready data."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "line": self.line,
+            "count": self.count,
+        }

@@ -1,0 +1,229 @@
+"""Line 1 of a submission: which column is which, and what is wrong with it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from grader.files.fields import BLANKS, split_fields
+from grader.files.numbers import NUMBER
+from grader.files.problems import Note, Problem
+from grader.files.text import Text, line_at
+from grader.files.wording import character, counted, listed, quoted
+
+ID, PREDICTION = "id", "prediction"
+HEADER = f"{ID},{PREDICTION}"
+_LONGEST_HEADER = 1 << 14
+_MOST_COLUMNS = 64
+_MOST_LINES_ABOVE = 20
+_DELIMITERS = (b";", b"\t", b"|")
+_SEPARATOR_LINE = re.compile(rb'"?sep=.?"?[ \t,;]*', re.IGNORECASE)
+_DECIMAL_COMMA = re.compile(rb'[^,]*[;\t|][ \t]*"?[+-]?[0-9]*,[0-9]+"?[ \t]*')
+_INVISIBLE = re.compile("[\ufeff\u200b-\u200d\u2060\u00a0\u00ad]")
+_INDEX_NAMES = ("", "unnamed: 0", "index")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the rows below the header are to be read.
+
+    Attributes
+    ----------
+    delimiter : bytes
+    width : int
+        Number of fields of a row.
+    id_column : int
+    prediction_column : int or None
+        None where no column can be the prediction.
+    first_line, offset : int
+        Number of the first line that holds a row, and where it begins, in bytes.
+    names : list of bytes
+        The fields of the header, to know it again; empty where there is none.
+    decimal_comma : bool
+        Predictions are written ``0,5``: already reported.
+    """
+
+    delimiter: bytes
+    width: int
+    id_column: int
+    prediction_column: int | None
+    first_line: int
+    offset: int
+    names: list[bytes]
+    decimal_comma: bool = False
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether rows are ``id,prediction``."""
+        columns = (self.delimiter, self.width, self.id_column, self.prediction_column)
+        return columns == (b",", 2, 0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the header says: the layout (None where rows cannot be read), problems and notes."""
+
+    layout: Layout | None
+    problems: list[Problem]
+    notes: list[Note]
+
+
+def read_header(text: Text) -> Header:
+    """Find the columns ``id`` and ``prediction``; where they are wrong, guess what was meant.
+
+    The guess serves to report what is wrong with the rows in the same answer.
+    """
+    problems: list[Problem] = []
+    number, start, line, end = _header_line(text, problems)
+    delimiter = _delimiter(line)
+    fields = split_fields(line, delimiter)
+    if not isinstance(fields, list) or len(fields) > _MOST_COLUMNS or b"\0" in line:
+        return Header(None, [*problems, _unusable(number, line, fields)], [])
+    names = [field.decode("utf-8", "backslashreplace") for field in fields]
+    problems += _invisible(names, number)
+    names = [_INVISIBLE.sub("", name) for name in names]
+    layout = Layout(delimiter, len(names), 0, 1, number + 1, end, fields)
+    if delimiter != b",":
+        following, _ = line_at(text, end, _LONGEST_HEADER)
+        layout = replace(layout, decimal_comma=bool(_DECIMAL_COMMA.fullmatch(following)))
+        problems.append(_wrong_delimiter(number, layout))
+    if len(fields) == 2 and NUMBER.fullmatch(fields[1].replace(b",", b".")):
+        problems.append(_missing_header(number, line))
+        return Header(replace(layout, first_line=number, offset=start, names=[]), problems, [])
+    return _with_columns(layout, names, number, problems)
+
+
+def _header_line(text: Text, problems: list[Problem]) -> tuple[int, int, bytes, int]:
+    """Pass over what stands above the header; return its number, start, line and end."""
+    offset = text.start
+    for number in range(1, _MOST_LINES_ABOVE + 2):
+        start = offset
+        line, offset = line_at(text, start, _LONGEST_HEADER)
+        problem = _above_header(line, number)
+        if problem is None or offset >= text.end:
+            break
+        if problem.code not in [known.code for known in problems]:
+            problems.append(problem)
+    return number, start, line, offset
+
+
+def _above_header(line: bytes, number: int) -> Problem | None:
+    if _SEPARATOR_LINE.fullmatch(line):
+        sentence = f"Line {number:,} is {quoted(line)}; remove the line {quoted(line)}"
+        return _problem("separator_line", number, sentence, quoted(line))
+    if line.startswith(b"#"):
+        sentence = f"Line {number:,} starts with '#': comments are not allowed"
+        return _problem("comment_line", number, sentence, quoted(line))
+    if not line.strip(BLANKS):
+        return _problem("blank_line", number, f"Line {number:,} is empty", "an empty line")
+    return None
+
+
+def _delimiter(line: bytes) -> bytes:
+    if b"," in line:
+        return b","
+    most = max(_DELIMITERS, key=line.count)
+    return most if most in line else b","
+
+
+def _with_columns(layout: Layout, names: list[str], number: int, problems: list[Problem]) -> Header:
+    if sorted(names) == sorted([ID, PREDICTION]):
+        layout = replace(layout, id_column=names.index(ID), prediction_column=names.index(PREDICTION))
+        notes = [] if names[0] == ID else [_REORDERED]
+        return Header(layout, problems, notes)
+    folded = [name.casefold() for name in names]
+    id_column = folded.index(ID) if ID in folded else 0
+    prediction_column = _prediction_column(folded, id_column)
+    layout = replace(layout, id_column=id_column, prediction_column=prediction_column)
+    return Header(layout, problems + _column_problems(names, folded, number), [])
+
+
+def _prediction_column(folded: list[str], id_column: int) -> int | None:
+    if PREDICTION in folded:
+        return folded.index(PREDICTION)
+    others = [column for column in range(len(folded)) if column != id_column]
+    return others[0] if len(others) == 1 else None
+
+
+def _column_problems(names: list[str], folded: list[str], number: int) -> list[Problem]:
+    """Say everything that is wrong with the names of the columns."""
+    header = quoted(",".join(names))
+    if sorted(folded) == sorted([ID, PREDICTION]):
+        sentence = f"Line {number:,} is the header {header}; expected '{HEADER}' (case matters)"
+        return [_problem("wrong_header", number, sentence, header)]
+    if folded[0] in _INDEX_NAMES and folded[1:] == [ID, PREDICTION]:
+        shown = ", ".join([names[0] or "unnamed", *names[1:]])
+        sentence = (
+            f"Line {number:,} has {len(names)} columns ({shown}); expected 2 ({ID}, {PREDICTION}). "
+            "Use to_csv(index=False)"
+        )
+        return [_problem("index_column", number, sentence, shown)]
+    found = _duplicates(names, number)
+    missing = [name for name in (ID, PREDICTION) if name not in names]
+    extra = [name for name in dict.fromkeys(names) if name not in (ID, PREDICTION)]
+    if len(missing) == len(extra) == 1:
+        sentence = f"Line {number:,}: found the column {quoted(extra[0])}; expected '{missing[0]}'"
+        return [*found, _problem("wrong_column", number, sentence, quoted(extra[0]))]
+    if missing:
+        shown = listed([f"'{name}'" for name in missing])
+        sentence = f"Line {number:,} is {header}: missing column {shown}; expected '{HEADER}'"
+        found.append(_problem("missing_column", number, sentence, header))
+    if extra:
+        shown = listed([quoted(name) if name else "(unnamed)" for name in extra])
+        sentence = (
+            f"Line {number:,} has {counted(len(names), 'column')}, expected 2: unexpected column {shown}"
+        )
+        found.append(_problem("unexpected_column", number, sentence, shown))
+    return found
+
+
+def _duplicates(names: list[str], number: int) -> list[Problem]:
+    return [
+        _problem(
+            "duplicate_column",
+            number,
+            f"Line {number:,}: column {quoted(name)} appears "
+            + ("twice" if names.count(name) == 2 else f"{names.count(name)} times"),
+            header,
+        )
+        for header in [quoted(",".join(names))]
+        for name in dict.fromkeys(names)
+        if name and names.count(name) > 1
+    ]
+
+
+def _invisible(names: list[str], number: int) -> Iterator[Problem]:
+    for name in names:
+        if match := _INVISIBLE.search(name):
+            bare = quoted(_INVISIBLE.sub("", name))
+            place = "before" if match.start() == 0 else "in"
+            sentence = f"Line {number:,}: unexpected {character(match[0])} {place} {bare}"
+            yield _problem("invisible_character", number, sentence, character(match[0]))
+
+
+def _wrong_delimiter(number: int, layout: Layout) -> Problem:
+    shown = quoted(layout.delimiter)
+    sentence = f"Line {number:,}: delimiter {shown} found; expected ','"
+    if layout.decimal_comma:
+        sentence = f"Line {number:,}: delimiter {shown} and decimal comma found; expected ',' and '.'"
+    return _problem("wrong_delimiter", number, sentence, shown, "','")
+
+
+def _missing_header(number: int, line: bytes) -> Problem:
+    sentence = f"Line {number:,} is {quoted(line)}; expected the header '{HEADER}'"
+    return _problem("missing_header", number, sentence, quoted(line))
+
+
+def _unusable(number: int, line: bytes, fields: object) -> Problem:
+    if isinstance(fields, list) and b"\0" not in line:
+        found = counted(len(fields), "column", at_least=len(line) >= _LONGEST_HEADER - 1)
+    else:
+        found = ("a NUL byte in " if b"\0" in line else "stray quotes in ") + quoted(line)
+    sentence = f"Line {number:,} has {found}; expected the header '{HEADER}'"
+    return _problem("wrong_header", number, sentence, found)
+
+
+_REORDERED = Note("columns_reordered", "The columns were reordered by name: 'prediction,id'.", line=1)
+
+
+def _problem(code: str, line: int, sentence: str, found: str, expected: str = HEADER) -> Problem:
+    return Problem(code, f"{sentence}.", line, (line,), expected=expected, found=found)

@@ -1,0 +1,193 @@
+"""The explaining path for an organizer's CSV: record by record, every fault with its lines."""
+
+import csv
+import math
+from array import array
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import BinaryIO
+
+import numpy as np
+
+from grader.files.findings import Finding, Findings
+from grader.files.table import USAGE_CODES, Columns, NumberColumn, Wanted, number_of, text_stream
+from grader.files.wording import counted, listed, quoted
+
+_CACHED_TEXTS = 100_000
+_LONGEST_ID = 512
+
+
+def read_explained(
+    open_stream: Callable[[], BinaryIO], wanted: Wanted, names: list[str]
+) -> tuple[Columns, Findings]:
+    """Read the columns and collect everything that is wrong with them.
+
+    The columns are only whole where there are no findings.
+    """
+    with text_stream(open_stream(), errors="surrogateescape") as stream:
+        return _Reader(wanted, names).read(stream)
+
+
+class _Reader:
+    def __init__(self, wanted: Wanted, names: list[str]) -> None:
+        self._wanted = wanted
+        self._names = names
+        self._findings = Findings()
+        self._ids: dict[str, int] = {}
+        self._usage = array("b")
+        self._numbers = {column: array("d") for column in wanted.numbers}
+        self._known: dict[str, float | None] = {}
+
+    def read(self, stream: Iterator[str]) -> tuple[Columns, Findings]:
+        records = csv.reader(stream, strict=True)
+        next(records)
+        blank_lines: list[int] = []
+        while True:
+            line = records.line_num + 1
+            try:
+                record = next(records, None)
+            except csv.Error as error:
+                self._findings.is_complete = False
+                self._findings.add("stray_quote", line, partial(_unreadable, str(error)))
+                break
+            if record is None:
+                break
+            if not record:
+                blank_lines.append(line)
+                continue
+            for blank in blank_lines:  # blank lines at the end of the file are no fault
+                self._findings.add("blank_line", blank, _blank)
+            blank_lines.clear()
+            self._take(record, line)
+        return self._columns(), self._findings
+
+    def _take(self, record: list[str], line: int) -> None:
+        wanted = self._wanted
+        if len(record) != wanted.width:
+            self._findings.add("field_count", line, lambda: _field_count(record, wanted.width))
+            return
+        if wanted.id is not None:
+            self._take_id(record[wanted.id].strip(" \t"), line)
+        if wanted.usage is not None:
+            self._take_usage(record[wanted.usage].strip(" \t"), line)
+        for column in list(self._numbers):
+            self._take_number(column, record[column], line)
+
+    def _take_id(self, text: str, line: int) -> None:
+        first_line = self._ids.setdefault(text, line)
+        if not text:
+            self._findings.add("empty_id", line, _empty_id)
+        elif first_line != line:
+            self._findings.add("duplicate_row_id", line, lambda: _duplicate(text, first_line))
+        elif "\n" in text or "\r" in text or "\0" in text:
+            self._findings.add("bad_id", line, lambda: _bad_id(text))
+        elif not text.isascii() and not _is_encodable(text):
+            self._findings.add("invalid_utf8", line, lambda: _not_utf8(text))
+        elif len(text) > _LONGEST_ID:
+            self._findings.add("bad_id", line, lambda: _bad_id(text))
+
+    def _take_usage(self, text: str, line: int) -> None:
+        code = USAGE_CODES.get(text.casefold())
+        if code is None:
+            self._findings.add("unknown_usage", line, lambda: _unknown_usage(text))
+        else:
+            self._usage.append(code)
+
+    def _take_number(self, column: int, text: str, line: int) -> None:
+        value = self._value(text)
+        spec = self._wanted.numbers[column]
+        if value is not None and spec.allows(value):
+            self._numbers[column].append(value)
+        elif spec.is_optional:
+            del self._numbers[column]
+        else:
+            name = self._names[column]
+            code, describe = _bad_number(spec, name, text, value)
+            self._findings.add(code, line, describe, of=name)
+
+    def _value(self, text: str) -> float | None:
+        """Read a number once: such tables repeat few texts many times."""
+        if text in self._known:
+            return self._known[text]
+        value = number_of(text)
+        if len(self._known) < _CACHED_TEXTS:
+            self._known[text] = value
+        return value
+
+    def _columns(self) -> Columns:
+        return Columns(
+            None if self._wanted.id is None else list(self._ids),
+            None if self._wanted.usage is None else np.frombuffer(self._usage, np.int8),
+            {column: np.frombuffer(values, np.float64) for column, values in self._numbers.items()},
+        )
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _blank() -> Finding:
+    return Finding("the line is empty; expected a row", "a row", "an empty line")
+
+
+def _unreadable(reason: str) -> Finding:
+    return Finding(
+        f"the quotes of this row cannot be followed ({reason}); reading stopped there",
+        "quotes that enclose whole fields",
+        reason,
+    )
+
+
+def _field_count(record: list[str], width: int) -> Finding:
+    found = counted(len(record), "field")
+    return Finding(f"{found}, expected {width} as in the header", counted(width, "field"), found)
+
+
+def _empty_id() -> Finding:
+    return Finding("empty id; expected an id in every row", "an id", "a blank")
+
+
+def _duplicate(text: str, first_line: int) -> Finding:
+    sentence = f"id {quoted(text)} was on line {first_line:,} already; expected each id once"
+    return Finding(sentence, "each id once", quoted(text))
+
+
+def _bad_id(text: str) -> Finding:
+    sentence = f"id {quoted(text)} is too long or holds a line break or a NUL byte"
+    return Finding(sentence, f"an id of one line and at most {_LONGEST_ID} characters", quoted(text))
+
+
+def _not_utf8(text: str) -> Finding:
+    shown = quoted(text.encode("utf-8", "surrogateescape"))
+    return Finding(f"id {shown} is invalid UTF-8; expected UTF-8", "UTF-8", shown)
+
+
+def _unknown_usage(text: str) -> Finding:
+    expected = listed(["Public", "Private", "Ignored"], conjunction="or")
+    return Finding(f"Usage is {quoted(text)}; expected {expected}", expected, quoted(text))
+
+
+def _bad_number(
+    spec: NumberColumn, name: str, text: str, value: float | None
+) -> tuple[str, Callable[[], Finding]]:
+    """Name what is wrong with a value: blank, no number, or out of bounds."""
+    what = f"the {spec.part} {quoted(name)}"
+    bounds = (
+        f"a number from {spec.low:g} to {spec.high:g}"
+        if np.isfinite(spec.high)
+        else "a finite decimal number"
+    )
+    expected = f"{bounds} or a blank" if spec.may_be_blank else bounds
+    shown = quoted(text)
+    if value is None:
+        sentence = f"{what} is {shown}, which is not a number; expected {expected}"
+        return f"bad_{spec.part}", lambda: Finding(sentence, expected, shown)
+    if math.isnan(value):
+        sentence = f"{what} is blank; expected {expected}"
+        return f"blank_{spec.part}", lambda: Finding(sentence, expected, "a blank")
+    sentence = f"{what} is {shown}; expected {expected}"
+    return f"{spec.part}_out_of_range", lambda: Finding(sentence, expected, shown)

@@ -1,0 +1,184 @@
+"""Which column of an organizer's table plays which part."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.errors import OrganizerError
+from grader.files.problems import Problem
+from grader.files.wording import listed, quoted
+
+ID_COLUMN = "id"
+USAGE_COLUMN = "Usage"
+LABEL_COLUMNS = ("target", "label", "toxicity")
+
+
+class WrongColumns(OrganizerError):
+    """A column was asked for by a name the table does not have, or for two parts at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRoles:
+    """The parts the columns of a table play.
+
+    Attributes
+    ----------
+    id : str or None
+        None in a table that is scored as it stands and has no such column.
+    label : str
+    identities : tuple of str
+        In the order they were asked for, else in the order of the columns.
+    usage : str or None
+        The column that names the split of each row.
+    unused : tuple of str
+        Every other column; an unnamed one is called ``(unnamed)``.
+    predictions : tuple of str
+        Only in a table that is scored as it stands.
+    """
+
+    id: str | None
+    label: str
+    identities: tuple[str, ...]
+    usage: str | None
+    unused: tuple[str, ...]
+    predictions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the caller asked for: names, or None for "find it"."""
+
+    label: str | None = None
+    identities: Sequence[str] | None = None
+    predictions: Sequence[str] = ()
+    needs_id: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Columns by number.
+
+    Attributes
+    ----------
+    id, usage : int or None
+    label : int
+    identities : tuple of int
+        Those asked for.
+    candidates : tuple of int
+        Columns that are identities if all their values are blank or in 0..1.
+    predictions : tuple of int
+    """
+
+    id: int | None
+    usage: int | None
+    label: int
+    identities: tuple[int, ...]
+    candidates: tuple[int, ...]
+    predictions: tuple[int, ...]
+
+    def roles(self, names: Sequence[str], identities: Sequence[int]) -> ColumnRoles:
+        """Return the parts by name, with the identities that were found."""
+        used = {self.id, self.usage, self.label, *identities, *self.predictions}
+        return ColumnRoles(
+            None if self.id is None else names[self.id],
+            names[self.label],
+            tuple(names[column] for column in identities),
+            None if self.usage is None else names[self.usage],
+            tuple(name or "(unnamed)" for column, name in enumerate(names) if column not in used),
+            tuple(names[column] for column in self.predictions),
+        )
+
+
+def assign(names: Sequence[str], choice: Choice) -> Assignment | list[Problem]:
+    """Give every column its part, or say what stands in the way.
+
+    Raises
+    ------
+    WrongColumns
+        A name asked for is not there, or was asked for twice.
+    """
+    asked = [*filter(None, [choice.label]), *(choice.identities or ()), *choice.predictions]
+    _check_asked(names, asked)
+    problems = _duplicates(names)
+    id_column = names.index(ID_COLUMN) if ID_COLUMN in names else None
+    if id_column is None and choice.needs_id:
+        problems.append(_no_id(names))
+    label = choice.label or _find_label(names, asked, problems)
+    if problems or label is None:
+        return problems
+    usage = _find_usage(names, asked)
+    taken = {id_column, usage, *(names.index(name) for name in [label, *asked])}
+    candidates = [n for n, name in enumerate(names) if name and n not in taken]
+    return Assignment(
+        id_column,
+        usage,
+        names.index(label),
+        tuple(names.index(name) for name in choice.identities or ()),
+        tuple(candidates) if choice.identities is None else (),
+        tuple(names.index(name) for name in choice.predictions),
+    )
+
+
+def _check_asked(names: Sequence[str], asked: Sequence[str]) -> None:
+    unknown = [name for name in dict.fromkeys(asked) if name not in names]
+    if unknown:
+        raise WrongColumns(
+            f"The table has no column {listed([quoted(name) for name in unknown], most=20)}; "
+            f"its columns are {listed([quoted(name) for name in names], most=60)}."
+        )
+    twice = [name for name in dict.fromkeys(asked) if asked.count(name) > 1 or name == ID_COLUMN]
+    if twice:
+        raise WrongColumns(
+            f"The column {listed([quoted(name) for name in twice])} was asked for in two parts; "
+            "label, identities, predictions and id are different columns."
+        )
+
+
+def _find_label(names: Sequence[str], asked: Sequence[str], problems: list[Problem]) -> str | None:
+    there = [name for name in LABEL_COLUMNS if name in names and name not in asked]
+    if len(there) == 1:
+        return there[0]
+    expected = f"one of {listed([quoted(name) for name in LABEL_COLUMNS], conjunction='or')}"
+    if there:
+        shown = listed([quoted(name) for name in there])
+        code, message = "several_labels", f"Several columns may be the label: {shown}"
+    else:
+        shown = listed([quoted(name) for name in names], most=20)
+        code, message = "missing_label", f"No column is the label: expected {expected}, found {shown}"
+    problems.append(Problem(code, f"{message}. Choose it with --label.", 1, (1,), 1, expected, shown))
+    return None
+
+
+def _find_usage(names: Sequence[str], asked: Sequence[str]) -> int | None:
+    if USAGE_COLUMN in names:
+        return names.index(USAGE_COLUMN)
+    alike = [
+        column
+        for column, name in enumerate(names)
+        if name.casefold() == USAGE_COLUMN.casefold() and name not in asked
+    ]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _no_id(names: Sequence[str]) -> Problem:
+    shown = listed([quoted(name) for name in names], most=20)
+    alike = next((name for name in names if name.casefold() == ID_COLUMN), None)
+    found = f"found {quoted(alike)} (case matters)" if alike else f"found {shown}"
+    message = f"Line 1: missing column '{ID_COLUMN}'; {found}."
+    return Problem("missing_column", message, 1, (1,), 1, f"'{ID_COLUMN}'", shown)
+
+
+def _duplicates(names: Sequence[str]) -> list[Problem]:
+    counts: Mapping[str, int] = {name: names.count(name) for name in dict.fromkeys(names) if name}
+    return [
+        Problem(
+            "duplicate_column",
+            f"Line 1: column {quoted(name)} appears {count} times; expected each name once.",
+            1,
+            (1,),
+            count,
+            "each name once",
+            quoted(name),
+        )
+        for name, count in counts.items()
+        if count > 1
+    ]

@@ -1,0 +1,131 @@
+"""A submission: ``id,prediction`` for every expected id, joined by id, never by position."""
+
+import csv
+from dataclasses import dataclass
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.files.containers import CHUNK_BYTES, Unreadable, open_content
+from grader.files.header import HEADER, Header, read_header
+from grader.files.notes import remarks_on
+from grader.files.problems import FileRejected, Note, Problem
+from grader.files.proven import read_proven
+from grader.files.rowids import RowIds
+from grader.files.rows import read_rows
+from grader.files.text import Text, not_utf8, wide_encoding, with_plain_line_ends
+from grader.files.wording import counted
+
+_SMALLEST_CAP = 50_000_000
+_BYTES_PER_ROW = 64
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionFile:
+    """An accepted submission.
+
+    Attributes
+    ----------
+    predictions : array of float64, shape (n,)
+        Finite, in the solution's order.
+    notes : tuple of Note
+        What is worth a remark.
+    """
+
+    predictions: NDArray[np.float64]
+    notes: tuple[Note, ...]
+
+
+def submission_size_cap(rows: int) -> int:
+    """Return the largest size of a submission in bytes, as it arrives and uncompressed."""
+    return max(_SMALLEST_CAP, _BYTES_PER_ROW * rows)
+
+
+def read_submission(source: Path | bytes | BinaryIO, row_ids: RowIds) -> SubmissionFile:
+    """Read a submission: CSV, or gzip or zip of one CSV.
+
+    Parameters
+    ----------
+    source : Path, bytes or seekable binary stream
+    row_ids : RowIds
+        The ids it must predict. Labels and splits are unknown here, so no message can tell them.
+
+    Returns
+    -------
+    SubmissionFile
+
+    Raises
+    ------
+    FileRejected
+        With everything that is wrong: one problem a class, the first five lines of each.
+    """
+    try:
+        content = open_content(source, cap=submission_size_cap(len(row_ids)))
+        with content.open() as stream:
+            data = _read_all(stream)
+    except Unreadable as error:
+        raise FileRejected("submission", [error.problem]) from error
+    text = _text_of(data, row_ids)
+    del data
+    header = read_header(text)
+    predictions, lines, notes = _read_rows(text, header, row_ids)
+    remarks = remarks_on(predictions, lines)
+    return SubmissionFile(predictions, (*content.notes, *text.notes, *header.notes, *notes, *remarks))
+
+
+def _read_all(stream: BinaryIO) -> bytes:
+    """Read without ever holding the content twice, as joining pieces would."""
+    if isinstance(stream, BytesIO):
+        return stream.getvalue()
+    content = BytesIO()
+    while piece := stream.read(CHUNK_BYTES):
+        content.write(piece)
+    return content.getvalue()
+
+
+def _text_of(data: bytes, row_ids: RowIds) -> Text:
+    if not data:
+        expected = f"header {HEADER} and {counted(len(row_ids), 'row')}"
+        message = f"The file is empty; expected {expected}."
+        raise FileRejected("submission", [Problem("empty_file", message, None, (), 1, expected, "0 bytes")])
+    if encoding := wide_encoding(data[:64]):
+        raise FileRejected("submission", [not_utf8(encoding)])
+    return with_plain_line_ends(data)
+
+
+def _read_rows(
+    text: Text, header: Header, row_ids: RowIds
+) -> tuple[NDArray[np.float64], NDArray[np.int64], list[Note]]:
+    """Return predictions and their lines in the solution's order, and notes."""
+    layout = header.layout
+    if layout is None:
+        raise FileRejected("submission", header.problems)
+    if layout.is_standard and not header.problems:
+        proven = read_proven(text.data[layout.offset :], row_ids)
+        if proven is not None:
+            in_file_order, positions = proven
+            predictions = np.empty(len(row_ids))
+            predictions[positions] = in_file_order
+            lines = np.empty(len(row_ids), np.int64)
+            lines[positions] = np.arange(len(row_ids)) + layout.first_line
+            return predictions, lines, []
+    rows = read_rows(text, layout, row_ids)
+    if header.problems or rows.problems:
+        raise FileRejected("submission", [*header.problems, *rows.problems])
+    return rows.predictions, rows.lines, rows.notes
+
+
+def write_sample_submission(row_ids: RowIds) -> bytes:
+    """Return a submission that predicts 0.0 for every id, in id order.
+
+    Id order, because the order of the solution is nobody's business.
+    """
+    ordered = row_ids.smallest(range(len(row_ids)), len(row_ids))
+    sample = StringIO(newline="")
+    writer = csv.writer(sample, lineterminator="\n")
+    writer.writerow(HEADER.split(","))
+    writer.writerows((name, "0.0") for name in ordered)
+    return sample.getvalue().encode()

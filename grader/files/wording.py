@@ -1,0 +1,53 @@
+"""How the messages quote values and count things."""
+
+from collections.abc import Sequence
+
+LONGEST_QUOTE = 48
+_NAMES = {
+    0x00A0: "no-break space",
+    0x200B: "zero-width space",
+    0x200C: "zero-width non-joiner",
+    0x200D: "zero-width joiner",
+    0x2060: "word joiner",
+    0xFEFF: "byte order mark",
+}
+
+
+def quoted(value: str | bytes) -> str:
+    """Return the value in quotes, shortened, with every invisible character spelled out."""
+    text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
+    if len(text) > LONGEST_QUOTE:
+        text = text[: LONGEST_QUOTE - 1] + "…"
+    visible = "".join(char if char.isprintable() else _escape(char) for char in text)
+    return f"'{visible}'"
+
+
+def _escape(char: str) -> str:
+    return {"\t": "\\t", "\n": "\\n", "\r": "\\r"}.get(char, f"<U+{ord(char):04X}>")
+
+
+def character(char: str) -> str:
+    """Name one character by its code point: ``U+00A0 (no-break space)``."""
+    name = _NAMES.get(ord(char))
+    return f"U+{ord(char):04X}" + (f" ({name})" if name else "")
+
+
+def counted(count: int, noun: str, *, at_least: bool = False) -> str:
+    """Return ``1 row``, ``97,320 rows`` or ``at least 97,320 rows``."""
+    plural = noun if count == 1 else noun + "s"
+    return f"{'at least ' if at_least else ''}{count:,} {plural}"
+
+
+def listed(names: Sequence[str], *, conjunction: str = "and", most: int = 5) -> str:
+    """Join names for a sentence, naming at most `most` of them."""
+    shown = list(names[:most])
+    if len(names) > most:
+        return ", ".join(shown) + f" {conjunction} {len(names) - most:,} more"
+    return f" {conjunction} ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+
+
+def megabytes(size: int) -> str:
+    """Return a size as people read it: ``61.3 MB``, ``50 MB``, ``812 bytes``."""
+    if size < 10_000:
+        return f"{size:,} bytes"
+    return f"{size / 1_000_000:.1f}".removesuffix(".0") + " MB"
