@@ -1,1 +1,49 @@
 """The pages and the JSON API: thin over `grader.services`."""
+
+from flask import Flask
+from jinja2 import StrictUndefined
+
+from grader.db import Database
+from grader.services.accounts import password_hasher
+from grader.settings import Settings
+from grader.storage import Storage, open_storage
+from grader.worker.hints import Hints
+from webapp import api, assets, auth, errors, formats, health, pages, security, uploads
+from webapp.site import Hinting, Site
+
+MAX_FORM_BYTES = 256_000
+MAX_FORM_PARTS = 50
+
+
+def create_app(
+    settings: Settings,
+    *,
+    database: Database | None = None,
+    storage: Storage | None = None,
+    hints: Hinting | None = None,
+) -> Flask:
+    """Return the application of one site; the parts that are not given are opened as the settings say."""
+    site = Site(
+        settings=settings,
+        database=database or Database(settings.database(), pool_size=settings.web_threads),
+        storage=storage or open_storage(settings.storage()),
+        hints=hints or Hints(settings),
+        passwords=password_hasher(settings),
+    )
+    app = Flask(__name__)
+    app.extensions["fairboard"] = site
+    # Of any request; `uploads` sets another limit for the files of a competition.
+    app.config.update(
+        MAX_CONTENT_LENGTH=MAX_FORM_BYTES, MAX_FORM_MEMORY_SIZE=MAX_FORM_BYTES, MAX_FORM_PARTS=MAX_FORM_PARTS
+    )
+    app.jinja_env.undefined = StrictUndefined
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    for module in (assets, formats, pages, api, health):
+        module.init_app(app)
+    # The order of what happens before each request: rates, who asks, how much may come, from which form.
+    security.init_app(app, site)
+    auth.init_app(app, site)
+    app.before_request(uploads.set_limit)
+    app.before_request(security.refuse_foreign_forms)
+    errors.init_app(app)
+    return app

@@ -1,0 +1,13 @@
+"""The JSON API, version 1, over the same services as the pages."""
+
+from flask import Flask
+
+from webapp.api import competitions, leaderboards, submissions
+from webapp.api.v1 import blueprint
+
+ROUTES = (competitions, leaderboards, submissions)  # they have added themselves to the blueprint
+
+
+def init_app(app: Flask) -> None:
+    """Register the API."""
+    app.register_blueprint(blueprint)

@@ -1,0 +1,156 @@
+"""Who is asking: a login cookie on the pages, a bearer token in the API.
+
+The cookie holds a random token and the database its sha256: a login ends on the server, and a new one never
+reuses an old cookie. Flask's own signed session carries only the form token and messages; it is emptied at
+login and logout.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import wraps
+from typing import Any
+from urllib.parse import unquote
+
+from flask import Flask, Response, g, make_response, redirect, request, session, url_for
+from flask.globals import request_ctx
+from flask.typing import ResponseReturnValue
+from werkzeug.datastructures import WWWAuthenticate
+from werkzeug.exceptions import HTTPException, Unauthorized
+
+from grader import db
+from grader.models import ApiToken, Login, User
+from grader.services import accounts
+from webapp.errors import LoginNeeded, wants_json
+from webapp.site import Site, current_site
+
+View = Callable[..., ResponseReturnValue]
+
+
+def init_app(app: Flask, site: Site) -> None:
+    """Set up the cookies and find the person behind every request."""
+    app.config.update(
+        SECRET_KEY=site.settings.secret(),
+        SESSION_COOKIE_NAME=_cookie_name("fairboard_session", site),
+        SESSION_COOKIE_SECURE=site.is_https,
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax",
+    )
+    app.before_request(identify)
+
+
+def identify() -> None:
+    """Set `g.user` and `g.login` from the login cookie; in the API `g.user` from the bearer token alone."""
+    g.user = g.login = None
+    if request.endpoint in (None, "static") or request.blueprint == "health":
+        return
+    site = current_site()
+    with site.database.read() as db_session:
+        now = db.now(db_session)
+        used: ApiToken | Login | None = None
+        if request.blueprint == "api":
+            if bearer := _bearer():
+                used = accounts.find_token(db_session, token=bearer)
+        elif cookie := request.cookies.get(login_cookie(site)):
+            used = g.login = accounts.find_login(db_session, token=cookie, now=now)
+    if used is None:
+        return
+    g.user = used.user
+    if accounts.needs_touch(used, now=now):
+        with site.database.write() as db_session:
+            accounts.touch(db_session, used=used, now=now)
+
+
+def require_token() -> None:
+    """Refuse an API request without a valid token."""
+    if g.user is None:
+        raise Unauthorized(www_authenticate=WWWAuthenticate("bearer"))
+
+
+def login_required(view: View) -> View:
+    """Show a page to people who are logged in, and the login page to others."""
+
+    @wraps(view)
+    def guarded(*args: Any, **kwargs: Any) -> ResponseReturnValue:
+        return ask_to_log_in() if g.user is None else view(*args, **kwargs)
+
+    return guarded
+
+
+def ask_to_log_in() -> ResponseReturnValue:
+    """Send a stranger to the login page, and from there back to where they wanted to go."""
+    if wants_json():
+        raise LoginNeeded
+    return redirect(url_for("account.log_in", next=request.full_path.rstrip("?")))
+
+
+def log_in(user: User) -> Response:
+    """Start a login and return a redirect that carries its cookie; an earlier login of this browser ends."""
+    site = current_site()
+    lifetime = timedelta(days=site.settings.login_days)
+    with site.database.write() as db_session:
+        _end_current_login(db_session)
+        token = accounts.start_login(
+            db_session,
+            user=user,
+            user_agent=request.user_agent.string,
+            lifetime=lifetime,
+            now=db.now(db_session),
+        )
+    session.clear()
+    response = make_response(redirect(safe_target(request.values.get("next"))))
+    response.set_cookie(
+        login_cookie(site), token, max_age=lifetime, secure=site.is_https, httponly=True, samesite="Lax"
+    )
+    return response
+
+
+def log_out(*, everywhere: bool = False) -> Response:
+    """End this login, or all of the person's, on the server; return a redirect that takes the cookie away."""
+    site = current_site()
+    with site.database.write() as db_session:
+        _end_current_login(db_session)
+        if everywhere:
+            accounts.end_all_logins(db_session, user=g.user)
+    session.clear()
+    response = make_response(redirect(url_for("competitions.index")))
+    response.delete_cookie(login_cookie(site), secure=site.is_https, httponly=True, samesite="Lax")
+    return response
+
+
+def login_cookie(site: Site) -> str:
+    """Return the name of the login cookie."""
+    return _cookie_name("fairboard_login", site)
+
+
+def safe_target(target: str | None) -> str:
+    """Return where to go after a login: `target` if it is an address of this site, else the first page."""
+    home = url_for("competitions.index")
+    if not target or not _is_local_path(target):
+        return home
+    adapter = request_ctx.url_adapter
+    try:
+        adapter.match(target.partition("?")[0], method="GET")  # type: ignore[union-attr]
+    except HTTPException:  # unknown here, or known by another spelling
+        return home
+    return target
+
+
+def _is_local_path(target: str) -> bool:
+    plain = unquote(target)
+    is_printable = plain.isprintable() and target.isascii()
+    return is_printable and plain.startswith("/") and not plain.startswith("//") and "\\" not in plain
+
+
+def _bearer() -> str | None:
+    authorization = request.authorization
+    return authorization.token if authorization and authorization.type == "bearer" else None
+
+
+def _end_current_login(db_session: Any) -> None:
+    if cookie := request.cookies.get(login_cookie(current_site())):
+        accounts.end_login(db_session, token=cookie)
+
+
+def _cookie_name(name: str, site: Site) -> str:
+    """Return a cookie's name; under https its prefix makes the browser bind it to this host."""
+    return f"__Host-{name}" if site.is_https else name

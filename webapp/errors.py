@@ -1,0 +1,158 @@
+"""One translation of everything that goes wrong: a status, a name and a sentence, as JSON or as a page.
+
+Errors of the grader carry data and a sentence; here they get their HTTP status. Whatever nobody foresaw is
+logged under an incident id, and only that id is shown.
+"""
+
+import contextlib
+import logging
+import re
+import secrets
+from typing import Any
+
+from flask import Flask, current_app, g, render_template, request
+from flask.typing import ResponseReturnValue
+from flask_wtf.csrf import CSRFError  # type: ignore[import-untyped]
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+
+from grader.errors import FairboardError, ParticipantError
+from grader.services import accounts, boards, competitions, submissions
+from grader.storage import BlobTooLarge
+from webapp import formats
+
+log = logging.getLogger(__name__)
+
+SENTENCES = {
+    400: "The request could not be understood.",
+    401: "This needs a valid API token: send it as `Authorization: Bearer TOKEN`.",
+    403: "You may not do this.",
+    404: "There is nothing at this address.",
+    405: "This address does not answer that method.",
+    413: "The request is too large.",
+    415: "This kind of content is not accepted here.",
+    429: "Too many tries from your address. Wait a minute and try again.",
+}
+HEADINGS = {
+    400: "That did not work",
+    401: "Please log in",
+    403: "Not allowed",
+    404: "Not found",
+    413: "Too large",
+    429: "A little slower, please",
+    500: "Our fault",
+}
+OUR_FAULT = "Something went wrong on our side. It is logged as incident {incident}; please try again later."
+FORM_EXPIRED = "This form was too old, or it came from another site. Go back, reload the page and try again."
+DRAIN_LIMIT_BYTES = 256_000_000
+KEPT_HEADERS = frozenset({"Allow", "Retry-After", "WWW-Authenticate"})
+
+
+class BadRequest(ParticipantError):
+    """A request without something it needs."""
+
+
+class FileTooLarge(ParticipantError):
+    """An upload over the limit of its competition."""
+
+    def __init__(self, size_bytes: int | None, limit_bytes: int) -> None:
+        found = f"The file is {formats.size(size_bytes)}" if size_bytes else "The file is too large"
+        super().__init__(f"{found}; the limit is {formats.size(limit_bytes)}.")
+
+
+class LoginNeeded(ParticipantError):
+    """A page for people who are logged in."""
+
+    def __init__(self) -> None:
+        super().__init__("Please log in first.")
+
+
+STATUSES: dict[type[ParticipantError], int] = {
+    LoginNeeded: 401,
+    boards.NotRevealed: 403,
+    submissions.CompetitionClosed: 403,
+    submissions.CompetitionNotOpen: 403,
+    accounts.InvalidSetupLink: 404,
+    accounts.UnknownToken: 404,
+    competitions.UnknownCompetition: 404,
+    submissions.UnknownSubmission: 404,
+    FileTooLarge: 413,
+    BlobTooLarge: 413,
+}
+
+
+def wants_json() -> bool:
+    """Return whether the answer is for a program: everything of the API, and whoever prefers JSON to HTML."""
+    if request.path.startswith("/api/") or request.path in ("/healthz", "/readyz"):
+        return True
+    accepted = request.accept_mimetypes
+    return accepted.best_match(["text/html", "application/json"], default="text/html") == "application/json"
+
+
+def name_of(error: Exception) -> str:
+    """Return the name of an error in JSON: `CompetitionClosed` is `competition_closed`."""
+    words = type(error).__name__.removesuffix("Error")
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", words).lower()
+
+
+def answer(
+    status: int, *, name: str, message: str, headers: dict[str, str] | None = None, **extra: Any
+) -> ResponseReturnValue:
+    """Return the answer to a request that went wrong, in the shape its sender reads."""
+    if wants_json():
+        return {"code": status, "error": name, "message": message, **extra}, status, headers or {}
+    heading = HEADINGS.get(status, HEADINGS[400])
+    page = render_template("error.html", status=status, heading=heading, message=message)
+    return page, status, headers or {}
+
+
+def init_app(app: Flask) -> None:
+    """Answer every error of the application."""
+    app.register_error_handler(FairboardError, _fairboard_error)
+    app.register_error_handler(RequestEntityTooLarge, _too_large)
+    app.register_error_handler(CSRFError, _foreign_form)
+    app.register_error_handler(HTTPException, _http_error)
+    app.register_error_handler(Exception, _unforeseen)
+
+
+def _fairboard_error(error: FairboardError) -> ResponseReturnValue:
+    if not isinstance(error, ParticipantError):
+        return _unforeseen(error)  # it may quote the solution
+    status = next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 400)
+    if status == 413:
+        _drain()
+    return answer(status, name=name_of(error), message=error.message)
+
+
+def _too_large(_error: RequestEntityTooLarge) -> ResponseReturnValue:
+    limit = g.get("file_limit_bytes") or current_app.config["MAX_CONTENT_LENGTH"]
+    return _fairboard_error(FileTooLarge(request.content_length, limit))
+
+
+def _foreign_form(_error: CSRFError) -> ResponseReturnValue:
+    return answer(403, name="form_expired", message=FORM_EXPIRED)
+
+
+def _http_error(error: HTTPException) -> ResponseReturnValue:
+    status = error.code or 500
+    if status < 400:
+        return error
+    headers = {name: value for name, value in error.get_headers() if name in KEPT_HEADERS}
+    name = re.sub(r"\W+", "_", error.name.lower())
+    return answer(status, name=name, message=SENTENCES.get(status, error.name + "."), headers=headers)
+
+
+def _unforeseen(error: Exception) -> ResponseReturnValue:
+    incident = secrets.token_hex(4).upper()
+    log.error("Incident %s: %s %s", incident, request.method, request.path, exc_info=error)
+    return answer(500, name="internal_error", message=OUR_FAULT.format(incident=incident), incident=incident)
+
+
+def _drain() -> None:
+    """Read and forget the rest of a body, for a client that is still sending would never see the answer."""
+    if not request.environ.get("wsgi.input_terminated"):
+        return  # a server whose stream does not end with the body would wait for ever
+    left = DRAIN_LIMIT_BYTES
+    stream = request.environ["wsgi.input"]
+    with contextlib.suppress(OSError):
+        while left > 0 and (chunk := stream.read(min(left, 65_536))):
+            left -= len(chunk)

@@ -1,0 +1,68 @@
+"""How numbers, sizes and times are written on pages: formatting only, no judgement."""
+
+from datetime import UTC, datetime, timedelta
+
+from flask import Flask
+
+UNITS = ("bytes", "kB", "MB", "GB")
+
+
+def count(number: int) -> str:
+    """Return `1,804,874`."""
+    return f"{number:,}"
+
+
+def counted(number: int, word: str, plural: str | None = None) -> str:
+    """Return `1 file`, `3 files`, `1,200 entries`."""
+    return f"{number:,} {word if number == 1 else plural or word + 's'}"
+
+
+def size(size_bytes: int) -> str:
+    """Return `61.3 MB` (decimal units, as file managers print them); whole numbers without a fraction."""
+    value = float(size_bytes)
+    for unit in UNITS:
+        if value < 1000 or unit == UNITS[-1]:
+            break
+        value /= 1000
+    return f"{value:.1f}".removesuffix(".0") + f" {unit}"
+
+
+def percent(part: int, whole: int) -> str:
+    """Return `50%`."""
+    return f"{part / whole:.0%}" if whole else "0%"
+
+
+def iso(time: datetime | None) -> str | None:
+    """Return a time as programs read it: `2026-03-14T23:58:00Z`."""
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z") if time else None
+
+
+def ordinal(number: int) -> str:
+    """Return `1st`, `12th`, `42nd`."""
+    suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{suffix}"
+
+
+def moment(time: datetime) -> str:
+    """Return `14 Mar 2026, 23:58 UTC`."""
+    return f"{time.day} {time:%b %Y, %H:%M} UTC"
+
+
+def span(duration: timedelta) -> str:
+    """Return the two leading units of a duration: `3 d 4 h`, `12 min 5 s`."""
+    seconds = max(0, int(duration.total_seconds()))
+    units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+    leading = next((place for place, (_, length) in enumerate(units) if seconds >= length), 3)
+    parts: list[str] = []
+    for name, length in units[leading : leading + 2]:
+        amount, seconds = divmod(seconds, length)
+        if amount or not parts:
+            parts.append(f"{amount} {name}")
+    return " ".join(parts)
+
+
+def init_app(app: Flask) -> None:
+    """Make the formats filters of the templates."""
+    for filter_ in (count, size, moment):
+        app.add_template_filter(filter_)
+    app.add_template_global(counted)

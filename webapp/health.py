@@ -1,0 +1,61 @@
+"""For supervisors and load balancers: does the process live, can it work, does anything wait too long."""
+
+import logging
+import shutil
+from collections.abc import Callable
+
+from flask import Blueprint, Flask
+from flask.typing import ResponseReturnValue
+from redis import Redis
+
+from grader import db
+from grader.services import schema, scoring
+from webapp.broker import TIMEOUTS, broker_url
+from webapp.site import Site, current_site
+
+log = logging.getLogger(__name__)
+blueprint = Blueprint("health", __name__)
+MIN_FREE_BYTES = 200_000_000
+
+
+def init_app(app: Flask) -> None:
+    """Register the two addresses."""
+    app.register_blueprint(blueprint)
+
+
+@blueprint.get("/healthz")
+def healthz() -> ResponseReturnValue:
+    """Tell for how long the oldest unscored submission has been waiting, and whether the queue answers."""
+    site = current_site()
+    with site.database.read() as session:
+        oldest = scoring.oldest_open(session)
+        age = (db.now(session) - oldest).total_seconds() if oldest else None
+    return {"status": "ok", "oldest_pending_seconds": age, "queue": _queue(site)}
+
+
+@blueprint.get("/readyz")
+def readyz() -> ResponseReturnValue:
+    """Tell whether requests can be served: the database has the right tables and the disk has room."""
+    site = current_site()
+    checks = {
+        "database": _succeeds(lambda: schema.is_current(site.database)),
+        "disk": _succeeds(lambda: shutil.disk_usage(site.settings.data_dir).free > MIN_FREE_BYTES),
+    }
+    is_ready = all(checks.values())
+    return {"status": "ready" if is_ready else "not ready", "checks": checks}, 200 if is_ready else 503
+
+
+def _succeeds(check: Callable[[], bool]) -> bool:
+    try:
+        return check()
+    except Exception:
+        log.warning("A readiness check failed.", exc_info=True)
+        return False
+
+
+def _queue(site: Site) -> str:
+    url = broker_url(site.settings)
+    if url is None:
+        return "none"
+    with Redis.from_url(url, **TIMEOUTS) as redis:
+        return "ok" if _succeeds(redis.ping) else "unreachable"

@@ -1,0 +1,25 @@
+"""The HTML pages: one blueprint per family, thin over the services."""
+
+from importlib.metadata import version
+
+from flask import Flask, request
+from markupsafe import Markup
+
+from webapp.pages import account, competitions, leaderboards, submissions
+from webapp.site import current_site
+
+CURRENT = Markup(' aria-current="page"')
+
+
+def init_app(app: Flask) -> None:
+    """Register the pages and what all their templates need."""
+    for family in (account, competitions, leaderboards, submissions):
+        app.register_blueprint(family.blueprint)
+    app.add_template_global(_current, "current")
+    app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]
+    app.context_processor(lambda: {"can_sign_up": current_site().settings.sign_up})
+
+
+def _current(*endpoints: str) -> Markup:
+    """Return the attribute of a link to the page that is being shown."""
+    return CURRENT if request.endpoint in endpoints else Markup()

@@ -1,0 +1,49 @@
+"""The list of competitions, and a competition's overview with its sample submission."""
+
+from flask import Blueprint, Response, render_template, send_file
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.services import competitions
+from webapp import prose
+from webapp.representations.competition import CompetitionView
+from webapp.site import current_site
+
+blueprint = Blueprint("competitions", __name__)
+
+
+@blueprint.get("/")
+def index() -> ResponseReturnValue:
+    """List the competitions."""
+    with current_site().database.read() as session:
+        now = db.now(session)
+        views = [CompetitionView(competition, now) for competition in competitions.list_all(session)]
+    return render_template("competitions/index.html", competitions=views)
+
+
+@blueprint.get("/competitions/<slug>")
+def show(slug: str) -> ResponseReturnValue:
+    """Show what a competition is about and how it scores."""
+    with current_site().database.read() as session:
+        view = CompetitionView(competitions.get(session, slug=slug), db.now(session))
+    return render_template(
+        "competitions/show.html",
+        competition=view,
+        metric=view.metric(),
+        overview=prose.render(view.overview),
+    )
+
+
+@blueprint.get("/competitions/<slug>/data/sample_submission.csv")
+def sample_submission(slug: str) -> Response:
+    """Download the sample submission, whose ids are in id order."""
+    site = current_site()
+    with site.database.read() as session:
+        solution = competitions.live(competitions.get(session, slug=slug)).solution
+    return send_file(
+        site.storage.open(solution.sample_submission_sha256),
+        mimetype="text/csv",
+        as_attachment=True,
+        download_name="sample_submission.csv",
+        etag=solution.sample_submission_sha256,
+    )

@@ -1,0 +1,122 @@
+"""A competition as its pages and the API show it."""
+
+import csv
+import io
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from grader.leaderboard.visibility import Phase
+from grader.models import Competition
+from grader.services import competitions
+from grader.services.solutions import Rules
+from webapp import formats
+from webapp.representations.terms import TERMS, Term
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The next moment that matters, and the words before it."""
+
+    words: str
+    at: datetime
+    left: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MetricView:
+    """How a competition scores, as its overview tells it; `command` scores one's own fold the same way."""
+
+    weighted_terms: tuple[tuple[Term, str], ...]
+    power: str
+    label_threshold: str
+    identity_threshold: str
+    identities: tuple[str, ...]
+    command: str
+
+
+class CompetitionView:
+    """A competition at one moment."""
+
+    def __init__(self, competition: Competition, now: datetime) -> None:
+        self._now = now
+        self.slug = competition.slug
+        self.title = competition.title
+        self.overview = competition.overview
+        self.opens_at = competition.opens_at
+        self.closes_at = competition.closes_at
+        self.phase = competitions.phase(competition, now)
+        self.is_open = self.phase is Phase.OPEN
+        self.is_revealed = self.phase is Phase.REVEALED
+        self._version = competitions.live(competition)
+        self.row_count = self._version.solution.row_count
+        self.sample_submission_sha256 = self._version.solution.sample_submission_sha256
+        self.public_share = formats.percent(self._version.solution.public_row_count, self.row_count)
+
+    @property
+    def deadline(self) -> Deadline | None:
+        """The moment that the page's head names."""
+        if self.phase is Phase.SCHEDULED and self.opens_at:
+            return Deadline("opens", self.opens_at, formats.span(self.opens_at - self._now))
+        if self.closes_at is None:
+            return None
+        if self.is_open:
+            return Deadline("closes", self.closes_at, formats.span(self.closes_at - self._now))
+        return Deadline("closed", self.closes_at, None)
+
+    @property
+    def why_not_open(self) -> str:
+        """The sentence in place of the submit form."""
+        if self.phase is Phase.SCHEDULED and self.opens_at:
+            return f"Submissions open on {formats.moment(self.opens_at)}."
+        closed = f" on {formats.moment(self.closes_at)}" if self.closes_at else ""
+        return f"This competition closed{closed}. No files are accepted any more."
+
+    def metric(self) -> MetricView:
+        """Return how the live scoring version scores."""
+        rules = Rules.from_dict(self._version.metric_settings)
+        metric = rules.metric
+        weights = metric.weights.as_dict()
+        return MetricView(
+            weighted_terms=tuple((term, f"{weights[term.key]:g}") for term in TERMS),
+            power=f"{metric.power:g}",
+            label_threshold=f"{metric.label_threshold:g}",
+            identity_threshold=f"{metric.identity_threshold:g}",
+            identities=rules.identities,
+            command=_command(rules, label=self._version.solution.report["label"]),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the API's form."""
+        return {
+            "slug": self.slug,
+            "title": self.title,
+            "phase": self.phase.value,
+            "opens_at": formats.iso(self.opens_at),
+            "closes_at": formats.iso(self.closes_at),
+            "rows": self.row_count,
+        }
+
+
+def _command(rules: Rules, *, label: str) -> str:
+    """Return the shell command that computes for a fold of one's own what the server computes."""
+    weights = ",".join(repr(weight) for weight in rules.metric.weights.as_dict().values())
+    options = {
+        "label": label,
+        "prediction": "prediction",
+        "identities": _comma_separated(rules.identities),
+        "power": repr(rules.metric.power),
+        "weights": weights,
+        "threshold": repr(rules.metric.label_threshold),
+    }
+    words = (f"--{name} {shlex.quote(value)}" for name, value in options.items())
+    return " \\\n  ".join(["fairboard score my_fold.csv", *words])
+
+
+def _comma_separated(names: Iterable[str]) -> str:
+    """Return names on one CSV line: a comma inside a name is protected by quotes."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()

@@ -1,0 +1,15 @@
+"""The scale of the per-identity table: eleven classes of one hue, darker where the model is weaker.
+
+One hue that only changes its lightness can be told apart without colour vision, and the number stands in each
+cell. The classes are narrow near 1, where good models differ.
+"""
+
+from bisect import bisect_right
+
+BOUNDS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.99)
+SHADES = tuple(f"h{place}" for place in range(len(BOUNDS) + 1))
+
+
+def shade(value: float | None) -> str:
+    """Return the class of a rounded value: `h0` below 0.5 to `h10` from 0.99 on, `undefined` for none."""
+    return "undefined" if value is None else SHADES[bisect_right(BOUNDS, value)]

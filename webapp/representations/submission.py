@@ -1,0 +1,193 @@
+"""A submission as its pages and the API show it; every number comes rounded from the service."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from grader.leaderboard.standings import score_text
+from grader.models import Submission, SubmissionStatus
+from grader.services.results import IdentityRow, SplitResult, Summary
+from webapp import formats
+from webapp.representations import heat
+from webapp.representations.terms import IDENTITY_TERMS, NAMES, TERMS, Term
+
+GAPS = ("positive_aeg", "negative_aeg")
+
+
+@dataclass(frozen=True, slots=True)
+class TermView:
+    """One of the four terms: its value as text, and as a length from 0 to 100 on the scale from 0.5 to 1."""
+
+    term: Term
+    text: str
+    length: str
+    is_weakest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A number of the per-identity table and the class of its shade."""
+
+    text: str
+    shade: str
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityView:
+    """A line of the per-identity table."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    gaps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitView:
+    """What a submission got on one split."""
+
+    score: str
+    terms: tuple[TermView, ...]
+    identities: tuple[IdentityView, ...]
+
+    @classmethod
+    def of(cls, result: SplitResult | None) -> "SplitView | None":
+        """Return the view of a result, None where there is none to see."""
+        if result is None:
+            return None
+        weakest_first = sorted(result.identities, key=_weakness)
+        return cls(
+            score=result.score,
+            terms=tuple(
+                TermView(
+                    term,
+                    f"{result.terms[term.key]:.4f}",
+                    f"{max(0.0, 200 * result.terms[term.key] - 100):.1f}",
+                    term.key == result.weakest_term,
+                )
+                for term in TERMS
+            ),
+            identities=tuple(_identity(row) for row in weakest_first),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionLine:
+    """A submission in the list of its team's."""
+
+    id: int
+    file_name: str
+    description: str
+    submitted_at: datetime
+    status: str
+    problem_count: int
+    score: str
+    is_best: bool
+
+    @classmethod
+    def of(cls, submission: Submission, result: SplitResult | None, best_id: int | None) -> "SubmissionLine":
+        """Return the line of a submission; `best_id` is the one that stands for the team."""
+        return cls(
+            id=submission.id,
+            file_name=submission.file_name,
+            description=submission.description,
+            submitted_at=submission.submitted_at,
+            status=submission.status.value,
+            problem_count=len(submission.problems),
+            score=result.score if result else "",
+            is_best=submission.id == best_id,
+        )
+
+
+class SubmissionView:
+    """A submission and what its team may know about it."""
+
+    def __init__(self, submission: Submission, summary: Summary) -> None:
+        self.id = submission.id
+        self.file_name = submission.file_name
+        self.size_bytes = submission.size_bytes
+        self.description = submission.description
+        self.submitted_at = submission.submitted_at
+        self.status = submission.status.value
+        self.is_final = submission.status is not SubmissionStatus.PENDING
+        self.problems = submission.problems
+        self.notes = submission.notes
+        self.incident = submission.incident
+        self.public = SplitView.of(summary.public)
+        self.private = SplitView.of(summary.private)
+        self.verdict = verdict(summary)
+
+
+def verdict(summary: Summary) -> str:
+    """Return what follows the score: `, your best by 0.00031; 41st, up 12. Weakest term: BPSN.`"""
+    if summary.public is None:
+        return ""
+    parts = [_against_own(summary)]
+    if summary.rank is not None:
+        parts.append(f"; {formats.ordinal(summary.rank)}{_movement(summary)}")
+    return f", {''.join(parts)}. Weakest term: {NAMES[summary.public.weakest_term]}."
+
+
+def _against_own(summary: Summary) -> str:
+    if summary.gain_units is None or summary.best_before_units is None:
+        return "your first score"
+    stands, gap = summary.rank is not None, score_text(abs(summary.gain_units))
+    if summary.gain_units > 0:
+        return f"your best by {gap}" if stands else f"your best by {gap} when it came"
+    if summary.gain_units == 0:
+        return "equal to your best, which came earlier"
+    return f"{gap} below your best before it ({score_text(summary.best_before_units)})"
+
+
+def _movement(summary: Summary) -> str:
+    if summary.rank is None or summary.previous_rank is None:
+        return f" of {summary.team_count:,}" if summary.team_count else ""
+    places = summary.previous_rank - summary.rank
+    return f", up {places:,}" if places else " as before"
+
+
+def _weakness(row: IdentityRow) -> tuple[float, str]:
+    """Return the sort key that puts the weakest identity first."""
+    values = [value for term in IDENTITY_TERMS if (value := row.cells[term.key]) is not None]
+    return min(values, default=2.0), row.name
+
+
+def _identity(row: IdentityRow) -> IdentityView:
+    cells = (row.cells[term.key] for term in IDENTITY_TERMS)
+    return IdentityView(
+        name=row.name,
+        cells=tuple(Cell(_number(cell, ".2f"), heat.shade(cell)) for cell in cells),
+        gaps=tuple(_number(row.cells[key], "+.2f") for key in GAPS),
+    )
+
+
+def _number(value: float | None, form: str) -> str:
+    return "undefined" if value is None else format(value, form)
+
+
+def statuses_json(submissions: Iterable[Submission]) -> dict[str, Any]:
+    """Return the little that live pages ask for again and again."""
+    statuses = {str(submission.id): submission.status.value for submission in submissions}
+    return {"is_final": SubmissionStatus.PENDING.value not in statuses.values(), "statuses": statuses}
+
+
+def submission_json(submission: Submission, summary: Summary) -> dict[str, Any]:
+    """Return the API's form; private values stand in it only where the summary holds them."""
+    public, private = summary.public, summary.private
+    data = {
+        "id": submission.id,
+        "competition": submission.competition.slug,
+        "status": submission.status.value,
+        "file_name": submission.file_name,
+        "description": submission.description,
+        "submitted_at": formats.iso(submission.submitted_at),
+        "finished_at": formats.iso(submission.finished_at),
+        "public_score": float(public.score) if public else None,
+        "terms": dict(public.terms) if public else None,
+        "problems": submission.problems,
+        "notes": submission.notes,
+        "incident": submission.incident,
+    }
+    if private is not None:
+        data |= {"private_score": float(private.score), "private_terms": dict(private.terms)}
+    return data

@@ -1,0 +1,40 @@
+"""The parts of one running site, and the doors to them from a request."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from argon2 import PasswordHasher
+from flask import current_app
+
+from grader.db import Database
+from grader.settings import Settings
+from grader.storage import Storage
+
+
+class Hinting(Protocol):
+    """What tells the workers that jobs wait; it may lose a hint and never raises."""
+
+    def send(self, job_ids: Sequence[int]) -> None:
+        """Hint these jobs to the queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The parts that the requests of one process share."""
+
+    settings: Settings
+    database: Database
+    storage: Storage
+    hints: Hinting
+    passwords: PasswordHasher
+
+    @property
+    def is_https(self) -> bool:
+        """Whether the public address of the site is https, which makes every cookie `Secure`."""
+        return (self.settings.base_url or "").startswith("https://")
+
+
+def current_site() -> Site:
+    """Return the site of the current request."""
+    return cast(Site, current_app.extensions["fairboard"])

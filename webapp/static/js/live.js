@@ -1,0 +1,42 @@
+// A `[data-live]` region asks a tiny JSON address how its submissions stand. When something has changed the page is
+// fetched again and the region is replaced: the server stays the only one who knows how things are drawn.
+const FIRST_WAIT_MS = 2000;
+const LAST_WAIT_MS = 10000;
+const GROWTH = 1.25;
+
+const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+async function refresh(region) {
+  const page = await fetch(window.location.href, { headers: { Accept: "text/html" } });
+  if (!page.ok) return region;
+  const fresh = new DOMParser().parseFromString(await page.text(), "text/html").getElementById(region.id);
+  if (!fresh) return region;
+  region.replaceWith(fresh);
+  return fresh;
+}
+
+async function follow(region) {
+  let etag = region.dataset.etag;
+  let wait = FIRST_WAIT_MS;
+  for (;;) {
+    await sleep(wait);
+    if (document.hidden) continue;
+    try {
+      const answer = await fetch(region.dataset.live, { headers: { Accept: "application/json", "If-None-Match": etag } });
+      if (answer.status === 200) {
+        etag = answer.headers.get("ETag");
+        const { is_final: isFinal } = await answer.json();
+        region = await refresh(region);
+        if (isFinal) return;
+        wait = FIRST_WAIT_MS;
+        continue;
+      }
+      if (answer.status !== 304) return; // logged out, or gone
+    } catch {
+      // the network is away for a moment: ask again later
+    }
+    wait = Math.min(wait * GROWTH, LAST_WAIT_MS);
+  }
+}
+
+for (const region of document.querySelectorAll("[data-live]")) follow(region);
