@@ -142,7 +142,7 @@ def _rows(
     session: Session, version_id: int, split: Split, ranked: list[standings.Standing]
 ) -> Iterable[BoardRow]:
     team_ids = [line.entry.team_id for line in ranked]
-    names = dict(session.execute(select(Team.id, Team.name).where(Team.id.in_(team_ids))).tuples())
+    names = dict(session.execute(select(Team.id, Team.name).where(Team.id.in_(team_ids))).tuples().all())
     activity = _activity(session, team_ids)
     scores = _scores(session, version_id, split, [line.entry.submission_id for line in ranked])
     before = _public_ranks(session, version_id, team_ids) if split is Split.PRIVATE else {}

@@ -3,21 +3,18 @@ the transaction that refers to the blobs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader.errors import OrganizerError
-from grader.files import RowIds, write_sample_submission
+from grader.files import RowIds, Solution, write_sample_submission
 from grader.metrics import METRIC_CODE_VERSION, MetricSettings, PairCounts, count_pairs, report
 from grader.models import ScoringVersion, Split
 from grader.services.splitting import split_in_half
 from grader.services.truth import IGNORED, Truth
 from grader.storage import Storage
-
-if TYPE_CHECKING:
-    from grader.files import Solution
 
 MIN_CLASS_ROWS = 25
 SHOWN_IDS = 5
@@ -69,7 +66,7 @@ class StoredSolution:
 
 def store(
     storage: Storage,
-    solution: "Solution",
+    solution: Solution,
     *,
     split_key: bytes,
     settings: MetricSettings | None = None,
@@ -91,7 +88,7 @@ def store(
     return _store(storage, solution, truth, rules, _report(solution, truth, rules, origin))
 
 
-def store_corrected(storage: Storage, solution: "Solution", *, live: ScoringVersion) -> StoredSolution:
+def store_corrected(storage: Storage, solution: Solution, *, live: ScoringVersion) -> StoredSolution:
     """Store a corrected solution for a rescoring; raise UnusableSolution with all problems.
 
     The row ids must be the same set; the identities and the metric stay those of the live scoring version.
@@ -110,7 +107,7 @@ def store_corrected(storage: Storage, solution: "Solution", *, live: ScoringVers
     return _store(storage, solution, truth, rules, _report(solution, truth, rules, origin))
 
 
-def _split(solution: "Solution", settings: MetricSettings, key: bytes) -> NDArray[np.int8]:
+def _split(solution: Solution, settings: MetricSettings, key: bytes) -> NDArray[np.int8]:
     return split_in_half(
         solution.row_ids,
         solution.labels >= settings.label_threshold,
@@ -119,7 +116,7 @@ def _split(solution: "Solution", settings: MetricSettings, key: bytes) -> NDArra
     )
 
 
-def _known(identities: Sequence[str], solution: "Solution") -> tuple[str, ...]:
+def _known(identities: Sequence[str], solution: Solution) -> tuple[str, ...]:
     unknown = [name for name in identities if name not in solution.identities]
     if unknown:
         raise UnusableSolution([f"The solution has no identity column {name!r}." for name in unknown])
@@ -153,7 +150,7 @@ def _proposed(truth: Truth, settings: MetricSettings) -> tuple[str, ...]:
     return names
 
 
-def _report(solution: "Solution", truth: Truth, rules: Rules, origin: str) -> dict[str, Any]:
+def _report(solution: Solution, truth: Truth, rules: Rules, origin: str) -> dict[str, Any]:
     """Count the classes of every identity in each split; raise UnusableSolution if a cell is undefined."""
     problems: list[str] = []
     counts = {}
@@ -216,7 +213,7 @@ def _examples(row_ids: Sequence[str]) -> str:
 
 
 def _store(
-    storage: Storage, solution: "Solution", truth: Truth, rules: Rules, report: dict[str, Any]
+    storage: Storage, solution: Solution, truth: Truth, rules: Rules, report: dict[str, Any]
 ) -> StoredSolution:
     return StoredSolution(
         row_ids_sha256=storage.put(solution.row_ids.to_bytes()).sha256,

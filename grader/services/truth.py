@@ -40,7 +40,7 @@ class Truth:
         settings: MetricSettings,
         in_score: Sequence[str] | None = None,
     ) -> PreparedSplit:
-        """Prepare one split with some identities, of which those `in_score` (all by default) make the score."""
+        """Prepare one split with some identities; those `in_score`, by default all, make the score."""
         rows = self.rows(split)
         return prepare(
             self.labels[rows],
