@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from grader.demo.check import check, show
-from grader.demo.competition import ORGANIZER, SLUG, Demo, Say, set_up, write_files
+from grader.demo.competition import ORGANIZER, SLUG, Demo, DemoFailed, Say, set_up, write_files
 from grader.demo.progress import Progress
 from grader.demo.service import Installation, ServiceFailed, last_lines, serving
+from grader.errors import OrganizerError
 from grader.settings import PREFIX, Settings
 
 
@@ -27,7 +28,7 @@ def serve(settings: Settings, say: Say) -> None:
         show(demo, demo.installation.api(progress.tokens[ORGANIZER]), "public")
         _tell_how_to_go_on(demo, settings, progress)
         code = server.wait()
-        raise ServiceFailed(f"`fairboard serve` ended with {code}. {last_lines(_log(demo))}")
+        raise ServiceFailed(f"`fairboard serve` ended with {code}.")
 
 
 def run_check(say: Say) -> list[str]:
@@ -50,6 +51,8 @@ def _running(demo: Demo) -> Iterator[subprocess.Popen[bytes]]:
     with serving(demo.installation, _log(demo)) as server:
         try:
             yield server
+        except OrganizerError as error:
+            raise DemoFailed(f"{error.message}\n{last_lines(_log(demo))}") from error
         finally:
             demo.say("Stopping the service.")
 

@@ -88,12 +88,12 @@ def _wait_until_ready(installation: Installation, server: subprocess.Popen[bytes
     deadline = time.monotonic() + START_TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         if server.poll() is not None:
-            raise ServiceFailed(f"`fairboard serve` ended with {server.returncode}. {last_lines(log)}")
+            raise ServiceFailed(f"`fairboard serve` ended with {server.returncode}.\n{last_lines(log)}")
         with contextlib.suppress(Unreachable):
             if installation.api().is_ready():
                 return
         time.sleep(0.2)
-    raise ServiceFailed(f"`fairboard serve` was not ready in {START_TIMEOUT_SECONDS} s. {last_lines(log)}")
+    raise ServiceFailed(f"`fairboard serve` was not ready in {START_TIMEOUT_SECONDS} s.\n{last_lines(log)}")
 
 
 def last_lines(log: Path) -> str:
