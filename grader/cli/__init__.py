@@ -1,8 +1,20 @@
-"""The `fairboard` command."""
+"""The `fairboard` command: one module per subcommand, imported when it is called."""
 
-import click
+from grader.cli.group import CommandGroup, Entry
 
-
-@click.group()
-def main() -> None:
-    """Grade, serve and run competitions whose models may be biased."""
+main = CommandGroup(
+    "fairboard",
+    help="Grade, serve and run competitions for models whose unintended bias matters.",
+    entries={
+        "score": Entry("grader.cli.score", "Score a file of predictions; needs no server."),
+        "serve": Entry("grader.cli.serve", "Run the site with all that belongs to it."),
+        "demo": Entry("grader.cli.demo", "Run a generated demo competition."),
+        "competition": Entry("grader.cli.competition", "Create, list and reveal competitions."),
+        "rescore": Entry("grader.cli.rescore", "Score all submissions with a corrected solution."),
+        "user": Entry("grader.cli.user", "Create and list accounts."),
+        "token": Entry("grader.cli.token", "Create API tokens."),
+        "sweeper": Entry("grader.cli.sweeper", "Score what waits too long or was abandoned."),
+        "migrate": Entry("grader.cli.migrate", "Bring the database to this version's tables."),
+        "settings": Entry("grader.cli.settings", "Show the settings in force."),
+    },
+)

@@ -1,0 +1,122 @@
+"""`fairboard competition`."""
+
+import hashlib
+import hmac
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from grader import db
+from grader.cli.installation import Installation, opened, operator
+from grader.cli.metric_options import metric_options, metric_settings
+from grader.cli.parameters import NameList, Time, WeightsInAnyForm
+from grader.cli.solution_report import describe
+from grader.models import Competition
+from grader.services import competitions, solutions
+
+if TYPE_CHECKING:
+    from grader.metrics import Weights
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.group()
+def competition() -> None:
+    """Create, list and reveal competitions."""
+
+
+@competition.command(cls=WeightsInAnyForm)
+@click.argument("slug")
+@click.option(
+    "--solution", type=FILE, required=True, help="The secret file: id, label, identities and Usage."
+)
+@click.option("--title", required=True, help="What people read.")
+@click.option("--overview", type=FILE, help="A Markdown file for the competition's first page.")
+@click.option("--label", help="The label's column; by default target, label or toxicity.")
+@click.option(
+    "--identities",
+    type=NameList(),
+    help="The identities in the score; by default those with enough rows of both classes in both splits.",
+)
+@click.option("--opens", "opens_at", type=Time(), help="When it opens (UTC); by default now.")
+@click.option("--closes", "closes_at", type=Time(), help="When it closes (UTC); by default never.")
+@metric_options
+def create(
+    slug: str,
+    solution: Path,
+    title: str,
+    overview: Path | None,
+    label: str | None,
+    identities: tuple[str, ...] | None,
+    opens_at: datetime | None,
+    closes_at: datetime | None,
+    power: float,
+    weights: "Weights",
+    threshold: float,
+) -> None:
+    """Create the competition SLUG, which is the last part of its address.
+
+    Without a Usage column the rows are split in half, the same way for every label and identity.
+    """
+    from grader.files import read_solution
+
+    settings = metric_settings(power, weights, threshold)
+    text = overview.read_text(encoding="utf-8") if overview else ""
+    with opened() as installation:
+        with installation.database.read() as session:  # before a large file is read
+            opening = opens_at or db.now(session)
+            competitions.check(session, slug=slug, title=title, opens_at=opening, closes_at=closes_at)
+        stored = solutions.store(
+            installation.storage,
+            read_solution(solution, label=label, identities=identities),
+            split_key=_split_key(installation, slug),
+            settings=settings,
+            identities=identities,
+        )
+        with installation.database.write() as session:
+            made = competitions.create(
+                session,
+                slug=slug,
+                title=title,
+                overview=text,
+                solution=stored,
+                opens_at=opens_at,
+                closes_at=closes_at,
+                created_by=operator(),
+                now=db.now(session),
+            )
+    click.echo(describe(stored))
+    click.echo(f"\n{made.slug} {_times(made)}.")
+
+
+@competition.command("list")
+def list_all() -> None:
+    """List all competitions, the newest first."""
+    with opened() as installation, installation.database.read() as session:
+        now = db.now(session)
+        for found in competitions.list_all(session):
+            click.echo(f"{found.slug}\t{competitions.phase(found, now)}\t{_times(found)}\t{found.title}")
+
+
+@competition.command()
+@click.argument("slug")
+def reveal(slug: str) -> None:
+    """Open the private leaderboard of SLUG to everybody; a competition that is still open closes."""
+    with opened() as installation, installation.database.write() as session:
+        revealed = competitions.reveal(session, competition=competitions.get(session, slug=slug))
+    closed = " It was still open and is closed now." if revealed.closed_now else ""
+    click.echo(f"The private leaderboard of {slug} is public, with {revealed.team_count} teams.{closed}")
+
+
+def _split_key(installation: Installation, slug: str) -> bytes:
+    """Return a key of this competition's own, so that what one split gives away says nothing of another."""
+    secret = installation.settings.secret().encode()
+    return hmac.digest(secret, f"split of {slug}".encode(), hashlib.sha256)
+
+
+def _times(competition: Competition) -> str:
+    closes_at = competition.closes_at
+    until = f"closes {closes_at:%Y-%m-%d %H:%M} UTC" if closes_at else "has no closing date"
+    return f"opens {competition.opens_at:%Y-%m-%d %H:%M} UTC, {until}"

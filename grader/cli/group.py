@@ -1,0 +1,84 @@
+"""The top group: imports a command when it is called, and gives every failure its exit code.
+
+Exit code 2 says that a file was rejected, so click's usage errors, which would be 2 too, end with 1.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from grader.errors import FairboardError
+
+REJECTED = 2
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a command lives (`module` holds it under the command's name) and what it is for."""
+
+    module: str
+    summary: str
+
+
+class CommandGroup(click.Group):
+    """A group that imports none of its commands before one is called."""
+
+    def __init__(self, name: str, *, entries: Mapping[str, Entry], **options: Any) -> None:
+        super().__init__(name, **options)
+        self._entries = dict(entries)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(self._entries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in self._entries:
+            return None
+        try:
+            module = import_module(self._entries[cmd_name].module)
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] in {"grader", "webapp", "migrations"}:
+                raise
+            raise click.ClickException(
+                f"`{cmd_name}` needs {error.name}, which is not installed: "
+                "pip install 'fairboard[server]' installs all that the server needs."
+            ) from error
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in self._entries.items()])
+
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        with _exit_codes():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _exit_codes():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _exit_codes() -> Iterator[None]:
+    try:
+        yield
+    except click.UsageError as error:
+        error.show()
+        raise click.exceptions.Exit(1) from error
+    except FairboardError as error:
+        _fail(error)
+
+
+def _fail(error: FairboardError) -> NoReturn:
+    from grader.files.problems import FileRejected  # loads pandas, which a usage error need not wait for
+
+    if not isinstance(error, FileRejected):
+        raise click.ClickException(error.message) from error
+    click.echo(f"The {error.file} is rejected:", err=True)
+    for problem in error.problems:
+        click.echo(f"- {problem.message}", err=True)
+    raise click.exceptions.Exit(REJECTED) from error

@@ -1,0 +1,92 @@
+"""Option values that click does not know: lists of names, four weights, times."""
+
+import csv
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from grader.metrics import Weights
+
+
+class NameList(click.ParamType):  # type: ignore[type-arg]
+    """Names separated by commas, such as ``male,middle eastern``; quotes protect a comma in a name."""
+
+    name = "a,b,c"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        if not isinstance(value, str):
+            return tuple(value)
+        names = next(csv.reader([value], skipinitialspace=True), [])
+        names = [name.strip() for name in names]
+        if not names or "" in names:
+            self.fail(f"{value!r} must be names separated by commas.", param, ctx)
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            self.fail(f"{', '.join(repeated)} must be named once.", param, ctx)
+        return tuple(names)
+
+
+class WeightList(click.ParamType):  # type: ignore[type-arg]
+    """Four weights separated by commas: of the overall, subgroup, BPSN and BNSP AUC."""
+
+    name = "w,w,w,w"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Weights":
+        from grader.metrics import Weights
+
+        if isinstance(value, Weights):
+            return value
+        try:
+            numbers = [float(part) for part in value.split(",")]
+        except ValueError:
+            numbers = []
+        if len(numbers) != 4:
+            self.fail(
+                f"{value!r} must be four numbers separated by commas: the weights of the overall, subgroup, "
+                "BPSN and BNSP AUC.",
+                param,
+                ctx,
+            )
+        try:
+            return Weights(*numbers)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Time(click.ParamType):  # type: ignore[type-arg]
+    """A date or a time in ISO 8601; UTC where it names no zone."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        try:
+            time = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} must be a time such as 2026-12-31T23:59 (UTC) or 2026-12-31.", param, ctx)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+class WeightsInAnyForm(click.Command):
+    """A command whose ``--weights`` may also be four words: ``--weights 0.25 0.25 0.25 0.25``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--weights" in args:
+            first = args.index("--weights") + 1
+            words = args[first : first + 4]
+            if len(words) == 4 and all(map(_is_number, words)):
+                args = [*args[:first], ",".join(words), *args[first + 4 :]]
+        return super().parse_args(ctx, args)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,175 @@
+"""`fairboard score`: the metric on files, without a server."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from grader.cli.group import REJECTED
+from grader.cli.metric_options import metric_options, metric_settings
+from grader.cli.parameters import NameList, WeightsInAnyForm
+from grader.errors import FairboardError
+
+if TYPE_CHECKING:
+    from grader.files import ColumnRoles, Note
+    from grader.metrics import BiasReport, MetricSettings, UndefinedPolicy, Weights
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+ONE_MODEL = ""
+
+
+@click.command(cls=WeightsInAnyForm)
+@click.argument("solution", type=FILE)
+@click.argument("submission", type=FILE, required=False)
+@click.option("--label", help="The label's column; by default target, label or toxicity.")
+@click.option(
+    "--identities",
+    type=NameList(),
+    help="The identities' columns; by default all other columns whose values are blank or in 0..1.",
+)
+@click.option(
+    "--prediction", type=NameList(), help="Score these columns of SOLUTION itself; give no SUBMISSION then."
+)
+@click.option(
+    "--min-size",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Identities that fewer than N rows of Public and Private mention are listed, but not in the score.",
+)
+@metric_options
+@click.option(
+    "--undefined",
+    type=click.Choice(["error", "skip"]),
+    default="error",
+    show_default=True,
+    help="What an AUC without a value does: makes the score undefined too, or is left out of its power mean.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object with all values in full precision."
+)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(["table", "csv", "markdown", "latex"]),
+    help="How to print the report.  [default: table]",
+)
+def score(
+    solution: Path,
+    submission: Path | None,
+    label: str | None,
+    identities: tuple[str, ...] | None,
+    prediction: tuple[str, ...] | None,
+    min_size: int,
+    power: float,
+    weights: "Weights",
+    threshold: float,
+    undefined: "UndefinedPolicy",
+    as_json: bool,
+    format_name: str | None,
+) -> None:
+    """Score SUBMISSION (id,prediction) against SOLUTION (id, label, identities and, if it has splits, Usage).
+
+    \b
+    fairboard score solution.csv submission.csv --identities "male,female,middle eastern"
+    fairboard score data.csv --label toxicity --prediction model_a,model_b
+
+    CSV files may be packed with gzip or zip. In --format csv, the line without an identity holds a split's
+    score, overall AUC and power means. Exit code 2 says that a file is rejected, 1 that anything else failed.
+    """
+    if (submission is None) == (prediction is None):
+        raise click.UsageError("Give either a SUBMISSION file or --prediction with columns of SOLUTION.")
+    if as_json and format_name:
+        raise click.UsageError("Give either --json or --format.")
+    settings = metric_settings(power, weights, threshold, undefined)
+    try:
+        outcome = _evaluate(solution, submission, prediction or (), label, identities, settings, min_size)
+    except OSError as error:
+        raise click.ClickException(
+            f"{error.filename or solution} cannot be read: {error.strerror}."
+        ) from error
+    except FairboardError as error:
+        if as_json and (answer := _rejection(error)):
+            click.echo(_json(answer))
+            raise click.exceptions.Exit(REJECTED) from error
+        raise
+    if as_json:
+        click.echo(_json(outcome.as_dict()))
+    else:
+        _print(outcome, format_name or "table")
+    for line in outcome.undefined():
+        click.echo(line, err=True)
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    roles: "ColumnRoles"
+    notes: Sequence["Note"]
+    reports: Mapping[str, Mapping[str, "BiasReport"]]
+
+    def as_dict(self) -> dict[str, Any]:
+        models = {
+            model: {"splits": {split: report.as_dict() for split, report in splits.items()}}
+            for model, splits in self.reports.items()
+        }
+        result = models.get(ONE_MODEL, {"models": models})
+        return {**result, "notes": [note.as_dict() for note in self.notes]}
+
+    def undefined(self) -> Iterator[str]:
+        """Yield a line for each value that is missing from a score, with the reason."""
+        for model, splits in self.reports.items():
+            for split, report in splits.items():
+                place = f"{model}, {split}" if model else split
+                yield from (f"{place}: {cell}" for cell in report.undefined if cell.affects_score)
+
+
+def _evaluate(
+    solution_path: Path,
+    submission_path: Path | None,
+    models: Sequence[str],
+    label: str | None,
+    identities: Sequence[str] | None,
+    settings: "MetricSettings",
+    min_size: int,
+) -> _Outcome:
+    from grader.cli.evaluation import Evaluation
+    from grader.files import read_scored_table, read_solution, read_submission
+
+    if submission_path is None:
+        data = read_scored_table(solution_path, predictions=models, label=label, identities=identities)
+        evaluation = Evaluation.of(data, settings, min_size=min_size)
+        reports = {model: evaluation.reports(data.predictions[model]) for model in models}
+        return _Outcome(data.roles, (), reports)
+    solution = read_solution(solution_path, label=label, identities=identities)
+    submission = read_submission(submission_path, solution.row_ids)
+    evaluation = Evaluation.of(solution, settings, min_size=min_size)
+    return _Outcome(solution.roles, submission.notes, {ONE_MODEL: evaluation.reports(submission.predictions)})
+
+
+def _print(outcome: _Outcome, format_name: str) -> None:
+    from grader.cli.tables import FORMATS
+
+    roles = outcome.roles
+    click.echo(
+        f"label: {roles.label}; identities: {', '.join(roles.identities) or 'none'}; "
+        f"splits: {roles.usage or 'none'}; not used: {', '.join(roles.unused) or 'none'}",
+        err=True,
+    )
+    for note in outcome.notes:
+        click.echo(f"Note: {note.message}", err=True)
+    click.echo(FORMATS[format_name](outcome.reports), nl=False)
+
+
+def _rejection(error: FairboardError) -> dict[str, Any] | None:
+    from grader.files import FileRejected
+
+    if not isinstance(error, FileRejected):
+        return None
+    return {"file": error.file, "problems": [problem.as_dict() for problem in error.problems]}
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

@@ -1,0 +1,375 @@
+import csv
+import gzip
+import io
+import itertools
+import json
+import math
+import zipfile
+
+import numpy as np
+import pytest
+
+from grader.metrics import MetricSettings, Weights, bias_report
+
+IDENTITIES = ("male", "middle eastern", "rare one")
+TERMS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
+
+
+@pytest.fixture
+def table():
+    """600 rows: labels, identities (the last mentioned by 8 rows only), Usage and two models."""
+    generator = np.random.default_rng(7)
+    rows = 600
+    labels = np.resize([0.0, 0.8], rows)
+    usage = generator.choice(["Public", "private", "Ignored"], rows, p=[0.4, 0.4, 0.2])
+    usage[:8] = ["Public"] * 4 + ["private"] * 4
+    identities = {name: generator.random(rows).round(2) for name in IDENTITIES[:2]}
+    identities["rare one"] = np.where(np.arange(rows) < 8, 1.0, 0.0)
+    return {
+        "id": [f"row {number}" for number in range(rows)],
+        "toxicity": labels,
+        **identities,
+        "Usage": usage,
+        "model_a": (labels / 3 + generator.random(rows) / 2).round(3),
+        "model_b": generator.random(rows).round(1),
+    }
+
+
+@pytest.fixture
+def write(tmp_path):
+    numbers = itertools.count()
+
+    def write_columns(columns, name=None):
+        path = tmp_path / (name or f"{next(numbers)}.csv")
+        with path.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
+        return path
+
+    return write_columns
+
+
+@pytest.fixture
+def solution(table, write):
+    columns = {name: values for name, values in table.items() if not name.startswith("model")}
+    return write({**columns, "comment": ["text"] * 600}, "solution.csv")
+
+
+@pytest.fixture
+def submission(table, write):
+    order = np.random.default_rng(1).permutation(600)
+    return write(
+        {"id": [table["id"][n] for n in order], "prediction": table["model_a"][order]}, "submission.csv"
+    )
+
+
+def expected(table, usages, *, model="model_a", settings=None, in_score=None, identities=IDENTITIES):
+    rows = np.isin(np.char.lower(table["Usage"]), usages)
+    report = bias_report(
+        table["toxicity"][rows],
+        table[model][rows],
+        {name: table[name][rows] for name in identities},
+        settings=settings,
+        in_score=in_score,
+    )
+    return report.as_dict()
+
+
+def test_json_holds_the_report_of_each_split_in_full_precision(table, solution, submission, run_json):
+    code, answer = run_json("score", solution, submission)
+
+    assert code == 0
+    assert answer == {
+        "splits": {
+            "public": expected(table, ["public"]),
+            "private": expected(table, ["private"]),
+            "all": expected(table, ["public", "private"]),
+        },
+        "notes": [],
+    }
+
+
+def test_without_usage_there_is_only_the_split_all(table, write, submission, run_json):
+    table["Usage"][:] = "public"
+    columns = {name: table[name] for name in ("id", "toxicity", *IDENTITIES)}
+
+    code, answer = run_json("score", write(columns), submission)
+
+    assert (code, list(answer["splits"])) == (0, ["all"])
+    assert answer["splits"]["all"] == expected(table, ["public"])
+
+
+def test_a_split_without_rows_is_left_out(table, write, submission, run_json):
+    columns = {name: table[name] for name in ("id", "toxicity", *IDENTITIES)}
+
+    _, answer = run_json("score", write({**columns, "Usage": ["PRIVATE"] * 600}), submission)
+
+    assert list(answer["splits"]) == ["private", "all"]
+
+
+def test_identities_come_in_the_order_they_are_named_and_others_are_ignored(
+    table, solution, submission, run_json
+):
+    _, answer = run_json("score", solution, submission, "--identities", "middle eastern, male")
+
+    wanted = expected(table, ["public"], identities=("middle eastern", "male"))
+    assert answer["splits"]["public"] == wanted
+
+
+def test_unknown_identities_are_all_named_and_the_exit_code_is_1(solution, submission, run):
+    result = run("score", solution, submission, "--identities", "male,martian,venusian", "--json")
+
+    assert result.exit_code == 1
+    assert "martian" in result.stderr
+    assert "venusian" in result.stderr
+    assert result.stdout == ""
+
+
+def test_the_label_and_every_metric_option_are_used(table, write, solution, submission, run_json):
+    settings = MetricSettings(
+        power=-2.5, weights=Weights(0.4, 0.3, 0.2, 0.1), label_threshold=0.7, identity_threshold=0.7
+    )
+    options = ("--label", "toxicity", "--power", "-2.5", "--threshold", "0.7", "--identities", "male")
+
+    _, answer = run_json("score", solution, submission, *options, "--weights", "0.4,0.3,0.2,0.1")
+
+    wanted = expected(table, ["public"], settings=settings, identities=("male",))
+    assert answer["splits"]["public"] == wanted
+
+
+def test_weights_may_also_be_four_words(solution, submission, run_json):
+    _, with_commas = run_json("score", solution, submission, "--weights", "0.4,0.3,0.2,0.1")
+    _, with_words = run_json("score", "--weights", "0.4", "0.3", "0.2", "0.1", solution, submission)
+
+    assert with_words == with_commas
+
+
+@pytest.mark.parametrize(
+    ("power", "mean"), [("inf", max), ("-inf", min), ("0", lambda a: math.prod(a) ** (1 / 2))]
+)
+def test_infinite_and_zero_powers_are_the_largest_the_smallest_and_the_geometric_mean(
+    solution, submission, run_json, power, mean
+):
+    options = ("--identities", "male,middle eastern", "--power", power)
+    _, answer = run_json("score", solution, submission, *options)
+
+    split = answer["splits"]["all"]
+    for term in TERMS:
+        values = [subgroup[term] for subgroup in split["subgroups"]]
+        assert split["power_means"][term] == pytest.approx(mean(values), abs=1e-15)
+
+
+def test_a_small_identity_stays_listed_outside_the_score_in_every_split(
+    table, solution, submission, run_json
+):
+    _, kept = run_json("score", solution, submission, "--min-size", 8)
+    _, left_out = run_json("score", solution, submission, "--min-size", 9)
+
+    for name, split in left_out["splits"].items():
+        assert [subgroup["in_score"] for subgroup in split["subgroups"]] == [True, True, False]
+        assert all(subgroup["in_score"] for subgroup in kept["splits"][name]["subgroups"])
+    assert left_out["splits"]["all"] == expected(table, ["public", "private"], in_score=IDENTITIES[:2])
+
+
+def test_an_undefined_cell_makes_the_score_null_and_is_named_on_stderr(table, write, submission, run):
+    columns = {name: table[name] for name in ("id", "toxicity", "male")}
+    solution = write({**columns, "nobody": [0] * 600})
+
+    result = run("score", solution, submission, "--json")
+
+    split = json.loads(result.stdout)["splits"]["all"]
+    assert result.exit_code == 0
+    assert split["score"] is None
+    assert split["power_means"] == dict.fromkeys(TERMS)
+    assert split["subgroups"][1]["subgroup_auc"] is None
+    assert "subgroup_auc of nobody is undefined" in result.stderr
+    assert "male" not in result.stderr
+
+
+def test_undefined_skip_takes_the_means_over_the_defined_cells(table, write, submission, run_json):
+    columns = {name: table[name] for name in ("id", "toxicity", "male")}
+
+    _, without = run_json("score", write(columns), submission)
+    _, skipped = run_json("score", write({**columns, "nobody": [0] * 600}), submission, "--undefined", "skip")
+
+    assert skipped["splits"]["all"]["score"] == without["splits"]["all"]["score"]
+
+
+def test_undefined_skip_gives_no_score_where_no_cell_is_defined(table, write, submission, run_json):
+    columns = {name: table[name] for name in ("id", "toxicity")}
+
+    code, answer = run_json(
+        "score", write({**columns, "nobody": [0] * 600}), submission, "--undefined", "skip"
+    )
+
+    assert (code, answer["splits"]["all"]["score"]) == (0, None)
+
+
+def test_columns_of_one_file_are_scored_as_models(table, write, run_json):
+    code, answer = run_json("score", write(table), "--label", "toxicity", "--prediction", "model_a,model_b")
+
+    assert code == 0
+    assert answer["notes"] == []
+    assert list(answer["models"]) == ["model_a", "model_b"]
+    for model, scored in answer["models"].items():
+        assert scored["splits"]["public"] == expected(table, ["public"], model=model)
+
+
+def test_one_file_needs_no_ids(table, write, run_json):
+    del table["id"]
+
+    code, answer = run_json("score", write(table), "--prediction", "model_b", "--identities", "male")
+
+    assert code == 0
+    assert list(answer["models"]["model_b"]["splits"]) == ["public", "private", "all"]
+
+
+def test_packed_files_are_read(solution, submission, run_json):
+    _, plain = run_json("score", solution, submission)
+    packed_solution = solution.with_suffix(".csv.gz")
+    packed_solution.write_bytes(gzip.compress(solution.read_bytes()))
+    packed_submission = submission.with_suffix(".zip")
+    with zipfile.ZipFile(packed_submission, "w") as archive:
+        archive.write(submission, "submission.csv")
+
+    code, answer = run_json("score", packed_solution, packed_submission)
+
+    assert code == 0
+    assert answer["splits"] == plain["splits"]
+
+
+def test_a_rejected_submission_lists_all_problems_as_json_with_exit_code_2(solution, submission, run):
+    lines = submission.read_text().splitlines()
+    lines[3] = lines[3].split(",")[0] + ",oops"
+    lines[5] = "nobody knows,0.5"
+    submission.write_text("\n".join(lines))
+
+    result = run("score", solution, submission, "--json")
+
+    answer = json.loads(result.stdout)
+    assert (result.exit_code, answer["file"], result.stderr) == (2, "submission", "")
+    assert len(answer["problems"]) >= 2
+    for problem in answer["problems"]:
+        assert list(problem) == ["code", "message", "line", "lines", "count", "expected", "found"]
+    assert any(problem["line"] == 4 and "oops" in problem["message"] for problem in answer["problems"])
+
+
+def test_a_rejected_file_is_explained_on_stderr(solution, submission, run):
+    submission.write_text("id,prediction\n")
+
+    result = run("score", solution, submission)
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("The submission is rejected:\n- ")
+
+
+def test_a_rejected_solution_says_so(solution, submission, run_json):
+    solution.write_text(solution.read_text().replace("Public", "Pubic", 1))
+
+    code, answer = run_json("score", solution, submission)
+
+    assert (code, answer["file"]) == (2, "solution")
+
+
+@pytest.mark.parametrize("options", [("--json",), ()])
+def test_the_notes_of_an_accepted_file_are_shown(solution, submission, run, options):
+    lines = submission.read_bytes().splitlines()
+    submission.write_bytes(b"\r".join(lines) + b"\r")
+
+    result = run("score", solution, submission, *options)
+
+    assert result.exit_code == 0
+    if options:
+        assert [set(note) >= {"code", "message"} for note in json.loads(result.stdout)["notes"]]
+    else:
+        assert "Note: " in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("{solution}",),
+        ("{solution}", "{missing}"),
+        ("{missing}", "{submission}"),
+        ("{folder}", "{submission}"),
+        ("{solution}", "{submission}", "--no-such-option"),
+        ("{solution}", "{submission}", "--label", "nothing"),
+        ("{solution}", "{submission}", "--identities", "male,,female"),
+        ("{solution}", "{submission}", "--identities", "male,male"),
+        ("{solution}", "{submission}", "--min-size", "-1"),
+        ("{solution}", "{submission}", "--min-size", "x"),
+        ("{solution}", "{submission}", "--power", "nan"),
+        ("{solution}", "{submission}", "--power", "much"),
+        ("{solution}", "{submission}", "--weights", "1,0,0"),
+        ("{solution}", "{submission}", "--weights", "1,1,0,0"),
+        ("{solution}", "{submission}", "--weights", "a,b,c,d"),
+        ("{solution}", "{submission}", "--threshold", "inf"),
+        ("{solution}", "{submission}", "--undefined", "perhaps"),
+        ("{solution}", "{submission}", "--json", "--format", "csv"),
+        ("{solution}", "{submission}", "--prediction", "model_a"),
+        ("{solution}", "--prediction", "no_model"),
+        ("{solution}", "{submission}", "{submission}"),
+    ],
+)
+def test_everything_but_a_rejected_file_fails_with_1_and_says_why(
+    arguments, tmp_path, solution, submission, run
+):
+    paths = {
+        "solution": solution,
+        "submission": submission,
+        "missing": tmp_path / "missing.csv",
+        "folder": tmp_path,
+    }
+    result = run("score", *(argument.format(**paths) for argument in arguments))
+
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    assert "Error: " in result.stderr
+    assert result.stdout == ""
+
+
+def test_csv_holds_every_value_in_full_precision(table, solution, submission, run):
+    result = run("score", solution, submission, "--format", "csv")
+
+    lines = list(csv.DictReader(io.StringIO(result.stdout)))
+    public = expected(table, ["public"])
+    assert len(lines) == 3 * 4
+    whole, male = lines[:2]
+    assert (whole["split"], whole["identity"]) == ("public", "")
+    assert float(whole["score"]) == public["score"]
+    assert float(whole["bnsp_auc"]) == public["power_means"]["bnsp_auc"]
+    assert int(whole["rows"]) == public["rows"]
+    assert (male["identity"], int(male["rows"])) == ("male", public["subgroups"][0]["size"])
+    assert float(male["negative_aeg"]) == public["subgroups"][0]["negative_aeg"]
+
+
+def test_csv_of_several_models_names_the_model_on_each_line(table, write, run):
+    result = run("score", write(table), "--prediction", "model_a,model_b", "--format", "csv")
+
+    lines = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert {line["model"] for line in lines} == {"model_a", "model_b"}
+
+
+def test_the_table_shows_the_score_and_marks_identities_outside_it(table, solution, submission, run):
+    result = run("score", solution, submission, "--min-size", 50)
+
+    public = expected(table, ["public"], in_score=IDENTITIES[:2])
+    assert f"score {public['score']:.5f}" in result.stdout
+    assert "(rare one)" in result.stdout
+    assert "not used: comment" in result.stderr
+
+
+def test_markdown_and_latex_escape_what_has_a_meaning_there(table, write, run):
+    odd = {"id": table["id"], "toxicity": table["toxicity"], "a|b & 50%_x": table["male"]}
+    path = write({**odd, "m": table["model_a"]})
+
+    markdown = run("score", path, "--prediction", "m", "--format", "markdown").stdout
+    latex = run("score", path, "--prediction", "m", "--format", "latex").stdout
+
+    assert r"a\|b & 50%_x" in markdown
+    assert r"a|b \& 50\%\_x" in latex
+    assert latex.startswith(r"\begin{tabular}")
+    widths = {line.replace(r"\|", "").count("|") for line in markdown.splitlines()}
+    assert len(widths) == 1
