@@ -100,7 +100,7 @@ class PreparedSplit:
                 labels = np.unpackbits(arrays["labels"], count=int(arrays["rows"])).astype(bool)
                 ends = np.cumsum(arrays["sizes"])[:-1]
                 members = np.split(arrays["members"].astype(np.int64), ends) if names else []
-        except (OSError, KeyError, EOFError, BadZipFile) as error:
+        except (OSError, KeyError, ValueError, EOFError, BadZipFile) as error:
             raise ValueError("The blob does not hold a prepared split.") from error
         return cls(
             _frozen(labels),
@@ -238,7 +238,7 @@ def as_vector(argument: str, values: ArrayLike, *, rows: int | None = None) -> F
     """
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
-        array = _from_objects(argument, array)
+        array = _from_objects(argument, values, array)
     if array.ndim != 1:
         raise ValueError(f"`{argument}` must be one-dimensional, not of shape {array.shape}.")
     if rows is not None and array.size != rows:
@@ -257,11 +257,14 @@ def refuse_where(wrong: BoolArray, argument: str, expected: str) -> None:
         )
 
 
-def _from_objects(argument: str, array: NDArray[np.generic]) -> FloatArray:
-    # Columns of nullable integers and booleans arrive as objects.
+def _from_objects(argument: str, values: ArrayLike, array: NDArray[Any]) -> FloatArray:
+    # Nullable columns of a data frame arrive as objects, and know best what is blank in them.
     if array.dtype.kind != "O" or any(isinstance(value, (str, bytes)) for value in array.flat):
         raise ValueError(f"`{argument}` must hold numbers or booleans, not {array.dtype}.")
+    to_numpy = getattr(values, "to_numpy", None)
     try:
+        if to_numpy:
+            return np.asarray(to_numpy(dtype=np.float64, na_value=np.nan))
         return array.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"`{argument}` must hold numbers or booleans only.") from None

@@ -1,9 +1,12 @@
 """Counting pairs against brute force: equality of integers, ties included."""
 
+import json
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
-from grader.metrics import PairCounts, count_pairs, prepare
+from grader.metrics import PairCounts, PreparedSplit, count_pairs, prepare
 
 
 def brute_force_wins(winners: np.ndarray, losers: np.ndarray) -> int:
@@ -36,8 +39,9 @@ def random_scores(rng: np.random.Generator, rows: int) -> np.ndarray:
         return rng.random(rows)
     if kind == 2:
         return rng.normal(size=rows) * 10.0 ** rng.integers(-300, 300, rows)
-    if kind == 3:  # neighbours that differ in their last bits only
-        return 1.0 + rng.integers(0, levels, rows) * 2.0**-52 - (rng.random(rows) < 0.1) * 1e-300
+    if kind == 3:  # neighbours that differ in their last bits only, and a range too wide to pack
+        neighbours = 1.0 + rng.integers(0, levels, rows) * 2.0**-52
+        return np.where(rng.random(rows) < 0.2, rng.choice([0.0, -1e300]), neighbours)
     if kind == 4:
         return 5e-324 * rng.integers(0, levels, rows)
     if kind == 5:
@@ -58,8 +62,55 @@ def test_every_count_is_the_integer_that_brute_force_finds(seed):
         assert_counts_are_those_of_brute_force(labels, mentions, random_scores(rng, rows))
 
 
-def test_the_counts_survive_json_text():
-    import json
+def test_predictions_that_differ_in_their_last_bits_are_put_in_order():
+    rng = np.random.default_rng(0)
+    rows = 100_000
+    labels = rng.random(rows) < 0.1
+    # All but a few predictions share their leading bits, as those of a saturated model do.
+    y_score = 1.0 - rng.integers(0, 4000, rows) * 2.0**-53
+    y_score[:10] = 1e-300
+    _, dense_ranks = np.unique(y_score, return_inverse=True)
+    split = prepare(labels, {"cat": rng.random(rows) < 0.2})
+    assert count_pairs(split, y_score) == count_pairs(split, dense_ranks)
 
+
+def test_more_rows_and_identities_than_fit_into_narrow_keys_give_the_same_counts():
+    rng = np.random.default_rng(0)
+    rows, identities = 2**20, 2**9
+    labels = rng.random(rows) < 0.1
+    members = tuple(np.flatnonzero(rng.random(500) < 0.5) * 2000 for _ in range(identities))
+    names = tuple(f"identity {k}" for k in range(identities))
+    many = PreparedSplit(labels, names, (True,) * identities, members)
+    assert many.layout.keys.dtype == np.uint64
+    few = PreparedSplit(labels, names[-3:], (True,) * 3, members[-3:])
+    assert few.layout.keys.dtype == np.uint32
+    y_score = np.round(rng.random(rows), 2)
+    assert count_pairs(many, y_score).identities[-3:] == count_pairs(few, y_score).identities
+
+
+def test_threads_may_share_a_prepared_split():
+    rng = np.random.default_rng(0)
+    split = prepare(rng.random(20_000) < 0.1, {"cat": rng.random(20_000) < 0.3})
+    predictions = [np.round(rng.random(20_000), decimals) for decimals in (1, 2, 3, 17)] * 10
+    alone = [count_pairs(split, y_score) for y_score in predictions]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda y_score: count_pairs(split, y_score), predictions)) == alone
+
+
+def test_counting_leaves_the_predictions_alone():
+    y_score = np.array([0.3, -0.0, -2.0, 0.3])
+    before = y_score.tobytes()
+    count_pairs(prepare([1, 0, 1, 0], {"cat": [1, 1, 0, 0]}), y_score)
+    assert y_score.tobytes() == before
+
+
+def test_the_counts_survive_json_text():
     counts = count_pairs(prepare([1, 0, 1], {"a": [1, 1, 0]}), [0.5, 0.2, 0.2])
     assert PairCounts.from_dict(json.loads(json.dumps(counts.as_dict()))) == counts
+
+
+@pytest.mark.parametrize("spoil", [{"rows": 3}, {"identities": [{"name": "a"}]}])
+def test_other_data_is_not_taken_for_counts(spoil):
+    data = count_pairs(prepare([1, 0, 1], {}), [0.5, 0.2, 0.2]).as_dict()
+    with pytest.raises(ValueError, match="missing or unknown keys"):
+        PairCounts.from_dict({**data, **spoil} if "identities" in spoil else spoil)

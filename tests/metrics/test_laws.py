@@ -1,0 +1,110 @@
+"""What must hold for any data: Hypothesis looks for a counterexample."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.metrics import bias_report, count_pairs, prepare, report
+from grader.metrics.settings import MetricSettings
+
+scores = st.one_of(
+    st.integers(-3, 3).map(float),
+    st.floats(0, 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from([0.0, -0.0, 5e-324, 1.0, np.nextafter(1.0, 2.0), 1.7e308]),
+)
+rows = st.tuples(st.booleans(), scores, st.booleans(), st.sampled_from([0.0, 0.5, 1.0, np.nan]))
+tables = st.lists(rows, min_size=1, max_size=60)
+
+
+def columns(table):
+    labels, y_score, cat, dog = map(np.array, zip(*table, strict=True))
+    return labels, y_score.astype(float), {"cat": cat, "dog": dog}
+
+
+@given(tables, st.randoms(use_true_random=False))
+def test_the_order_of_the_rows_changes_no_bit(table, random):
+    shuffled = random.sample(table, len(table))
+    assert bias_report(*columns(table)) == bias_report(*columns(shuffled))
+
+
+@given(tables)
+def test_the_order_of_the_identities_changes_no_bit_of_the_score(table):
+    labels, y_score, identities = columns(table)
+    backwards = dict(reversed(identities.items()))
+    one, other = bias_report(labels, y_score, identities), bias_report(labels, y_score, backwards)
+    assert (one.score, one.terms) == (other.score, other.terms)
+    assert one.subgroups == other.subgroups[::-1]
+
+
+@given(tables)
+def test_only_the_order_of_the_predictions_counts(table):
+    labels, y_score, identities = columns(table)
+    _, dense_ranks = np.unique(y_score, return_inverse=True)
+    for transformed in (dense_ranks, np.ldexp(dense_ranks.astype(float), -1060)):
+        assert bias_report(labels, transformed, identities) == bias_report(labels, y_score, identities)
+
+
+@given(tables)
+def test_reversed_predictions_win_the_pairs_that_were_lost(table):
+    labels, y_score, identities = columns(table)
+    split = prepare(labels, identities)
+    forward, backward = count_pairs(split, y_score), count_pairs(split, -y_score)
+    doubled_pairs = 2 * forward.positives * forward.negatives
+    assert forward.overall_wins + backward.overall_wins == doubled_pairs
+    for one, other in zip(forward.identities, backward.identities, strict=True):
+        background_positives = forward.positives - one.positives
+        background_negatives = forward.negatives - one.negatives
+        assert one.subgroup_wins + other.subgroup_wins == 2 * one.positives * one.negatives
+        assert one.bpsn_wins + other.bpsn_wins == 2 * background_positives * one.negatives
+        assert one.bnsp_wins + other.bnsp_wins == 2 * one.positives * background_negatives
+
+
+@given(tables)
+def test_bpsn_and_bnsp_mirror_each_other_when_labels_and_predictions_are_turned_around(table):
+    labels, y_score, identities = columns(table)
+    one = bias_report(labels, y_score, identities)
+    mirrored = bias_report(~labels, -y_score, identities)
+    for here, there in zip(one.subgroups, mirrored.subgroups, strict=True):
+        assert here.subgroup_auc == there.subgroup_auc
+        assert (here.bpsn_auc, here.bnsp_auc) == (there.bnsp_auc, there.bpsn_auc)
+        assert here.positive_aeg == (None if there.negative_aeg is None else -there.negative_aeg)
+
+
+@given(tables)
+def test_bpsn_of_the_complement_is_bnsp_of_the_identity(table):
+    labels, y_score, identities = columns(table)
+    complement = {"cat": ~identities["cat"]}
+    here = bias_report(labels, y_score, {"cat": identities["cat"]}).subgroups[0]
+    there = bias_report(labels, y_score, complement).subgroups[0]
+    assert (here.bpsn_auc, here.bnsp_auc) == (there.bnsp_auc, there.bpsn_auc)
+
+
+@given(tables)
+def test_the_pairs_of_the_overall_auc_are_those_of_the_four_quarters(table):
+    labels, y_score, identities = columns(table)
+    inside = identities["cat"]
+    counts = count_pairs(prepare(labels, {"cat": inside, "rest": ~inside}), y_score)
+    cat, rest = counts.identities
+    assert counts.overall_wins == (cat.subgroup_wins + cat.bpsn_wins + cat.bnsp_wins + rest.subgroup_wins)
+
+
+@given(tables, st.sampled_from([-5.0, 0.0, 2.0]))
+def test_a_report_is_the_same_from_stored_counts(table, power):
+    labels, y_score, identities = columns(table)
+    settings = MetricSettings(power=power, undefined="skip")
+    split = prepare(labels, identities)
+    counts = count_pairs(split, y_score)
+    stored = type(counts).from_dict(counts.as_dict())
+    assert report(stored, settings) == report(counts, settings)
+
+
+@given(tables)
+def test_everything_lies_in_its_range(table):
+    result = bias_report(*columns(table), settings=MetricSettings(undefined="skip"))
+    for subgroup in result.subgroups:
+        aucs = (subgroup.subgroup_auc, subgroup.bpsn_auc, subgroup.bnsp_auc)
+        assert all(auc is None or 0 <= auc <= 1 for auc in aucs)
+        gaps = (subgroup.positive_aeg, subgroup.negative_aeg)
+        assert all(gap is None or -0.5 <= gap <= 0.5 for gap in gaps)
+    assert result.score is None or 0 <= result.score <= 1

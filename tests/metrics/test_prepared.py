@@ -1,0 +1,114 @@
+"""Preparing a split: what is positive, what mentions an identity, and how it is stored."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from grader.metrics import MetricSettings, PreparedSplit, count_pairs, prepare
+
+JUST_BELOW_HALF = 0.49999999999999994
+
+
+def test_a_label_of_one_half_is_positive_and_the_number_below_it_is_not():
+    split = prepare([0.5, JUST_BELOW_HALF, 0.3 + 0.2, 1.0, 0.0], {})
+    assert split.labels.tolist() == [True, False, True, True, False]
+
+
+def test_an_identity_is_mentioned_from_one_half_on_and_never_in_a_blank():
+    split = prepare([1, 1, 1, 1], {"cat": [0.5, JUST_BELOW_HALF, np.nan, 1.0]})
+    assert split.members[0].tolist() == [0, 3]
+
+
+def test_a_blank_is_background_so_it_counts_as_a_zero():
+    y_score = [0.9, 0.1, 0.8, 0.3, 0.2]
+    blank = prepare([1, 0, 1, 0, 1], {"cat": [1, 1, np.nan, np.nan, 0]})
+    zero = prepare([1, 0, 1, 0, 1], {"cat": [1, 1, 0, 0, 0]})
+    assert count_pairs(blank, y_score) == count_pairs(zero, y_score)
+
+
+def test_the_thresholds_are_settings():
+    settings = MetricSettings(label_threshold=0.8, identity_threshold=0.1)
+    split = prepare([0.7, 0.8], {"cat": [0.1, 0.09]}, settings=settings)
+    assert split.labels.tolist() == [False, True]
+    assert split.members[0].tolist() == [0]
+
+
+@pytest.mark.parametrize("values", [[True, False], [1, 0], np.array([1, 0], np.int8)])
+def test_booleans_and_integers_are_labels(values):
+    assert prepare(values, {"cat": values}).labels.tolist() == [True, False]
+
+
+def test_nullable_columns_are_labels_and_identities():
+    import pandas as pd
+
+    labels = pd.Series([1, 0, 1], dtype="Int64")
+    identity = pd.Series([True, None, False], dtype="boolean")
+    split = prepare(labels, {"cat": identity})
+    assert split.labels.tolist() == [True, False, True]
+    assert split.members[0].tolist() == [0]
+
+
+@pytest.fixture
+def split() -> PreparedSplit:
+    rng = np.random.default_rng(3)
+    identities = {"cat": rng.random(101), "ein Hund": rng.random(101) * 1.2, "nobody": np.zeros(101)}
+    return prepare(rng.random(101), identities, in_score=["cat"])
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda split: PreparedSplit.from_bytes(split.to_bytes()),
+        lambda split: pickle.loads(pickle.dumps(split)),
+    ],
+    ids=["bytes", "pickle"],
+)
+def test_a_stored_split_counts_the_same(split, copied):
+    y_score = np.random.default_rng(4).random(101)
+    before = count_pairs(split, y_score)
+    again = copied(split)
+    assert (again.names, again.in_score) == (split.names, (True, False, False))
+    assert count_pairs(again, y_score) == before
+
+
+def test_equal_splits_are_stored_as_equal_bytes(split):
+    assert PreparedSplit.from_bytes(split.to_bytes()).to_bytes() == split.to_bytes()
+
+
+def test_a_split_without_identities_is_stored_too():
+    split = PreparedSplit.from_bytes(prepare([1, 0, 1], {}).to_bytes())
+    assert (split.rows, split.positives, split.names) == (3, 2, ())
+
+
+@pytest.mark.parametrize("blob", [b"", b"anything", b"PK\x03\x04 broken"])
+def test_another_blob_is_refused(blob):
+    with pytest.raises(ValueError, match="does not hold a prepared split"):
+        PreparedSplit.from_bytes(blob)
+
+
+def test_a_prepared_split_cannot_be_changed(split):
+    with pytest.raises(ValueError, match="read-only"):
+        split.labels[0] = True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1, np.nan], {}), "`labels` must be finite, but 1 of 2 values are not; .* position 1"),
+        (([[1, 0]], {}), "`labels` must be one-dimensional"),
+        ((["yes", "no"], {}), "`labels` must hold numbers or booleans"),
+        (([1, 0], {"cat": [1]}), r"`identities\['cat'\]` must have 2 values, not 1"),
+        (([1, 0], {"cat": [1, np.inf]}), r"`identities\['cat'\]` must be finite or blank"),
+        (([1, 0], {"cat": [1, "no"]}), r"`identities\['cat'\]` must hold numbers"),
+        (([1, 0], {"cat": [None, object()]}), r"`identities\['cat'\]` must hold numbers"),
+    ],
+)
+def test_a_wrong_argument_is_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        prepare(*arguments)
+
+
+def test_an_unknown_identity_cannot_be_in_the_score():
+    with pytest.raises(ValueError, match="unknown identities: dog"):
+        prepare([1, 0], {"cat": [1, 0]}, in_score=["dog"])
