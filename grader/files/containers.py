@@ -367,6 +367,8 @@ def _truncated_gzip(position: int) -> Problem:
 
 
 def _damaged_zip(reason: str) -> Problem:
+    if reason == "File is not a zip file":
+        reason = "its directory is missing: does the file end too early?"
     return Problem(
         "damaged_archive",
         f"The ZIP archive is damaged ({reason}). Compress and send it again.",

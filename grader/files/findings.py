@@ -21,12 +21,15 @@ class Finding:
         The two sides of the disagreement.
     advice : str
         A closing sentence or nothing.
+    place : str
+        Where on the line, if that is known: ``"byte 12"``.
     """
 
     sentence: str
     expected: str | None = None
     found: str | None = None
     advice: str = ""
+    place: str = ""
 
 
 @dataclass(slots=True)
@@ -74,7 +77,8 @@ class Findings:
         if tally.count > 1:
             more = ", …" if tally.count > len(tally.lines) else ""
             such += f" ({', '.join(f'{line:,}' for line in tally.lines)}{more})"
-        message = f"Line {tally.lines[0]:,}: {finding.sentence}. {such[0].upper() + such[1:]}."
+        place = f"Line {tally.lines[0]:,}" + (f", {finding.place}" if finding.place else "")
+        message = f"{place}: {finding.sentence}. {such[0].upper() + such[1:]}."
         return Problem(
             code,
             f"{message} {finding.advice}".strip(),

@@ -15,7 +15,7 @@ HEADER = f"{ID},{PREDICTION}"
 _LONGEST_HEADER = 1 << 14
 _MOST_COLUMNS = 64
 _MOST_LINES_ABOVE = 20
-_DELIMITERS = (b";", b"\t", b"|")
+OTHER_DELIMITERS = (b";", b"\t", b"|")
 _SEPARATOR_LINE = re.compile(rb'"?sep=.?"?[ \t,;]*', re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(rb'[^,]*[;\t|][ \t]*"?[+-]?[0-9]*,[0-9]+"?[ \t]*')
 _INVISIBLE = re.compile("[\ufeff\u200b-\u200d\u2060\u00a0\u00ad]")
@@ -111,7 +111,7 @@ def _above_header(line: bytes, number: int) -> Problem | None:
         sentence = f"Line {number:,} is {quoted(line)}; remove the line {quoted(line)}"
         return _problem("separator_line", number, sentence, quoted(line))
     if line.startswith(b"#"):
-        sentence = f"Line {number:,} starts with '#': comments are not allowed"
+        sentence = f"Line {number:,} starts with '#' ({quoted(line)}): comments are not allowed"
         return _problem("comment_line", number, sentence, quoted(line))
     if not line.strip(BLANKS):
         return _problem("blank_line", number, f"Line {number:,} is empty", "an empty line")
@@ -121,7 +121,7 @@ def _above_header(line: bytes, number: int) -> Problem | None:
 def _delimiter(line: bytes) -> bytes:
     if b"," in line:
         return b","
-    most = max(_DELIMITERS, key=line.count)
+    most = max(OTHER_DELIMITERS, key=line.count)
     return most if most in line else b","
 
 
@@ -131,6 +131,8 @@ def _with_columns(layout: Layout, names: list[str], number: int, problems: list[
         notes = [] if names[0] == ID else [_REORDERED]
         return Header(layout, problems, notes)
     folded = [name.casefold() for name in names]
+    if folded == [PREDICTION]:
+        return Header(None, problems + _column_problems(names, folded, number), [])
     id_column = folded.index(ID) if ID in folded else 0
     prediction_column = _prediction_column(folded, id_column)
     layout = replace(layout, id_column=id_column, prediction_column=prediction_column)
@@ -157,9 +159,12 @@ def _column_problems(names: list[str], folded: list[str], number: int) -> list[P
             "Use to_csv(index=False)"
         )
         return [_problem("index_column", number, sentence, shown)]
-    found = _duplicates(names, number)
+    found = list(_duplicates(names, number))
     missing = [name for name in (ID, PREDICTION) if name not in names]
     extra = [name for name in dict.fromkeys(names) if name not in (ID, PREDICTION)]
+    if len(missing) == len(extra) == len(names) == 2:
+        sentence = f"Line {number:,} is the header {header}; expected '{HEADER}'"
+        return [_problem("wrong_header", number, sentence, header)]
     if len(missing) == len(extra) == 1:
         sentence = f"Line {number:,}: found the column {quoted(extra[0])}; expected '{missing[0]}'"
         return [*found, _problem("wrong_column", number, sentence, quoted(extra[0]))]
@@ -176,19 +181,13 @@ def _column_problems(names: list[str], folded: list[str], number: int) -> list[P
     return found
 
 
-def _duplicates(names: list[str], number: int) -> list[Problem]:
-    return [
-        _problem(
-            "duplicate_column",
-            number,
-            f"Line {number:,}: column {quoted(name)} appears "
-            + ("twice" if names.count(name) == 2 else f"{names.count(name)} times"),
-            header,
-        )
-        for header in [quoted(",".join(names))]
-        for name in dict.fromkeys(names)
-        if name and names.count(name) > 1
-    ]
+def _duplicates(names: list[str], number: int) -> Iterator[Problem]:
+    for name in dict.fromkeys(names):
+        count = names.count(name)
+        if name and count > 1:
+            times = "twice" if count == 2 else f"{count} times"
+            sentence = f"Line {number:,}: column {quoted(name)} appears {times}"
+            yield _problem("duplicate_column", number, sentence, quoted(",".join(names)))
 
 
 def _invisible(names: list[str], number: int) -> Iterator[Problem]:

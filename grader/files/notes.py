@@ -55,7 +55,7 @@ def _ties(predictions: NDArray[np.float64]) -> list[Note]:
                 "few_distinct_values",
                 f"The predictions have {values} on {counted(rows, 'row')}; "
                 "rows with the same value tie and count one half.",
-                count=distinct,
+                count=rows,
             )
         )
     elif longest > rows * _LARGE_SHARE:

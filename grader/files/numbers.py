@@ -51,8 +51,9 @@ def not_finite(value: bytes) -> tuple[str, Callable[[], Finding]]:
 
 
 def _finding(value: bytes, reason: str) -> Finding:
-    sentence = reason.replace("{value}", quoted(value))
-    return Finding(f"{sentence}; expected {_EXPECTED}", _EXPECTED, quoted(value))
+    """Fill the value into a reason such as ``"{value} is not a number"``."""
+    shown = quoted(value)
+    return Finding(f"{reason.replace('{value}', shown)}; expected {_EXPECTED}", _EXPECTED, shown)
 
 
 _CLASSES: tuple[tuple[str, Callable[[bytes], object], str], ...] = (

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from grader.files.coverage import Coverage
 from grader.files.fields import BLANKS, QuoteFault, split_fields
 from grader.files.findings import Finding, Findings
-from grader.files.header import HEADER, Layout
-from grader.files.ids import as_integer, unknown_id
+from grader.files.header import HEADER, OTHER_DELIMITERS, Layout
+from grader.files.ids import INVISIBLE, as_integer, unknown_id
 from grader.files.numbers import LONGEST_NUMBER, NUMBER, finite, not_finite
 from grader.files.problems import Note, Problem
 from grader.files.rowids import RowIds
@@ -66,7 +66,7 @@ class _Reader:
         self._predictions = array("d", bytes(8 * len(row_ids)))
         self._findings = Findings()
         self._coverage = Coverage(row_ids, self._first_lines)
-        self._decimal_ids = 0
+        self._decimal_ids = self._first_decimal_id = 0
         self._longest_line = _LONGEST_LINE + 2 * row_ids.longest
         self._source = lines_of(text, layout.offset, self._longest_line)
         self._ahead: deque[bytes] = deque()
@@ -87,10 +87,14 @@ class _Reader:
             if len(fields) == width and prediction_column is not None and len(line) <= LONGEST_NUMBER:
                 place = find(fields[id_column].strip(BLANKS))
                 value = fields[prediction_column].strip(BLANKS)
-                if place is not None and not first_lines[place] and is_number(value):
-                    first_lines[place] = number
-                    predictions[place] = prediction = float(value)
+                if place is not None and is_number(value):
+                    prediction = float(value)
                     if -_INFINITY < prediction < _INFINITY:
+                        if first_lines[place]:
+                            self._coverage.mark(place, number)
+                        else:
+                            first_lines[place] = number
+                            predictions[place] = prediction
                         continue
             number += self._explain(line, number)
         return self._result(number - layout.first_line + 1)
@@ -107,30 +111,30 @@ class _Reader:
             self._findings.add("blank_line", number, self._blank)
             return 0
         if len(line) > self._longest_line:
-            self._mark(line.split(self._layout.delimiter, 1)[0], number)
+            self._mark_damaged(line, number)
             self._findings.add("field_too_long", number, lambda: _too_long(line))
             return 0
         if b"\0" in line:
-            self._mark(line.split(self._layout.delimiter, 1)[0], number)
+            self._mark_damaged(line, number)
             self._findings.add("nul_byte", number, lambda: _nul(line))
             return 0
         fields = split_fields(line, self._layout.delimiter)
         if isinstance(fields, QuoteFault):
             return self._explain_quotes(fields, line, number)
         if not line.isascii() and (fault := _invalid_utf8(line)):
-            self._mark(fields[0], number)
+            self._mark_damaged(line, number)
             self._findings.add("invalid_utf8", number, lambda: fault)
         elif fields == self._layout.names:
             self._findings.add("repeated_header", number, _repeated_header)
         elif len(fields) != self._layout.width:
-            self._mark(fields[0], number)
+            self._mark_damaged(line, number)
             self._explain_width(fields, line, number)
         else:
             self._explain_fields(fields, number)
         return 0
 
     def _explain_quotes(self, fault: QuoteFault, line: bytes, number: int) -> int:
-        self._mark(line.split(self._layout.delimiter, 1)[0].strip(BLANKS + b'"'), number)
+        self._mark_damaged(line, number)
         taken = self._lines_until_closed(line) if fault is QuoteFault.OPEN else 0
         if taken:
             self._findings.add("line_break_in_field", number, lambda: _line_break(line))
@@ -144,7 +148,10 @@ class _Reader:
         self._ahead.extend(islice(self._source, max(wanted, 0)))
         for taken, following in enumerate(islice(self._ahead, _MOST_LINES_OF_A_FIELD), start=1):
             line += b"\n" + following
-            if not isinstance(split_fields(line, self._layout.delimiter), QuoteFault):
+            fields = split_fields(line, self._layout.delimiter)
+            if fields is QuoteFault.STRAY:
+                return 0
+            if fields is not QuoteFault.OPEN:
                 for _ in range(taken):
                     self._ahead.popleft()
                 return taken
@@ -153,20 +160,20 @@ class _Reader:
     def _explain_width(self, fields: list[bytes], line: bytes, number: int) -> None:
         width = self._layout.width
         if len(fields) == width + 1 and all(map(_DIGITS.fullmatch, fields[-2:])):
-            self._findings.add("decimal_comma", number, lambda: _width(fields, width, "decimal comma?"))
+            self._findings.add("decimal_comma", number, lambda: _width(fields, width, " (decimal comma?)"))
             return
-        hint = self._width_hint(fields, line)
+        hint = self._width_hint(fields, line, number)
         self._findings.add("field_count", number, lambda: _width(fields, width, hint))
 
-    def _width_hint(self, fields: list[bytes], line: bytes) -> str:
+    def _width_hint(self, fields: list[bytes], line: bytes, number: int) -> str:
         if len(fields) > self._layout.width and not fields[-1]:
-            return "the last one is empty: a trailing comma?"
-        if len(fields) > self._layout.width and b"".join(fields[:-1]) in self._index:
-            return "ids are written without thousands separators"
-        other = next((mark for mark in (b";", b"\t", b"|") if mark in line), None)
+            return " (the last one is empty: a trailing comma?)"
+        if len(fields) > self._layout.width and self._mark(b"".join(fields[:-1]), number):
+            return " (ids are written without thousands separators)"
+        other = next((mark for mark in OTHER_DELIMITERS if mark in line), None)
         if len(fields) == 1 and other:
-            return f"delimiter {quoted(other)}?"
-        return quoted(line)
+            return f" (delimiter {quoted(other)}?)"
+        return f": {quoted(line)}"
 
     def _explain_fields(self, fields: list[bytes], number: int) -> None:
         self._explain_id(fields[self._layout.id_column], number)
@@ -184,8 +191,12 @@ class _Reader:
 
     def _explain_id(self, value: bytes, number: int) -> None:
         if self._mark(value, number):
-            self._decimal_ids += value not in self._index
+            if value not in self._index:
+                self._decimal_ids += 1
+                self._first_decimal_id = self._first_decimal_id or number
             return
+        if not value.isascii():
+            self._mark(INVISIBLE.sub("", value.decode()).encode(), number)
         code, describe = unknown_id(value, self._index, are_integers=self._row_ids.are_integers)
         self._findings.add(code, number, describe)
 
@@ -203,6 +214,14 @@ class _Reader:
         self._coverage.mark(place, number)
         return True
 
+    def _mark_damaged(self, line: bytes, number: int) -> None:
+        """Note the id of a line that cannot be used, so that it is not called missing as well."""
+        for delimiter in (self._layout.delimiter, *OTHER_DELIMITERS):
+            fields = line.split(delimiter)
+            column = min(self._layout.id_column, len(fields) - 1)
+            if self._mark(fields[column].translate(None, b'\0"'), number):
+                return
+
     def _blank(self) -> Finding:
         advice = ""
         if self._text.has_doubled_returns:
@@ -213,7 +232,7 @@ class _Reader:
         problems = self._findings.problems() + self._coverage.problems(
             rows - self._findings.count("blank_line"), is_complete=self._findings.is_complete
         )
-        notes = [_decimal_ids_note(self._decimal_ids)] if self._decimal_ids else []
+        notes = [_decimal_ids(self._decimal_ids, self._first_decimal_id)] if self._decimal_ids else []
         return Rows(
             np.frombuffer(self._predictions, np.float64),
             np.frombuffer(self._first_lines, np.int64),
@@ -241,10 +260,11 @@ def _invalid_utf8(line: bytes) -> Finding | None:
     except UnicodeDecodeError as error:
         byte = f"0x{line[error.start]:02X}"
         return Finding(
-            f"byte {error.start + 1}: invalid UTF-8 ({byte}); expected UTF-8",
+            f"invalid UTF-8 ({byte}); expected UTF-8",
             "UTF-8",
             byte,
             "Save the file as 'CSV UTF-8'.",
+            f"byte {error.start + 1}",
         )
     return None
 
@@ -271,12 +291,13 @@ def _stray_quote(line: bytes) -> Finding:
 
 def _width(fields: list[bytes], width: int, hint: str) -> Finding:
     found = counted(len(fields), "field")
-    return Finding(f"{found}, expected {width}; {hint}", counted(width, "field"), found)
+    return Finding(f"{found}, expected {width}{hint}", counted(width, "field"), found)
 
 
-def _decimal_ids_note(count: int) -> Note:
+def _decimal_ids(count: int, line: int) -> Note:
     return Note(
         "decimal_ids",
-        f"Ids written as decimals were read as integers ('7.0' as '7') on {counted(count, 'line')}.",
+        f"Ids written as decimals were read as integers on {counted(count, 'line')} (first line {line:,}).",
+        line=line,
         count=count,
     )

@@ -87,13 +87,15 @@ def _read_all(stream: BinaryIO) -> bytes:
 
 
 def _text_of(data: bytes, row_ids: RowIds) -> Text:
-    if not data:
-        expected = f"header {HEADER} and {counted(len(row_ids), 'row')}"
-        message = f"The file is empty; expected {expected}."
-        raise FileRejected("submission", [Problem("empty_file", message, None, (), 1, expected, "0 bytes")])
     if encoding := wide_encoding(data[:64]):
         raise FileRejected("submission", [not_utf8(encoding)])
-    return with_plain_line_ends(data)
+    text = with_plain_line_ends(data)
+    if text.end <= text.start:
+        expected = f"header {HEADER} and {counted(len(row_ids), 'row')}"
+        fact = "The file holds only blank space" if data else "The file is empty"
+        problem = Problem("empty_file", f"{fact}; expected {expected}.", expected=expected, found=fact)
+        raise FileRejected("submission", [problem])
+    return text
 
 
 def _read_rows(

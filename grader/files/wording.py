@@ -1,8 +1,10 @@
 """How the messages quote values and count things."""
 
+import re
 from collections.abc import Sequence
 
 LONGEST_QUOTE = 48
+_PLAIN_WORD = re.compile(rf"[A-Za-z0-9_.-]{{1,{LONGEST_QUOTE}}}")
 _NAMES = {
     0x00A0: "no-break space",
     0x200B: "zero-width space",
@@ -22,6 +24,12 @@ def quoted(value: str | bytes) -> str:
     return f"'{visible}'"
 
 
+def named(row_id: str | bytes) -> str:
+    """Return an id for a sentence: bare where it is one plain word, else in quotes."""
+    text = row_id.decode("utf-8", "backslashreplace") if isinstance(row_id, bytes) else row_id
+    return text if _PLAIN_WORD.fullmatch(text) else quoted(text)
+
+
 def _escape(char: str) -> str:
     return {"\t": "\\t", "\n": "\\n", "\r": "\\r"}.get(char, f"<U+{ord(char):04X}>")
 
@@ -38,12 +46,13 @@ def counted(count: int, noun: str, *, at_least: bool = False) -> str:
     return f"{'at least ' if at_least else ''}{count:,} {plural}"
 
 
-def listed(names: Sequence[str], *, conjunction: str = "and", most: int = 5) -> str:
-    """Join names for a sentence, naming at most `most` of them."""
+def listed(names: Sequence[str], *, conjunction: str = "and", most: int = 5, total: int | None = None) -> str:
+    """Join names for a sentence, at most `most` of them; `names` may be the first of `total`."""
     shown = list(names[:most])
-    if len(names) > most:
-        return ", ".join(shown) + f" {conjunction} {len(names) - most:,} more"
-    return f" {conjunction} ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+    left_out = (len(names) if total is None else total) - len(shown)
+    if left_out:
+        shown.append(f"{left_out:,} more")
+    return f" {conjunction} ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
 def megabytes(size: int) -> str:

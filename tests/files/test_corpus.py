@@ -1,0 +1,412 @@
+"""Malformed and tricky submissions, and the whole answer each of them gets.
+
+The answers lie in golden.json. `python tests/files/test_corpus.py` writes them anew, to be read with care
+before they are committed.
+"""
+
+import bz2
+import gzip
+import io
+import json
+import pickle
+import random
+import sqlite3
+import stat
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grader.files import FileRejected, RowIds, read_submission
+
+GOLDEN = Path(__file__).with_name("golden.json")
+ROWS = 1200
+IDS = [str(7_000_000 + place) for place in range(ROWS)]
+ROW_IDS = RowIds.of(IDS)
+# Distinct, so that no note on ties comes in; five decimals.
+PREDICTIONS = [f"0.{(place * 7919) % 99991:05d}" for place in range(ROWS)]
+LINES = [f"{name},{value}" for name, value in zip(IDS, PREDICTIONS, strict=True)]
+HEADER = "id,prediction"
+CASES: dict[str, Callable[[], bytes]] = {}
+
+
+def case(name: str) -> Callable[[Callable[[], bytes]], Callable[[], bytes]]:
+    def register(build: Callable[[], bytes]) -> Callable[[], bytes]:
+        assert name not in CASES
+        CASES[name] = build
+        return build
+
+    return register
+
+
+def text(lines: list[str], *, header: str = HEADER, end: str = "\n") -> bytes:
+    return (end.join([header, *lines]) + end).encode()
+
+
+def with_lines(changes: dict[int, str]) -> bytes:
+    """The clean file with some lines replaced; line 1 is the header."""
+    lines = list(LINES)
+    for number, line in changes.items():
+        lines[number - 2] = line
+    return text(lines)
+
+
+def with_prediction(value: str, *numbers: int) -> bytes:
+    return with_lines({number: f"{IDS[number - 2]},{value}" for number in numbers or (4,)})
+
+
+def with_id(value: str, number: int = 2) -> bytes:
+    return with_lines({number: f"{value},{PREDICTIONS[number - 2]}"})
+
+
+def columns(*build: Callable[[int], str], header: str) -> bytes:
+    return text([",".join(make(place) for make in build) for place in range(ROWS)], header=header)
+
+
+def the_id(place: int) -> str:
+    return IDS[place]
+
+
+def the_prediction(place: int) -> str:
+    return PREDICTIONS[place]
+
+
+CLEAN = text(LINES)
+
+
+def zipped(entries: dict[str, bytes], *, compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", compression) as archive:
+        for name, content in entries.items():
+            archive.writestr(zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0)), content, compression)
+    return target.getvalue()
+
+
+def gzipped(content: bytes) -> bytes:
+    return gzip.compress(content, mtime=0)
+
+
+SIMPLE: dict[str, bytes] = {
+    # container, encoding
+    "plain": CLEAN,
+    "crlf": text(LINES, end="\r\n"),
+    "carriage-returns-only": text(LINES, end="\r"),
+    "mixed-line-ends": text(LINES[:810]) + "\r\n".join(LINES[810:]).encode(),
+    "no-final-line-end": CLEAN.rstrip(b"\n"),
+    "blank-lines-at-the-end": CLEAN + b"\n\n  \n",
+    "cr-cr-lf": text(LINES, end="\r\r\n"),
+    "byte-order-mark": b"\xef\xbb\xbf" + CLEAN,
+    "two-byte-order-marks": b"\xef\xbb\xbf\xef\xbb\xbf" + CLEAN,
+    "utf-16": CLEAN.decode().encode("utf-16"),
+    "utf-16-be": b"\xfe\xff" + CLEAN.decode().encode("utf-16-be"),
+    "utf-16-without-mark": CLEAN.decode().encode("utf-16-le"),
+    "utf-32": CLEAN.decode().encode("utf-32"),
+    "latin-1": with_lines({5: "7000003,0.5X"}).replace(b"0.5X", b"0.5\xe9"),
+    "nul-bytes": with_lines({9: "7000007,0.\x005", 20: "7000\x00018,0.5", 31: "\x00"}),
+    "empty": b"",
+    "header-only": text([]),
+    "header-only-without-line-end": HEADER.encode(),
+    "white-space-only": b" \n\n \n",
+    "blank-lines-in-the-middle": text([*LINES[:399], "", *LINES[399:700], " ", *LINES[700:]]),
+    "gzip": gzipped(CLEAN),
+    "gzip-of-two-members": gzipped(CLEAN[:5000]) + gzipped(CLEAN[5000:]),
+    "gzip-with-padding": gzipped(CLEAN) + bytes(512),
+    "zip": zipped({"predictions.csv": CLEAN}),
+    "zip-stored": zipped({"predictions.csv": CLEAN}, compression=zipfile.ZIP_STORED),
+    "zip-from-a-mac": zipped({"p.csv": CLEAN, "__MACOSX/._p.csv": b"\0\5\x16\7", ".DS_Store": b"x"}),
+    "zip-in-a-folder": zipped({"out/": b"", "out/p.csv": CLEAN}),
+    "zip-of-two": zipped({"a.csv": CLEAN, "b.csv": CLEAN}),
+    "zip-of-none": zipped({}),
+    "zip-in-zip": zipped({"inner.zip": zipped({"p.csv": CLEAN})}),
+    "zip-in-gzip": gzipped(zipped({"p.csv": CLEAN})),
+    "gzip-in-gzip": gzipped(gzipped(CLEAN)),
+    "gzip-in-zip": zipped({"p.csv.gz": gzipped(CLEAN)}),
+    "zip-with-parent-path": zipped({"../p.csv": CLEAN}),
+    "zip-with-absolute-path": zipped({"/etc/p.csv": CLEAN}),
+    "zip-with-bzip2": zipped({"p.csv": CLEAN}, compression=zipfile.ZIP_BZIP2),
+    "zip-truncated": zipped({"p.csv": CLEAN})[:-40],
+    "gzip-truncated": gzipped(CLEAN)[:3000],
+    "gzip-with-rubbish-behind": gzipped(CLEAN) + b"rubbish",
+    "excel": zipped({"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"}),
+    "open-document": zipped({"content.xml": b"<x/>", "META-INF/manifest.xml": b"<x/>"}),
+    "pytorch": zipped({"model/data.pkl": b"x", "model/version": b"3"}),
+    "excel-97": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600),
+    "parquet": b"PAR1\x15\x04" + bytes(100) + b"PAR1",
+    "pickle": pickle.dumps({"id": IDS[:3]}),
+    "html": b"<!DOCTYPE html>\n<html><title>Log in</title></html>",
+    "html-lower-case": b"\n  <html lang='en'><title>Log in</title></html>",
+    "xml": b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>",
+    "json": json.dumps([{"id": 1, "prediction": 0.5}]).encode(),
+    "hdf5": b"\x89HDF\r\n\x1a\n" + bytes(64),
+    "pdf": b"%PDF-1.7\n%\xe2\xe3",
+    "png": b"\x89PNG\r\n\x1a\n" + bytes(64),
+    "bzip2": bz2.compress(CLEAN),
+    "git-lfs-pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
+    # header, columns, delimiter
+    "no-header": text(LINES[1:], header=LINES[0]),
+    "capital-header": text(LINES, header="Id,Prediction"),
+    "quoted-header": text(LINES, header='"id","prediction"'),
+    "spaced-header": text(LINES, header="id , prediction"),
+    "reordered": columns(the_prediction, the_id, header="prediction,id"),
+    "pandas-index": columns(str, the_id, the_prediction, header=",id,prediction"),
+    "pandas-index-read-back": columns(str, the_id, the_prediction, header="Unnamed: 0,id,prediction"),
+    "extra-column": columns(the_id, the_prediction, lambda _: "1", header="id,prediction,target"),
+    "missing-prediction": columns(the_id, header="id"),
+    "missing-id": columns(the_prediction, header="prediction"),
+    "wrong-name": text(LINES, header="id,toxicity"),
+    "wrong-id-name": text(LINES, header="comment_id,prediction"),
+    "both-names-wrong": text(LINES, header="a,b"),
+    "two-predictions": columns(the_id, the_prediction, the_prediction, header="id,prediction,prediction"),
+    "header-repeated": text([*LINES[:600], HEADER, *LINES[600:]]),
+    "comment-line": b"# model v2\n" + CLEAN,
+    "excel-separator-line": b"sep=,\r\n" + text(LINES, end="\r\n"),
+    "semicolon": CLEAN.replace(b",", b";"),
+    "tab": CLEAN.replace(b",", b"\t"),
+    "semicolon-and-decimal-comma": CLEAN.replace(b",", b";").replace(b".", b","),
+    "semicolon-rows-only": text([line.replace(",", ";") for line in LINES]),
+    "decimal-comma": text([line.replace(".", ",") for line in LINES]),
+    "decimal-comma-quoted": with_prediction('"0,5"', 2),
+    "wrong-field-counts": with_lines({17: "7000015,0.5,1", 18: "7000016", 19: "1,2,3,4", 30: "x"}),
+    "trailing-commas": text([line + "," for line in LINES]),
+    "thousands-separators": with_lines({2: "7,000,000,0.5"}),
+    "quoted-values": text([f'"{n}","{v}"' for n, v in zip(IDS, PREDICTIONS, strict=True)]),
+    "quoted-ids": text([f'"{n}",{v}' for n, v in zip(IDS, PREDICTIONS, strict=True)]),
+    "stray-quote": with_lines({3: '7000001,0.5"', 8: '70"00006,0.5'}),
+    "quote-never-closed": with_lines({3: '"7000001,0.5'}),
+    "line-break-in-quotes": with_lines({3: '"7000001\n",0.5', 90: '7000088,"0.5\n\n"'}),
+    "many-columns": text(LINES, header=",".join(f"c{n}" for n in range(5000))),
+    # ids
+    "duplicate-same-value": text([*LINES, LINES[5]]),
+    "duplicate-other-value": text([*LINES[:88], "7000005,0.75", *LINES[88:]]),
+    "duplicate-in-place-of-another": with_lines({90: "7000005,0.75"}),
+    "pasted-twice": text([*LINES, *LINES]),
+    "pasted-six-times": text(LINES * 6),
+    "one-missing": text([line for line in LINES if not line.startswith("7000123,")]),
+    "many-missing": text(LINES[:200]),
+    "unknown-id": text([*LINES[:86], "123,0.5", *LINES[86:]]),
+    "decimal-ids": text([line.replace(",", ".0,") for line in LINES]),
+    "half-an-id": with_id("7000000.5"),
+    "scientific-id": with_id("7e6"),
+    "leading-zero": with_id("07000000"),
+    "signed-id": with_id("+7000000"),
+    "id-with-commas": with_id('"7,000,000"'),
+    "id-with-underscores": with_id("7_000_000"),
+    "hexadecimal-id": with_id("0x6ACFC0"),
+    "arabic-digits-id": with_id("٧٠٠٠٠٠٠"),  # noqa: RUF001
+    "full-width-id": with_id("７００００００"),  # noqa: RUF001
+    "spaces-around": text([f" {n}\t,\t{v}  " for n, v in zip(IDS, PREDICTIONS, strict=True)]),
+    "no-break-space-in-id": with_id("7000000\u00a0"),
+    "zero-width-space-in-id": with_id("\u200b7000000"),
+    "empty-id": with_id("", 5),
+    "negative-id": with_id("-7000000"),
+    "thirty-digit-id": with_id("7" * 30),
+    "ids-of-another-file": text([f"{int(n) + 97320},{v}" for n, v in zip(IDS, PREDICTIONS, strict=True)]),
+    # predictions
+    "sample-submission": text([f"{n},0.0" for n in IDS]),
+    "notations": with_lines(
+        {
+            2: f"{IDS[0]},1e-3",
+            3: f"{IDS[1]},1E-03",
+            4: f"{IDS[2]},.5",
+            5: f"{IDS[3]},5.e-1",
+            6: f"{IDS[4]},+.75",
+            7: f"{IDS[5]},1.",
+            8: f"{IDS[6]},-0.0",
+        }
+    ),
+    "logits": with_lines({9: "7000007,-3.2", 11: "7000009,100"}),
+    "nan": with_prediction("NaN", 4, 5, 6, 7, 8, 9, 1000).replace(b"NaN", b"nan", 2),
+    "empty-prediction": with_prediction("", 4, 12),
+    "infinities": with_lines({4: "7000002,inf", 5: "7000003,-inf", 6: "7000004,Infinity"}),
+    "too-large": with_prediction("1e400"),
+    "tiny": with_lines({4: "7000002,1e-400", 5: "7000003,5e-324"}),
+    "hexadecimal": with_prediction("0x1p-1"),
+    "percent": with_prediction("50%"),
+    "unicode-minus": with_prediction("−0.5"),  # noqa: RUF001
+    "arabic-digits": with_prediction("٠.٥"),  # noqa: RUF001
+    "full-width-digits": with_prediction("１.５"),  # noqa: RUF001
+    "one-half-sign": with_prediction("½"),
+    "underscore": with_prediction("1_0"),
+    "list": with_prediction("[0.5]", 2),
+    "tensor": with_prediction("tensor(0.5)", 2),
+    "two-numbers": with_prediction("0.5 0.5", 2),
+    "truth-value": with_prediction("True", 2),
+    "missing-values": with_lines(
+        {
+            line: f"{IDS[line - 2]},{value}"
+            for line, value in enumerate(["None", "null", "NA", "#N/A", "#DIV/0!", "N/A", "-"], start=4)
+        }
+    ),
+    "400-digits": with_prediction("0." + "123456789" * 44 + "1234"),
+    "field-too-long": with_prediction("0." + "1" * 600),
+    "line-too-long": with_prediction("0." + "1" * 60_000),
+    "formula": with_prediction("=1/2"),
+    "date": with_prediction("Jan-05"),
+    "iso-date": with_prediction("2019-01-05"),
+    "two-decimals": text([f"{n},{v[:4]}" for n, v in zip(IDS, PREDICTIONS, strict=True)]),
+    "saturated": text(
+        [f"{n},{v if k % 3 else '1.0'}" for k, (n, v) in enumerate(zip(IDS, PREDICTIONS, strict=True))]
+    ),
+    # together
+    "quotes-crlf-mark-gzip": gzipped(
+        b"\xef\xbb\xbf" + text([f'"{n}","{v}"' for n, v in zip(IDS, PREDICTIONS, strict=True)], end="\r\n")
+    ),
+    "everything-wrong-at-once": (
+        text(
+            [
+                *LINES[:10],
+                "",
+                "7000010,nan",
+                "7000011,",
+                "7000012;0.5",
+                "7e6,0.5",
+                "123,0.5",
+                "7000005,0.5",
+                "7000013,0,5",
+                '7000014,0.5"',
+                *LINES[15:],
+            ],
+            header="Id,Prediction",
+        )
+        + b"\xff\xfe,0.5\n"
+    ),
+}
+CASES.update({name: (lambda content=content: content) for name, content in SIMPLE.items()})
+
+
+@case("larger-than-the-limit")
+def too_large() -> bytes:
+    return b"x" * 61_300_000
+
+
+@case("shuffled")
+def shuffled() -> bytes:
+    return text(random.Random(7).sample(LINES, ROWS))
+
+
+@case("float32-ids")
+def float32_ids() -> bytes:
+    ids = [str(int(np.float32(20_000_000 + place))) for place in range(ROWS)]
+    return text([f"{name},{value}" for name, value in zip(ids, PREDICTIONS, strict=True)])
+
+
+@case("numpy")
+def numpy_file() -> bytes:
+    target = io.BytesIO()
+    np.save(target, np.zeros(3))
+    return target.getvalue()
+
+
+@case("numpy-archive")
+def numpy_archive() -> bytes:
+    return zipped({"arr_0.npy": numpy_file()})
+
+
+@case("sqlite")
+def sqlite_file() -> bytes:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create table predictions (id, prediction)")
+    try:
+        return connection.serialize()
+    finally:
+        connection.close()
+
+
+@case("encrypted-zip")
+def encrypted_zip() -> bytes:
+    return mark_encrypted(zipped({"p.csv": CLEAN}))
+
+
+def mark_encrypted(archive: bytes) -> bytes:
+    """Set the encryption flag in the local and the central header."""
+    changed = bytearray(archive)
+    struct.pack_into("<H", changed, 6, 1)
+    struct.pack_into("<H", changed, archive.index(b"PK\x01\x02") + 8, 1)
+    return bytes(changed)
+
+
+@case("zip-with-symlink")
+def symlink_zip() -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        entry = zipfile.ZipInfo("p.csv", (2020, 1, 1, 0, 0, 0))
+        entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(entry, "/etc/passwd")
+    return target.getvalue()
+
+
+@case("gzip-damaged")
+def damaged_gzip() -> bytes:
+    changed = bytearray(gzipped(CLEAN))
+    changed[-6] ^= 0xFF
+    return bytes(changed)
+
+
+@case("zip-damaged")
+def damaged_zip() -> bytes:
+    content = zipped({"p.csv": CLEAN}, compression=zipfile.ZIP_STORED)
+    return content.replace(LINES[7].encode(), LINES[8].encode(), 1)
+
+
+@case("gzip-bomb")
+def gzip_bomb() -> bytes:
+    return gzipped(bytes(51_000_000))
+
+
+@case("zip-bomb")
+def zip_bomb() -> bytes:
+    return zipped({"p.csv": b"0" * 51_000_000})
+
+
+@case("zip-with-a-huge-directory")
+def huge_directory() -> bytes:
+    return zipped({f"{'x' * 200}{n}.csv": b"" for n in range(6000)})
+
+
+def answer(content: bytes, row_ids: RowIds = ROW_IDS) -> dict[str, object]:
+    try:
+        accepted = read_submission(content, row_ids)
+    except FileRejected as rejection:
+        return {"problems": [problem.as_dict() for problem in rejection.problems]}
+    return {"notes": [note.as_dict() for note in accepted.notes]}
+
+
+def expected_ids(name: str) -> RowIds:
+    if name != "float32-ids":
+        return ROW_IDS
+    return RowIds.of(str(20_000_000 + place) for place in range(ROWS))
+
+
+@pytest.fixture(scope="module")
+def golden() -> dict[str, object]:
+    return json.loads(GOLDEN.read_text())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_case_gets_its_whole_answer(name: str, golden: dict[str, object]) -> None:
+    assert answer(CASES[name](), expected_ids(name)) == golden[name]
+
+
+def test_the_golden_answers_are_those_of_the_cases(golden: dict[str, object]) -> None:
+    assert sorted(golden) == sorted(CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_message_is_a_full_sentence(name: str, golden: dict[str, object]) -> None:
+    for remark in [*golden[name].get("problems", []), *golden[name].get("notes", [])]:
+        message = remark["message"]
+        assert message[0].isupper() or message[0].isdigit()
+        assert message.endswith(".")
+        assert len(message) < 400
+
+
+def rewrite_golden() -> None:
+    answers = {name: answer(build(), expected_ids(name)) for name, build in CASES.items()}
+    GOLDEN.write_text(json.dumps(answers, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    rewrite_golden()
