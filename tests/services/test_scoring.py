@@ -1,0 +1,209 @@
+"""Scoring jobs: claims, leases, tokens, results and standings, on both kinds of database."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import func, select
+
+from grader.files import read_solution
+from grader.leaderboard import standings
+from grader.metrics import bias_report
+from grader.models import JobState, Score, ScoringJob, Split, Standing, Submission, SubmissionStatus
+from grader.services import scoring
+from grader.services.scoring import Claim
+
+LEASE = timedelta(seconds=40)
+SECOND = timedelta(seconds=1)
+
+
+def claim(service: Any, job_id: int, *, after: timedelta = timedelta()) -> Claim | None:
+    with service.database.write() as session:
+        return scoring.claim(session, job_id=job_id, lease=LEASE, now=service.now + after)
+
+
+def job(service: Any, job_id: int) -> ScoringJob:
+    with service.database.read() as session:
+        return session.get_one(ScoringJob, job_id)
+
+
+@pytest.fixture
+def accepted(service: Any) -> Any:
+    return service.submit(service.competition())
+
+
+def test_a_scored_submission_has_the_scores_of_an_independent_computation(
+    service: Any, solution_csv: Callable[..., bytes], predictions_csv: Callable[..., bytes]
+) -> None:
+    accepted = service.submit(service.competition())
+    service.score(accepted)
+    solution = read_solution(solution_csv())
+    lines = predictions_csv().decode().splitlines()[1:]
+    predictions = np.array([float(line.split(",")[1]) for line in lines])
+    with service.database.read() as session:
+        scores = {score.split: score for score in session.scalars(select(Score))}
+    for split, code in ((Split.PUBLIC, 1), (Split.PRIVATE, 2)):
+        rows = solution.usage == code
+        identities = {name: values[rows] for name, values in solution.identities.items()}
+        expected = bias_report(solution.labels[rows], predictions[rows], identities)
+        assert scores[split].score == expected.score
+        assert {term: getattr(scores[split], term) for term in expected.terms} == expected.terms
+        assert scores[split].counts["rows"] == 200
+    assert service.submission(accepted).status is SubmissionStatus.SCORED
+
+
+def test_a_rejected_file_shows_all_its_problems_and_has_no_score(service: Any) -> None:
+    accepted = service.submit(service.competition(), csv=b"id,prediction\nr0,nan\nx,0.5\n")
+    service.score(accepted)
+    submission = service.submission(accepted)
+    assert submission.status is SubmissionStatus.REJECTED
+    assert len({problem["code"] for problem in submission.problems}) >= 2
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Score)) == 0
+
+
+def test_notes_on_an_accepted_file_are_kept(service: Any, predictions_csv: Callable[..., bytes]) -> None:
+    accepted = service.submit(service.competition(), csv=predictions_csv(skill=5.0))
+    service.score(accepted)
+    assert [note["code"] for note in service.submission(accepted).notes]
+
+
+def test_a_claimed_job_is_nobody_elses_until_its_lease_ends(service: Any, accepted: Any) -> None:
+    [job_id] = accepted.job_ids
+    first = claim(service, job_id)
+    assert first is not None and first.attempt == 1
+    assert claim(service, job_id, after=LEASE - SECOND) is None
+    second = claim(service, job_id, after=LEASE)
+    assert second is not None and second.attempt == 2 and second.token != first.token
+
+
+def test_a_late_holder_of_an_old_token_changes_nothing(service: Any, accepted: Any) -> None:
+    [job_id] = accepted.job_ids
+    late = claim(service, job_id)
+    current = claim(service, job_id, after=LEASE)
+    assert late is not None and current is not None
+    with service.database.write() as session:
+        for record in (scoring.record_rejection, scoring.record_error):
+            extra = {"problems": []} if record is scoring.record_rejection else {"incident": "x"}
+            assert not record(session, job_id=job_id, token=late.token, now=service.now, **extra)
+    assert job(service, job_id).state is JobState.CLAIMED
+    with service.database.write() as session:
+        assert scoring.record_rejection(
+            session, job_id=job_id, token=current.token, problems=[], now=service.now
+        )
+
+
+def test_running_a_finished_job_again_is_a_no_op(service: Any, accepted: Any) -> None:
+    service.score(accepted)
+    assert claim(service, accepted.job_ids[0], after=timedelta(days=1)) is None
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Score)) == 2
+
+
+def test_an_unknown_job_is_a_no_op(service: Any) -> None:
+    assert claim(service, 12345) is None
+
+
+def test_the_third_error_of_our_own_makes_a_submission_failed(service: Any, accepted: Any) -> None:
+    [job_id] = accepted.job_ids
+    after = timedelta()
+    for attempt in (1, 2, 3):
+        held = claim(service, job_id, after=after)
+        assert held is not None and held.attempt == attempt
+        with service.database.write() as session:
+            now = service.now + after
+            assert scoring.record_error(session, job_id=job_id, token=held.token, incident="abc", now=now)
+        assert claim(service, job_id, after=after) is None
+        after += timedelta(seconds=60)
+    assert job(service, job_id).state is JobState.FAILED
+    submission = service.submission(accepted)
+    assert (submission.status, submission.incident) == (SubmissionStatus.FAILED, "abc")
+    assert claim(service, job_id, after=timedelta(days=1)) is None
+
+
+def test_the_tenth_lost_lease_makes_a_submission_failed_with_an_incident(service: Any, accepted: Any) -> None:
+    [job_id] = accepted.job_ids
+    for attempt in range(10):
+        assert claim(service, job_id, after=attempt * LEASE) is not None
+    assert claim(service, job_id, after=10 * LEASE) is None
+    submission = service.submission(accepted)
+    assert submission.status is SubmissionStatus.FAILED
+    assert submission.incident
+    assert claim(service, job_id, after=11 * LEASE) is None
+
+
+def test_an_error_between_lost_leases_is_not_counted_as_one(service: Any, accepted: Any) -> None:
+    [job_id] = accepted.job_ids
+    held = claim(service, job_id)
+    assert held is not None
+    with service.database.write() as session:
+        scoring.record_error(session, job_id=job_id, token=held.token, incident="abc", now=service.now)
+    for attempt in range(1, 11):
+        assert claim(service, job_id, after=attempt * LEASE) is not None
+    assert claim(service, job_id, after=11 * LEASE) is None
+
+
+def test_what_waits_is_found_after_a_while_and_lost_leases_at_once(service: Any) -> None:
+    competition = service.competition()
+    waiting, held = service.submit(competition), service.submit(competition, seed=8)
+    claim(service, held.job_ids[0])
+
+    def found(after: timedelta) -> set[int]:
+        with service.database.read() as session:
+            return set(scoring.waiting(session, older_than=10 * SECOND, limit=10, now=service.now + after))
+
+    assert found(9 * SECOND) == set()
+    assert found(10 * SECOND) == set(waiting.job_ids)
+    assert found(LEASE) == {*waiting.job_ids, *held.job_ids}
+    service.score(waiting)
+    assert found(LEASE) == set(held.job_ids)
+
+
+def test_the_oldest_open_job_can_be_told(service: Any, accepted: Any) -> None:
+    with service.database.read() as session:
+        assert scoring.oldest_open(session) == service.now
+    service.score(accepted)
+    with service.database.read() as session:
+        assert scoring.oldest_open(session) is None
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_the_standing_is_the_teams_best_in_whatever_order_scores_arrive(
+    service: Any, order: tuple[int, ...]
+) -> None:
+    competition = service.competition()
+    accepted = [
+        service.submit(competition, seed=seed, skill=skill, after=number * SECOND)
+        for number, (seed, skill) in enumerate([(1, 0.1), (2, 0.4), (2, 0.4)])
+    ]
+    for number in order:
+        service.score(accepted[number])
+    with service.database.read() as session:
+        [row] = session.scalars(select(Standing))
+        score = session.scalars(
+            select(Score).where(Score.submission_id == row.submission_id, Score.split == Split.PUBLIC)
+        ).one()
+    assert row.submission_id == accepted[1].submission.id  # of two equal scores the earlier one
+    assert row.score_units == standings.score_units(score.score)
+    assert row.submitted_at == service.now + SECOND
+
+
+def test_a_claim_carries_what_computing_needs(service: Any, accepted: Any) -> None:
+    held = claim(service, accepted.job_ids[0])
+    assert held is not None
+    assert held.submission_sha256 == accepted.submission.sha256
+    assert held.rules.identities == ("female", "muslim")
+    assert replace(held) == held
+
+
+def test_no_job_is_left_open_when_all_are_scored(service: Any) -> None:
+    competition = service.competition()
+    accepted = [service.submit(competition, user=name, seed=seed) for seed, name in enumerate("abc")]
+    service.score(*accepted)
+    with service.database.read() as session:
+        states = set(session.scalars(select(ScoringJob.state)))
+        statuses = set(session.scalars(select(Submission.status)))
+    assert (states, statuses) == ({JobState.DONE}, {SubmissionStatus.SCORED})

@@ -1,0 +1,145 @@
+"""Blobs in a folder and in a bucket of a real S3 server."""
+
+import hashlib
+import io
+import os
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.storage import (
+    BlobDamaged,
+    BlobMissing,
+    BlobTooLarge,
+    LocalStorage,
+    Storage,
+    StoredBlob,
+    open_storage,
+)
+
+ABSENT = "0" * 64
+
+
+@pytest.fixture(scope="session")
+def bucket_url() -> Iterator[str]:
+    """A bucket on an S3 server in this process."""
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(action="ignore"):
+        from moto.server import ThreadedMotoServer
+
+        server = ThreadedMotoServer(port=0, verbose=False)
+        server.start()
+        host, port = server.get_host_and_port()
+        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        patch.setenv("AWS_ACCESS_KEY_ID", "test")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+        patch.setenv("AWS_REGION", "us-east-1")
+        import urllib.request
+
+        request = urllib.request.Request(f"http://{host}:{port}/blobs", method="PUT")
+        urllib.request.urlopen(request).close()
+        yield "s3://blobs/fairboard"
+        server.stop()
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
+    if request.param == "folder":
+        return open_storage((tmp_path / "a folder").as_uri())
+    return open_storage(request.getfixturevalue("bucket_url"))
+
+
+def test_what_is_put_comes_back_under_its_sha256(storage: Storage) -> None:
+    data = os.urandom(3_000_000)
+    blob = storage.put(data)
+    assert blob == StoredBlob(hashlib.sha256(data).hexdigest(), len(data))
+    assert storage.read(blob.sha256) == data
+    with storage.open(blob.sha256) as file:
+        assert file.read() == data
+
+
+def test_a_stream_is_stored_like_bytes(storage: Storage) -> None:
+    assert storage.put(io.BytesIO(b"id,prediction\n")) == storage.put(b"id,prediction\n")
+
+
+def test_an_empty_file_can_be_stored(storage: Storage) -> None:
+    assert storage.read(storage.put(b"").sha256) == b""
+
+
+def test_storing_the_same_bytes_again_changes_nothing(storage: Storage) -> None:
+    first, second = storage.put(b"same"), storage.put(b"same")
+    assert first == second
+    assert storage.read(first.sha256) == b"same"
+
+
+def test_a_blob_exists_until_it_is_deleted(storage: Storage) -> None:
+    sha256 = storage.put(b"short-lived").sha256
+    assert storage.exists(sha256)
+    storage.delete(sha256)
+    assert not storage.exists(sha256)
+    storage.delete(sha256)
+
+
+def test_a_missing_blob_is_named(storage: Storage) -> None:
+    assert not storage.exists(ABSENT)
+    for look in (storage.read, storage.open):
+        with pytest.raises(BlobMissing, match=ABSENT):
+            look(ABSENT)
+
+
+def test_more_bytes_than_the_cap_are_refused_and_leave_nothing(storage: Storage) -> None:
+    with pytest.raises(BlobTooLarge, match=r"larger than the limit of 0\.0 MB"):
+        storage.put(b"x" * 1001, max_bytes=1000)
+    assert not storage.exists(hashlib.sha256(b"x" * 1001).hexdigest())
+    assert storage.put(b"x" * 1000, max_bytes=1000).size == 1000
+
+
+def test_a_refused_or_broken_upload_leaves_no_draft(tmp_path: Path) -> None:
+    class Torn(io.RawIOBase):
+        def read(self, size: int = -1) -> bytes:
+            raise ConnectionResetError
+
+    storage = LocalStorage(tmp_path)
+    with pytest.raises(ConnectionResetError):
+        storage.put(Torn())
+    with pytest.raises(BlobTooLarge):
+        storage.put(b"xx", max_bytes=1)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_damaged_bytes_are_never_returned(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path)
+    sha256 = storage.put(b"good").sha256
+    next(tmp_path.rglob(sha256)).write_bytes(b"bad!")
+    with pytest.raises(BlobDamaged, match=sha256):
+        storage.read(sha256)
+
+
+def test_drafts_of_killed_processes_are_removed_when_they_are_old(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path)
+    kept = storage.put(b"kept").sha256
+    old, young = tmp_path / "drafts" / "old", tmp_path / "drafts" / "young"
+    for draft in (old, young):
+        draft.write_bytes(b"half")
+    yesterday = time.time() - 25 * 3600
+    os.utime(old, (yesterday, yesterday))
+    assert storage.remove_abandoned() == 1
+    assert not old.exists() and young.exists() and storage.exists(kept)
+
+
+def test_many_threads_may_store_the_same_bytes_at_once(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path)
+    threads = [threading.Thread(target=storage.put, args=(b"same" * 1000,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
+
+
+def test_an_unknown_scheme_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="file:// or s3://, not 'ftp'"):
+        open_storage("ftp://somewhere/blobs")
