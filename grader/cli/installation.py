@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import click
 from pydantic import ValidationError
@@ -62,10 +63,10 @@ def opened_database(settings: Settings) -> Iterator[Database]:
         database.dispose()
 
 
-def load_settings() -> Settings:
-    """Return the settings, naming every FAIRBOARD_* variable that cannot be used."""
+def load_settings(**overrides: Any) -> Settings:
+    """Return the settings with `overrides`, naming every FAIRBOARD_* variable that cannot be used."""
     try:
-        return load()
+        return load(**overrides)
     except ValidationError as error:
         problems = [
             f"{PREFIX}{'_'.join(map(str, problem['loc'])).upper()}: {problem['msg']}."

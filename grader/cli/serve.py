@@ -1,10 +1,9 @@
 """`fairboard serve`."""
 
-import logging
-
 import click
 
-from grader.settings import load
+from grader.cli.installation import load_settings
+from grader.cli.logs import show_log
 from grader.supervisor.service import serve as run_service
 
 
@@ -20,8 +19,7 @@ def serve(host: str | None, port: int | None) -> None:
 
     Everything is started again when it dies. Ctrl-C or SIGTERM stops it; nothing is lost however it ends.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s serve: %(message)s")
+    show_log("%(asctime)s serve: %(message)s")
     given = {"host": host, "port": port}
-    run_service(
-        load(**{name: value for name, value in given.items() if value is not None}), announce=click.echo
-    )
+    settings = load_settings(**{name: value for name, value in given.items() if value is not None})
+    run_service(settings, announce=click.echo)

@@ -1,6 +1,5 @@
 """`fairboard sweeper`."""
 
-import logging
 import signal
 import sys
 import threading
@@ -8,6 +7,7 @@ import threading
 import click
 
 from grader.cli.installation import opened
+from grader.cli.logs import show_log
 
 
 @click.command()
@@ -18,7 +18,7 @@ def sweeper() -> None:
     """
     from grader.worker.sweeper import Sweeper
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    show_log("%(asctime)s sweeper: %(message)s")
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(0))
     with opened() as installation:

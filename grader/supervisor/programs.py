@@ -37,7 +37,7 @@ def web(settings: Settings, *, application: str, listener: int, environment: Map
 def worker(settings: Settings, environment: Mapping[str, str]) -> Program:
     """Return the Celery worker with its scoring processes."""
     options = ("--concurrency", str(settings.scoring_processes), "--loglevel", "WARNING")
-    command = (*PYTHON, "celery", "--app", "grader.worker.app:celery_app", "worker", *options)
+    command = (*PYTHON, "celery", "--quiet", "--app", "grader.worker.app:celery_app", "worker", *options)
     return Program("worker", command, {**environment, **ONE_THREAD})
 
 

@@ -58,6 +58,7 @@ def program(server: Path, *, data_dir: Path, socket: Path) -> Program:
         "save": "",
         "maxmemory-policy": "noeviction",
         "loglevel": "warning",
+        "logfile": str(folder / "valkey.log"),
     }
     flags = tuple(part for name, value in options.items() for part in (f"--{name}", value))
     return Program("valkey", (str(server), *flags), outlives_others=True)

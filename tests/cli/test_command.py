@@ -61,7 +61,8 @@ def test_usage_errors_end_with_1(run, arguments):
 
 
 def test_a_command_without_its_packages_says_how_to_install_them():
-    code = "import sys; sys.modules['sqlalchemy'] = None; from grader.cli import main; main(['user', 'create', 'x'])"
+    without = "import sys; sys.modules['sqlalchemy'] = None"
+    code = f"{without}; from grader.cli import main; main(['user', 'create', 'x'])"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
 

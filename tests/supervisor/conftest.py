@@ -1,0 +1,143 @@
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import psutil
+import pytest
+
+from grader.supervisor import leftovers
+
+FAIRBOARD = (sys.executable, "-m", "grader.cli")
+QUICK = {
+    "FAIRBOARD_PASSWORD_HASH_MEMORY_KIB": "64",
+    "FAIRBOARD_PASSWORD_HASH_ROUNDS": "1",
+    "FAIRBOARD_SCORING_PROCESSES": "1",
+    "FAIRBOARD_WEB_WORKERS": "1",
+    "FAIRBOARD_SWEEP_INTERVAL_SECONDS": "0.3",
+    "FAIRBOARD_SWEEP_AFTER_SECONDS": "1",
+}
+
+
+def until(condition, seconds=40, what="it"):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"{what} did not happen in {seconds} s"
+        time.sleep(0.05)
+    return found
+
+
+class Service:
+    """A `fairboard serve` as a process of its own."""
+
+    def __init__(self, data_dir: Path, environment: dict, command=(*FAIRBOARD, "serve", "--port", "0")):
+        self.data_dir = data_dir
+        outside = {name: value for name, value in os.environ.items() if not name.startswith("FAIRBOARD_")}
+        self.environment = {**outside, **QUICK, **environment, "FAIRBOARD_DATA_DIR": str(data_dir)}
+        self._command = command
+        self.process = None
+
+    def start(self):
+        self._log = (self.data_dir.parent / "serve.log").open("ab")
+        self.process = subprocess.Popen(
+            self._command, env=self.environment, stdout=subprocess.PIPE, stderr=self._log, text=True
+        )
+        self.address = self.setup_link = None
+        for line in self.process.stdout:
+            if line.startswith("Fairboard serves"):
+                self.address = line.split(" at ")[-1].split()[0]
+                break
+        assert self.address, self.log()
+        return self
+
+    def wait_until_ready(self):
+        until(lambda: self.get("/readyz")[0] == 200, what="readiness")
+        return self
+
+    def get(self, path, token=None, data=None, content_type="application/json"):
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        if data is not None:
+            headers["Content-Type"] = content_type
+        request = urllib.request.Request(self.address + path, data=data, headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return answer.status, json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            return error.code, {}
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            return 0, {}
+
+    def submit(self, slug, token, content):
+        boundary = "7777777"
+        body = (
+            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="s.csv"\r\n'
+            f"Content-Type: text/csv\r\n\r\n{content}\r\n--{boundary}--\r\n"
+        )
+        content_type = f"multipart/form-data; boundary={boundary}"
+        status, answer = self.get(
+            f"/api/v1/competitions/{slug}/submissions", token, body.encode(), content_type
+        )
+        assert status == 201, self.log()
+        return answer["id"]
+
+    def wait_until_scored(self, submission_id, token):
+        def answer():
+            _, found = self.get(f"/api/v1/submissions/{submission_id}", token)
+            return found if found.get("status") not in (None, "pending") else None
+
+        return until(answer, what="scoring")
+
+    def command(self, *arguments):
+        return subprocess.run(
+            [*FAIRBOARD, *map(str, arguments)], env=self.environment, capture_output=True, text=True
+        )
+
+    def child(self, part_of_command):
+        """Return the service's own child whose command line has this part, None while there is none."""
+        for child in psutil.Process(self.process.pid).children():
+            with contextlib.suppress(psutil.Error):
+                if part_of_command in " ".join(child.cmdline()) and child.status() != psutil.STATUS_ZOMBIE:
+                    return child
+        return None
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        self.process.terminate()
+        return self.process.wait(30)
+
+    def log(self):
+        return (self.data_dir.parent / "serve.log").read_text()
+
+    def close(self):
+        if self.process:
+            if self.process.poll() is None:
+                self.process.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.process.wait(30)
+                self.process.kill()
+                self.process.wait()
+            self.process.stdout.close()
+            self._log.close()
+        leftovers.end(self.data_dir, grace_seconds=1)
+
+
+@pytest.fixture
+def service(tmp_path):
+    """Make services of one data folder; whatever they leave is ended with the test."""
+    made = []
+
+    def make(environment=None, **options):
+        made.append(Service(tmp_path / "data", environment or {}, **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()

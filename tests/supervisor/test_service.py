@@ -1,0 +1,121 @@
+import random
+import sys
+import time
+
+import psutil
+import pytest
+from redis import Redis
+
+from grader.supervisor import leftovers, valkey
+
+PROGRAMS = ("valkey-server", "celery", "sweeper", "gunicorn", "supervisor.guardian")
+WITHOUT_VALKEY = (
+    "import click; from grader.settings import load; from grader.supervisor import service, valkey; "
+    "valkey.find_server = lambda: None; service.serve(load(port=0), announce=click.echo)"
+)
+
+
+def until(condition, seconds=40):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A solution with two identities, and a submission, as paths."""
+    generator = random.Random(3)
+    lines = ["id,target,cat,dog"]
+    predictions = ["id,prediction"]
+    for number in range(800):
+        mentions = [generator.randint(0, 1) for _ in range(2)]
+        lines.append(",".join(map(str, [number, generator.randint(0, 1), *mentions])))
+        predictions.append(f"{number},{generator.random():.6f}")
+    solution, submission = tmp_path / "solution.csv", tmp_path / "submission.csv"
+    solution.write_text("\n".join(lines) + "\n")
+    submission.write_text("\n".join(predictions) + "\n")
+    return solution, submission
+
+
+def set_up_competition(running, solution):
+    made = running.command("competition", "create", "cup", "--solution", solution, "--title", "Cup")
+    assert made.returncode == 0, made.stderr
+    assert running.command("user", "create", "anna").returncode == 0
+    return running.command("token", "create", "anna").stdout.strip()
+
+
+def test_everything_that_is_killed_is_started_again_and_a_stop_leaves_nothing(service, files):
+    running = service().start().wait_until_ready()
+    solution, submission = files
+    token = set_up_competition(running, solution)
+    before = {}
+    for program in PROGRAMS:
+        until(lambda program=program: running.child(program))
+        before[program] = running.child(program)
+        before[program].kill()
+
+    for program, killed in before.items():
+        until(lambda program=program, pid=killed.pid: (c := running.child(program)) and c.pid != pid)
+    running.wait_until_ready()
+    first = running.submit("cup", token, submission.read_text())
+    assert running.wait_until_scored(first, token)["status"] == "scored"
+
+    assert running.stop() == 0
+    assert leftovers.find(running.data_dir) == []
+
+
+def test_a_killed_service_leaves_no_process_and_the_next_one_has_everything(service, files):
+    running = service().start().wait_until_ready()
+    solution, submission = files
+    token = set_up_competition(running, solution)
+    socket_path = str(valkey.socket_path(running.data_dir.resolve()))
+    with Redis(unix_socket_path=socket_path) as client:
+        client.lpush("waiting", *range(50))
+    running.child("celery").suspend()  # nobody scores what is sent now
+    sent = running.submit("cup", token, submission.read_text())
+
+    running.kill()
+
+    until(lambda: not leftovers.find(running.data_dir), 15)
+    again = service().start().wait_until_ready()
+    with Redis(unix_socket_path=socket_path) as client:
+        assert client.llen("waiting") == 50
+    assert again.wait_until_scored(sent, token)["status"] == "scored"
+    assert "is taken" in again.command("user", "create", "anna").stderr
+
+    # Killed together with its guardian, a service leaves its processes to the next start.
+    worker = again.child("celery")
+    again.child("supervisor.guardian").kill()
+    again.kill()
+    service().start()
+    assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
+    assert "that a killed service had left" in again.log()
+
+
+def test_a_service_refuses_a_second_one_of_its_folder_and_of_its_port(service, tmp_path):
+    running = service().start()
+    link = running.process.stdout.readline().rsplit(maxsplit=1)[-1]
+
+    same_folder = running.command("serve", "--port", "0")
+    running.environment["FAIRBOARD_DATA_DIR"] = str(tmp_path / "other")
+    port = running.address.rpartition(":")[-1]
+    same_port = running.command("serve", "--port", port)
+
+    assert link.startswith(f"{running.address}/setup/")
+    assert (same_folder.returncode, same_port.returncode) == (1, 1)
+    assert f"is already served by a process at {running.address}" in same_folder.stderr
+    assert f"port {port}: another program listens there" in same_port.stderr
+    assert "Traceback" not in same_folder.stderr + same_port.stderr
+
+
+def test_without_a_valkey_the_sweeper_scores(service, files):
+    running = service(command=(sys.executable, "-c", WITHOUT_VALKEY)).start().wait_until_ready()
+    solution, submission = files
+    token = set_up_competition(running, solution)
+
+    sent = running.submit("cup", token, submission.read_text())
+
+    assert running.wait_until_scored(sent, token)["status"] == "scored"
+    assert running.child("celery") is None
+    assert "There is no Valkey" in running.log()
