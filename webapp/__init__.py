@@ -36,6 +36,7 @@ def create_app(
     app.config.update(
         MAX_CONTENT_LENGTH=MAX_FORM_BYTES, MAX_FORM_MEMORY_SIZE=MAX_FORM_BYTES, MAX_FORM_PARTS=MAX_FORM_PARTS
     )
+    app.json.sort_keys = False  # type: ignore[attr-defined] # keys stand in the order they are explained in
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     for module in (assets, formats, pages, api, health):

@@ -48,6 +48,11 @@ def moment(time: datetime) -> str:
     return f"{time.day} {time:%b %Y, %H:%M} UTC"
 
 
+def short_moment(time: datetime) -> str:
+    """Return `14 Mar 23:58`, for tables whose page says that times are UTC."""
+    return f"{time.day} {time:%b %H:%M}"
+
+
 def span(duration: timedelta) -> str:
     """Return the two leading units of a duration: `3 d 4 h`, `12 min 5 s`."""
     seconds = max(0, int(duration.total_seconds()))
@@ -63,6 +68,6 @@ def span(duration: timedelta) -> str:
 
 def init_app(app: Flask) -> None:
     """Make the formats filters of the templates."""
-    for filter_ in (count, size, moment):
+    for filter_ in (count, size, moment, short_moment):
         app.add_template_filter(filter_)
     app.add_template_global(counted)

@@ -1,0 +1,82 @@
+"""Chromium, and a site that really runs: a threaded server, and a scorer that follows the web's hints."""
+
+import os
+import queue
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from werkzeug.serving import make_server
+
+CHROMIUM = os.environ.get("FAIRBOARD_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+SCORING_DELAY_SECONDS = 0.5
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    if CHROMIUM is None:
+        pytest.skip("Install Chromium (on Debian: apt-get install chromium) or set FAIRBOARD_CHROMIUM.")
+    return {**browser_type_launch_args, "executable_path": CHROMIUM, "args": list(FLAGS)}
+
+
+class FollowedHints:
+    """Scores hinted jobs one after the other, a moment later, as a worker does."""
+
+    def __init__(self) -> None:
+        self._waiting: queue.Queue[int | None] = queue.Queue()
+        self._thread: threading.Thread | None = None
+
+    def send(self, job_ids: Sequence[int]) -> None:
+        for job_id in job_ids:
+            self._waiting.put(job_id)
+
+    def start(self, score: Callable[[int], object]) -> None:
+        def follow() -> None:
+            while (job_id := self._waiting.get()) is not None:
+                time.sleep(SCORING_DELAY_SECONDS)
+                score(job_id)
+
+        self._thread = threading.Thread(target=follow)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._waiting.put(None)
+        if self._thread:
+            self._thread.join()
+
+
+@pytest.fixture
+def live(arena: Any) -> Iterator[Any]:
+    """The arena on a port of its own, with its hints followed; `arena.address` says where."""
+    server = make_server("127.0.0.1", 0, arena.app, threaded=True)
+    hints = FollowedHints()
+    hints.start(arena.scorer.run)
+    arena.hints.send = hints.send
+    arena.address = f"http://127.0.0.1:{server.port}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield arena
+    server.shutdown()
+    thread.join()
+    server.server_close()
+    hints.stop()
+
+
+@pytest.fixture
+def screens(tmp_path: Path) -> Path:
+    """Where screenshots go: FAIRBOARD_SCREENS, else the test's own folder."""
+    folder = Path(os.environ.get("FAIRBOARD_SCREENS", tmp_path / "screens"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

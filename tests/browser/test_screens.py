@@ -1,0 +1,168 @@
+"""Every page in both colour schemes, on a desk and on a phone, drawn without a fault that axe knows."""
+
+import os
+import random
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext
+
+from grader import db
+from grader.services import accounts, scoring, submissions
+
+pytestmark = pytest.mark.browser
+WIDTHS = {"desk": 1280, "phone": 390}
+SCHEMES = ("light", "dark")
+TEAMS = 55
+OVERVIEW = """
+Online discussions need models that find harmful comments. Such models often learn that the **mention** of an
+identity is itself a sign of harm, because in their training data it too often is.
+
+## The task
+
+Predict for each comment how likely people find it harmful. Read [the paper](https://arxiv.org/abs/1903.04561).
+
+- one prediction per comment
+- any model, any data
+"""
+
+
+@dataclass(frozen=True)
+class Paths:
+    """What there is to see, for strangers and for one member."""
+
+    strangers: dict[str, str]
+    member: dict[str, str]
+    cookie: str
+
+
+def populate(live: Any) -> Paths:
+    """Fill the site with two competitions, many teams, and a submission of every fate."""
+    live.competition("old", title="Last year's toxicity")
+    live.competition(
+        title="Unintended bias in toxicity",
+        overview=OVERVIEW,
+        closes_at=live.now() + timedelta(days=20, hours=3),
+    )
+    ann = live.person("Ann")
+    dice = random.Random(5)
+    for place in range(TEAMS):
+        person = live.person(f"Team {place}" if place else "A team whose name is longer than any table likes")
+        noise, slug = 1.2 + 3 * dice.random(), "old" if place % 5 == 0 else "toxicity"
+        _accept(live, person, live.truth.predictions(noise=noise, seed=place), slug)
+    fates = {"old": _accept(live, ann, live.truth.predictions(noise=2), "old")}
+    _accept(live, ann, live.truth.predictions(noise=2.2, seed=8))
+    fates["scored"] = _accept(live, ann, live.truth.predictions(noise=1.9, seed=9), description="n-grams")
+    fates["rejected"] = _accept(live, ann, _broken(live.truth.predictions()), file_name="broken.csv")
+    live.score_all()
+    fates["failed"] = _accept(live, ann, live.truth.predictions(), break_it=True)
+    fates["pending"] = _accept(live, ann, live.truth.predictions(noise=1.8, seed=10))
+    live.reveal("old")
+    here = "/competitions/toxicity"
+    with live.database.write() as session:
+        setup_token = accounts.create_setup_link(session, now=db.now(session))
+    strangers = {
+        "competitions": "/",
+        "overview": here,
+        "leaderboard": f"{here}/leaderboard",
+        "login": "/login",
+        "sign-up": "/sign-up",
+        "setup": f"/setup/{setup_token}",
+        "missing": "/competitions/nothing",
+    }
+    member = {
+        "submit": f"{here}/submit",
+        "submissions": f"{here}/submissions",
+        **{f"submission-{fate}": f"{here}/submissions/{fates[fate]}" for fate in fates if fate != "old"},
+        "submission-revealed": f"/competitions/old/submissions/{fates['old']}",
+        "submit-closed": "/competitions/old/submit",
+        "leaderboard-own": f"{here}/leaderboard?page=1",
+        "leaderboard-final": "/competitions/old/leaderboard/private",
+        "account": "/account",
+    }
+    cookie = ann.browser.get_cookie("fairboard_login")
+    return Paths(strangers, member, cookie.value)
+
+
+def test_every_page_is_drawn_without_serious_faults(live: Any, browser: Browser, screens: Path) -> None:
+    paths = populate(live)
+    faults = []
+    for scheme in SCHEMES:
+        for width, pixels in WIDTHS.items():
+            context = browser.new_context(
+                base_url=live.address,
+                color_scheme=scheme,  # type: ignore[arg-type]
+                viewport={"width": pixels, "height": 900},
+            )
+            for name, path in paths.strangers.items():
+                faults += _faults(context, path, screens / f"{name}-{scheme}-{width}.png")
+            context.add_cookies([{"name": "fairboard_login", "value": paths.cookie, "url": live.address}])
+            for name, path in paths.member.items():
+                faults += _faults(context, path, screens / f"{name}-{scheme}-{width}.png")
+            context.close()
+    assert not faults, "\n".join(faults)
+
+
+def _faults(context: BrowserContext, path: str, picture: Path) -> list[str]:
+    page = context.new_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: said.append(f"error: {error}"))
+    answer = page.goto(path)
+    if "FAIRBOARD_SCREENS" in os.environ:
+        page.screenshot(path=picture, full_page=True)
+    too_wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    if too_wide > 0:
+        said.append(f"the page is {too_wide} px wider than the window")
+    for violation in Axe().run(page).response["violations"]:
+        if violation["impact"] in ("serious", "critical"):
+            node = violation["nodes"][0]
+            said.append(f"{violation['id']}: {node['target']} {node.get('failureSummary')}")
+    page.close()
+    expected_404 = answer is not None and answer.status == 404
+    return [f"{picture.stem}: {each}" for each in said if not (expected_404 and "404" in each)]
+
+
+def _accept(
+    live: Any,
+    person: Any,
+    file: bytes,
+    slug: str = "toxicity",
+    *,
+    file_name: str = "predictions.csv",
+    description: str = "",
+    break_it: bool = False,
+) -> int:
+    """Record a submission without hinting anybody; `break_it` makes its job fail as if scoring had broken."""
+    from grader.services import competitions
+
+    with live.database.write() as session:
+        accepted = submissions.accept(
+            session,
+            competition=competitions.get(session, slug=slug),
+            user=person.user,
+            blob=live.storage.put(file),
+            file_name=file_name,
+            description=description,
+        )
+    for _ in range(scoring.MAX_ERRORS if break_it else 0):
+        with live.database.write() as session:
+            later = db.now(session) + timedelta(hours=1)
+            claim = scoring.claim(session, job_id=accepted.job_ids[0], lease=timedelta(seconds=40), now=later)
+            scoring.record_error(
+                session, job_id=claim.job_id, token=claim.token, incident="7F3A90B1", now=db.now(session)
+            )
+    return accepted.submission.id
+
+
+def _broken(file: bytes) -> bytes:
+    lines = file.decode().splitlines()
+    lines[3] = lines[3].split(",")[0] + ",nan"
+    lines[8] = lines[8].split(",")[0] + ",0,5"
+    lines[9] = lines[9].split(",")[0] + ",0,7"
+    lines[20] = "abc,0.5"
+    return ("\n".join([*lines, lines[40], lines[41]]) + "\n").encode()
