@@ -1,0 +1,53 @@
+"""Made-up predictions, labels and identities with the proportions of the Jigsaw competition."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+# Shares of the annotated comments that mention an identity: the nine of the competition (those
+# with more than 500 mentions in its test set), then smaller ones to make up its 24 columns.
+MENTION_RATES = {
+    "male": 0.110,
+    "female": 0.120,
+    "homosexual_gay_or_lesbian": 0.027,
+    "christian": 0.100,
+    "jewish": 0.019,
+    "muslim": 0.052,
+    "black": 0.037,
+    "white": 0.062,
+    "psychiatric_or_mental_illness": 0.012,
+    **{f"identity_{number}": 0.005 for number in range(10, 25)},
+}
+POSITIVE_RATE = 0.08
+DUPLICATES = 0.005
+
+
+@dataclass(frozen=True)
+class Data:
+    """One split: labels and predictions by row, and a column of 0, 1 or NaN for each identity."""
+
+    labels: np.ndarray
+    identities: dict[str, np.ndarray]
+    predictions: np.ndarray
+
+    @property
+    def mentions_per_row(self) -> float:
+        return sum(int(np.nansum(column)) for column in self.identities.values()) / len(self.labels)
+
+
+def make(rows: int, identities: int, *, annotated: float = 1.0, seed: int = 0) -> Data:
+    """Draw a split; rows that are not annotated are blank in every identity."""
+    rng = np.random.default_rng(seed)
+    labels = rng.random(rows) < POSITIVE_RATE
+    blank = rng.random(rows) >= annotated
+    columns = {}
+    logits = rng.normal(-3.0, 1.6, rows) + 3.0 * labels
+    for name, rate in list(MENTION_RATES.items())[:identities]:
+        mentioned = rng.random(rows) < np.where(labels, 1.6 * rate, 0.95 * rate)
+        logits += 0.4 * mentioned
+        columns[name] = np.where(blank, np.nan, mentioned)
+    predictions = 1 / (1 + np.exp(-logits))
+    # The same text twice has the same prediction twice.
+    copies = rng.integers(0, rows, int(DUPLICATES * rows))
+    predictions[copies] = predictions[rng.integers(0, rows, copies.size)]
+    return Data(labels.astype(np.float64), columns, predictions)
