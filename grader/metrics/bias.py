@@ -49,11 +49,11 @@ def unintended_bias_score(
     for name, values in [("overall_auc", [overall_auc]), *bias_aucs.items()]:
         if not len(values) or not all(0 <= value <= 1 for value in values):
             raise ValueError(f"`{name}` must hold values between 0 and 1.")
-    terms: dict[str, Decimal | None] = {
+    terms = {"overall_auc": Decimal(float(overall_auc))} | {
         name: exact_power_mean([Decimal(float(value)) for value in values], settings.power)
         for name, values in bias_aucs.items()
     }
-    return float(exact_score({"overall_auc": Decimal(float(overall_auc)), **terms}, settings) or 0)
+    return float(_weighted_mean(terms, settings))
 
 
 def exact_mean(comparisons: Sequence[Comparison], settings: MetricSettings) -> Decimal | None:
@@ -74,13 +74,17 @@ def exact_score(terms: Mapping[str, Decimal | None], settings: MetricSettings) -
 
     A term without weight does not matter; any other that is None makes the score None.
     """
-    weighted = [
-        (Decimal(weight), terms[name]) for name, weight in settings.weights.as_dict().items() if weight
-    ]
+    weights = settings.weights.as_dict()
+    defined = {name: term for name, term in terms.items() if term is not None}
+    if any(weights[name] for name in terms.keys() - defined.keys()):
+        return None
+    return _weighted_mean(defined, settings)
+
+
+def _weighted_mean(terms: Mapping[str, Decimal], settings: MetricSettings) -> Decimal:
+    # In the order of the settings, and by the exact sum of the weights: four equal terms give
+    # exactly that score.
+    weights = {name: Decimal(weight) for name, weight in settings.weights.as_dict().items() if name in terms}
     with localcontext(EXACT):
-        total = Decimal(0)
-        for weight, term in weighted:
-            if term is None:
-                return None
-            total += weight * term
-        return total / sum(weight for weight, _ in weighted)
+        total = sum((weight * terms[name] for name, weight in weights.items()), Decimal(0))
+        return total / sum(weights.values())

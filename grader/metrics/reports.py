@@ -88,15 +88,17 @@ class BiasReport:
 
 
 class Frame(Protocol):
-    """Whatever gives an array-like column for a name, such as a data frame."""
+    """Whatever has names and gives an array-like column for each, such as a data frame."""
 
-    def __getitem__(self, name: str, /) -> Any: ...
+    def keys(self) -> Any: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __getitem__(self, name: Any, /) -> Any: ...
 
 
 def bias_report(
     y_true: ArrayLike | str,
     y_score: ArrayLike | str,
-    subgroups: Mapping[str, ArrayLike] | Sequence[str],
+    subgroups: Mapping[str, ArrayLike] | Frame | Sequence[str],
     *,
     data: Frame | None = None,
     settings: MetricSettings | None = None,
@@ -110,7 +112,7 @@ def bias_report(
         Booleans or numbers; a row is positive at ``value >= settings.label_threshold``.
     y_score : array_like, shape (n,), or str
         One finite number per row, never thresholded.
-    subgroups : mapping of str to array_like, each of shape (n,), or sequence of str
+    subgroups : mapping of str to array_like, each of shape (n,), data frame or sequence of str
         For each identity, booleans or numbers: a row mentions it at
         ``value >= settings.identity_threshold``. NaN is a blank: not mentioned.
     data : data frame, optional
@@ -151,11 +153,12 @@ def bias_report(
     """
     if data is not None:
         y_true, y_score = data[_column("y_true", y_true)], data[_column("y_score", y_score)]
-        subgroups = {name: data[name] for name in subgroups}
-    if not isinstance(subgroups, Mapping):
+    columns: Any = subgroups if data is None else data
+    if not hasattr(columns, "keys"):
         raise TypeError("`subgroups` must map names to arrays where `data` is not given.")
+    identities = {name: columns[name] for name in subgroups}
     settings = settings or MetricSettings()
-    split = prepare(y_true, subgroups, settings=settings, in_score=in_score)
+    split = prepare(y_true, identities, settings=settings, in_score=in_score)
     return report(count_pairs(split, y_score), settings)
 
 

@@ -175,6 +175,7 @@ def test_columns_of_a_frame_are_named():
     frame = pd.DataFrame({"target": LABELS, "model": PERFECT, **OVERLAPPING})
     report = bias_report("target", "model", ["cat", "dog"], data=frame)
     assert report == bias_report(LABELS, PERFECT, OVERLAPPING)
+    assert report == bias_report(frame["target"], frame["model"], frame[["cat", "dog"]])
     with pytest.raises(TypeError, match="`y_score`"):
         bias_report("target", PERFECT, ["cat"], data=frame)
     with pytest.raises(TypeError, match="`subgroups`"):
