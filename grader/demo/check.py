@@ -1,7 +1,6 @@
 """The checks of `make demo CHECK=1`: what the service shows against what the files alone say."""
 
 from decimal import Decimal
-from pathlib import Path
 
 from grader.demo import oracle
 from grader.demo.api import Api, Board, Refused
@@ -16,21 +15,15 @@ def check(demo: Demo, progress: Progress) -> list[str]:
     """Check both leaderboards before and after a rescoring; return every disagreement as a sentence."""
     api = demo.installation.api(progress.tokens[ORGANIZER])
     sent = entries(demo, progress)
-
-    def compare(split: oracle.Split, solution: Path) -> list[str]:
-        board = show(demo, api, split)
-        wrong = disagreements(board, oracle.leaderboard(solution, sent, split))
-        agree = "disagrees with" if wrong else "agrees in every figure and rank with"
-        demo.say(f"It {agree} the independent computation on {solution.name}.")
-        return [f"{split.capitalize()} leaderboard, {solution.name}: {sentence}" for sentence in wrong]
-
-    wrong = compare("public", demo.solution) + _private_is_hidden(api)
+    expected = oracle.leaderboards(demo.solution, sent)
+    wrong = _compare(demo, api, "public", expected) + _private_is_hidden(api)
     demo.installation.command("competition", "reveal", SLUG)
-    wrong += compare("private", demo.solution)
+    wrong += _compare(demo, api, "private", expected)
     demo.say("\nRescoring with the corrected solution.")
     demo.installation.command("rescore", SLUG, str(demo.corrected_solution), "--reason", REASON)
-    wrong += compare("public", demo.corrected_solution)
-    wrong += compare("private", demo.corrected_solution)
+    expected = oracle.leaderboards(demo.corrected_solution, sent)
+    wrong += _compare(demo, api, "public", expected)
+    wrong += _compare(demo, api, "private", expected)
     return wrong
 
 
@@ -43,6 +36,19 @@ def show(demo: Demo, api: Api, split: oracle.Split) -> Board:
         terms = " ".join(f"{row['terms'][term]:8.4f}" for term in TERMS)
         demo.say(f"{row['rank']:4}  {row['team']:12} {row['score']:8.5f}  {terms}")
     return board
+
+
+def _compare(
+    demo: Demo, api: Api, split: oracle.Split, expected: dict[oracle.Split, list[oracle.Line]]
+) -> list[str]:
+    board = show(demo, api, split)
+    wrong = disagreements(board, expected[split])
+    agree = "disagrees with" if wrong else "agrees in every figure and rank with"
+    demo.say(f"It {agree} the independent computation.")
+    return [
+        f"{split.capitalize()} leaderboard, scoring version {board.scoring_version}: {sentence}"
+        for sentence in wrong
+    ]
 
 
 def disagreements(board: Board, expected: list[oracle.Line]) -> list[str]:

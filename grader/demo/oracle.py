@@ -5,7 +5,8 @@ benchmark kernel of the Jigsaw competition: one filter and one `roc_auc_score` f
 subset, and a plain power mean.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
@@ -19,6 +20,7 @@ POWER = -5.0
 SELECTED_FOR_PRIVATE = 2
 SCORE_STEP, TERM_STEP = Decimal("0.00001"), Decimal("0.0001")
 Split = Literal["public", "private"]
+Terms = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +44,35 @@ class Line:
     bnsp_auc: Decimal
 
 
-def leaderboard(solution: Path, entries: Sequence[Entry], split: Split) -> list[Line]:
-    """Return the leaderboard of `split`; ties in the displayed score go to the earlier file.
+def leaderboards(solution: Path, entries: Sequence[Entry]) -> dict[Split, list[Line]]:
+    """Return both leaderboards; ties in the displayed score go to the earlier file.
 
     Public: the best file of each team. Private: the better one of the two files of each team that are
     best in public.
     """
-    public = [_terms(solution, entry, "public") for entry in entries]
-    shown = public if split == "public" else [_terms(solution, entry, split) for entry in entries]
-    standing = []
-    for team in dict.fromkeys(entry.team for entry in entries):
-        files = [at for at, entry in enumerate(entries) if entry.team == team]
-        if split == "private":
-            files = sorted(files, key=lambda at: (-_score(public[at]), at))[:SELECTED_FOR_PRIVATE]
-        standing.append(min(files, key=lambda at: (-_score(shown[at]), at)))
-    standing.sort(key=lambda at: (-_score(shown[at]), at))
+    truth = pd.read_csv(solution)
+    sent = [pd.read_csv(entry.predictions) for entry in entries]
+    public = [_terms(truth, file, "public") for file in sent]
+    private = [_terms(truth, file, "private") for file in sent]
+    files = defaultdict(list)
+    for at, entry in enumerate(entries):
+        files[entry.team].append(at)
+    selected = {team: _best_first(files[team], public)[:SELECTED_FOR_PRIVATE] for team in files}
+    return {"public": _rank(entries, files, public), "private": _rank(entries, selected, private)}
+
+
+def _rank(
+    entries: Sequence[Entry], candidates: Mapping[str, list[int]], terms: Sequence[Terms]
+) -> list[Line]:
+    standing = [_best_first(files, terms)[0] for files in candidates.values()]
     return [
-        Line(rank, entries[at].team, _score(shown[at]), *(_round(t, TERM_STEP) for t in shown[at]))
-        for rank, at in enumerate(standing, start=1)
+        Line(rank, entries[at].team, _score(terms[at]), *(_round(term, TERM_STEP) for term in terms[at]))
+        for rank, at in enumerate(_best_first(standing, terms), start=1)
     ]
 
 
-Terms = tuple[float, float, float, float]
+def _best_first(files: list[int], terms: Sequence[Terms]) -> list[int]:
+    return sorted(files, key=lambda at: (-_score(terms[at]), at))
 
 
 def _score(terms: Terms) -> Decimal:
@@ -74,11 +83,9 @@ def _round(value: float, step: Decimal) -> Decimal:
     return Decimal(value).quantize(step, rounding=ROUND_HALF_EVEN)
 
 
-def _terms(solution: Path, entry: Entry, split: Split) -> Terms:
+def _terms(truth: pd.DataFrame, sent: pd.DataFrame, split: Split) -> Terms:
     """Return overall AUC and the power means of Subgroup, BPSN and BNSP AUC."""
-    truth = pd.read_csv(solution)
     identities = [name for name in truth.columns if name not in ("id", "target", "Usage")]
-    sent = pd.read_csv(entry.predictions)
     rows = truth[truth["Usage"] == split.capitalize()].merge(sent, on="id", how="left", validate="one_to_one")
     toxic, prediction = rows["target"] >= 0.5, rows["prediction"]
 

@@ -40,7 +40,10 @@ def run_check(say: Say) -> list[str]:
         environment |= {"FAIRBOARD_DATA_DIR": folder, "FAIRBOARD_PORT": str(port)}
         demo = Demo(Installation("127.0.0.1", port, environment), Path(folder) / "demo", say)
         with _running(demo):
-            return check(demo, set_up(demo))
+            wrong = check(demo, set_up(demo))
+    if not wrong:
+        say("All leaderboards agree with the independent computation, before and after the rescoring.")
+    return wrong
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.demo.oracle import Entry, leaderboard
+from grader.demo.oracle import Entry, leaderboards
 
 SOLUTION = """id,target,a,b,Usage
 1,1,1,0,Public
@@ -44,14 +44,14 @@ CONSTANT = [0.5] * 9
 
 def test_the_board_is_ordered_by_score_and_ties_go_to_the_earlier_file(solution, entry):
     entries = [entry("second", CONSTANT), entry("third", CONSTANT), entry("first", PERFECT)]
-    lines = leaderboard(solution, entries, "public")
+    lines = leaderboards(solution, entries)["public"]
     assert [(line.rank, line.team) for line in lines] == [(1, "first"), (2, "second"), (3, "third")]
     assert [str(line.score) for line in lines] == ["1.00000", "0.50000", "0.50000"]
     assert str(lines[0].bpsn_auc) == "1.0000"
 
 
 def test_a_team_stands_with_its_best_public_file(solution, entry):
-    (line,) = leaderboard(solution, [entry("t", CONSTANT), entry("t", PERFECT)], "public")
+    (line,) = leaderboards(solution, [entry("t", CONSTANT), entry("t", PERFECT)])["public"]
     assert line.score == 1
 
 
@@ -62,10 +62,10 @@ def test_a_team_stands_in_private_with_the_better_of_its_two_best_public_files(s
         entry("t", PUBLIC_ONLY),
         entry("t", PUBLIC_ONLY),
     ]
-    (line,) = leaderboard(solution, entries, "private")
+    (line,) = leaderboards(solution, entries)["private"]
     assert line.score == Decimal("0.5")
 
 
 def test_an_auc_of_zero_makes_its_power_mean_zero(solution, entry):
-    (line,) = leaderboard(solution, [entry("t", INVERTED)], "public")
+    (line,) = leaderboards(solution, [entry("t", INVERTED)])["public"]
     assert line.score == 0
