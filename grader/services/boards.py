@@ -142,7 +142,7 @@ def _rows(
     session: Session, version_id: int, split: Split, ranked: list[standings.Standing]
 ) -> Iterable[BoardRow]:
     team_ids = [line.entry.team_id for line in ranked]
-    names = dict(session.execute(select(Team.id, Team.name).where(Team.id.in_(team_ids))).tuples().all())
+    names = dict(session.execute(select(Team.id, Team.name).where(Team.id.in_(team_ids))).all())
     activity = _activity(session, team_ids)
     scores = _scores(session, version_id, split, [line.entry.submission_id for line in ranked])
     before = _public_ranks(session, version_id, team_ids) if split is Split.PRIVATE else {}
@@ -188,7 +188,7 @@ def _public_ranks(session: Session, version_id: int, team_ids: list[int]) -> dic
         .where(Standing.scoring_version_id == version_id, Standing.split == Split.PUBLIC)
         .subquery()
     )
-    return dict(session.execute(select(ranks).where(ranks.c.team_id.in_(team_ids))).tuples().all())
+    return dict(session.execute(select(ranks).where(ranks.c.team_id.in_(team_ids))).all())
 
 
 # The order of standings.order, in SQL.
