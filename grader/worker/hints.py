@@ -5,9 +5,9 @@ import os
 import queue
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 
 from celery import Celery
-from kombu.exceptions import OperationalError
 
 from grader.settings import Settings
 from grader.worker.broker import TASK, create_app
@@ -68,8 +68,21 @@ class Hints:
         while (job_id := waiting.get()) is not None:
             try:
                 app.send_task(TASK, [job_id], retry=False, ignore_result=True)
-            except (OperationalError, OSError) as error:
-                logger.warning("The queue did not take a hint (%s); the sweeper will find its job.", error)
+            except Exception as error:
+                dropped = 1 + _drain(waiting)
+                logger.warning(
+                    "The queue did not take %s hints (%s); the sweeper will find their jobs.", dropped, error
+                )
+
+
+def _drain(waiting: "queue.Queue[int | None]") -> int:
+    """Drop what waits, for a broker that is gone for one hint is gone for all; return how many there were."""
+    dropped = 0
+    with suppress(queue.Empty):
+        while (job_id := waiting.get_nowait()) is not None:
+            dropped += 1
+        waiting.put(job_id)  # the word to end is no hint
+    return dropped
 
 
 def _impatient_app(settings: Settings) -> Celery:

@@ -55,10 +55,9 @@ class Sweeper:
         with child:
             while not stop.is_set():
                 job_id = self._next()
-                if job_id is not None:
-                    child.run(job_id)
-                else:
+                if job_id is None:
                     child.close()
+                if job_id is None or not child.run(job_id):
                     stop.wait(self._settings.sweep_interval_seconds)
 
     def _next(self) -> int | None:

@@ -1,5 +1,7 @@
 """Who sees what when."""
 
+import itertools
+
 import pytest
 
 from grader.leaderboard.visibility import Field, Phase, Viewer, visible, visible_fields
@@ -46,4 +48,4 @@ def test_nobody_sees_more_than_the_organizer_or_less_than_the_public(phase: Phas
         visible_fields(viewer, phase)
         for viewer in (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM, Viewer.ORGANIZER)
     ]
-    assert all(less <= more for less, more in zip(ladder, ladder[1:], strict=False))
+    assert all(less <= more for less, more in itertools.pairwise(ladder))

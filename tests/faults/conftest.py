@@ -1,0 +1,163 @@
+"""Real processes to kill, and a file that holds whoever reads it for as long as a test wants."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from sqlalchemy import func, select
+
+from grader.models import JobState, Score, ScoringJob, Submission, SubmissionStatus
+from grader.settings import Settings
+
+PATIENCE_SECONDS = 30
+SWEEPER = (
+    "from grader.settings import load; from grader.worker.sweeper import *; sweep_until_told_to_stop(load())"
+)
+
+
+@dataclass
+class Processes:
+    """Starts processes of the service, each the leader of a session of its own, and leaves none behind."""
+
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def worker(self, settings: Settings, *, concurrency: int = 1) -> subprocess.Popen[bytes]:
+        options = ["--concurrency", str(concurrency), "--loglevel", "WARNING", "--without-mingle"]
+        return self.python(settings, "-m", "celery", "--app", "grader.worker.app", "worker", *options)
+
+    def sweeper(self, settings: Settings) -> subprocess.Popen[bytes]:
+        return self.python(settings, "-c", SWEEPER)
+
+    def python(self, settings: Settings, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+        environment = os.environ | settings.environment()
+        process = subprocess.Popen(
+            [sys.executable, *arguments], env=environment, start_new_session=True, **options
+        )
+        self.started.append(process)
+        return process
+
+    def kill(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill a process and all that it started, at once."""
+        family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+        for member in family:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                member.send_signal(signal.SIGKILL)
+        process.wait()
+
+    def end(self) -> None:
+        for process in self.started:
+            if process.poll() is None:
+                self.kill(process)
+
+
+@pytest.fixture
+def processes() -> Iterator[Processes]:
+    processes = Processes()
+    yield processes
+    processes.end()
+
+
+@dataclass
+class Snag:
+    """A submission's blob made a FIFO: its reader hangs in the middle of scoring until it is let go."""
+
+    path: Path
+    data: bytes
+    writer: int | None = None
+
+    @classmethod
+    def at(cls, blobs: Path, sha256: str) -> "Snag":
+        path = next(blobs.rglob(sha256))
+        snag = cls(path, path.read_bytes())
+        path.unlink()
+        os.mkfifo(path)
+        return snag
+
+    def holds(self) -> bool:
+        """Take hold of a reader; tell whether there is one."""
+        if self.writer is None:
+            with contextlib.suppress(OSError):  # ENXIO: nobody reads yet
+                self.writer = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
+        return self.writer is not None
+
+    def restore(self) -> None:
+        """Put the file back for later readers; the present one stays held."""
+        self.path.unlink()
+        self.path.write_bytes(self.data)
+
+    def let_go(self) -> None:
+        """Give the present reader its bytes."""
+        assert self.writer is not None
+        os.set_blocking(self.writer, True)
+        with os.fdopen(self.writer, "wb") as writer:
+            writer.write(self.data)
+        self.writer = None
+
+    def end(self) -> None:
+        if self.writer is not None:
+            os.close(self.writer)
+
+
+@pytest.fixture
+def snag(service: Any) -> Iterator[Callable[[Any], Snag]]:
+    """A function that turns the file of an accepted submission into a snag."""
+    snags: list[Snag] = []
+
+    def lay(accepted: Any) -> Snag:
+        snags.append(Snag.at(service.settings.data_dir / "blobs", accepted.submission.sha256))
+        return snags[-1]
+
+    yield lay
+    for laid in snags:
+        laid.end()
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], Any]], None]:
+    """A function that waits until a condition holds."""
+
+    def wait(condition: Callable[[], Any]) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not condition():
+            assert time.monotonic() < deadline, "It did not come to that in time."
+            time.sleep(0.05)
+
+    return wait
+
+
+@dataclass
+class Watch:
+    """What the tables say now."""
+
+    service: Any
+
+    def states(self) -> list[JobState]:
+        with self.service.database.read() as session:
+            return list(session.scalars(select(ScoringJob.state).order_by(ScoringJob.id)))
+
+    def attempts(self) -> list[int]:
+        with self.service.database.read() as session:
+            return list(session.scalars(select(ScoringJob.attempt_count).order_by(ScoringJob.id)))
+
+    def all_scored(self) -> bool:
+        with self.service.database.read() as session:
+            statuses = set(session.scalars(select(Submission.status)))
+        return statuses == {SubmissionStatus.SCORED}
+
+    def score_count(self) -> int:
+        with self.service.database.read() as session:
+            return session.scalar(select(func.count()).select_from(Score)) or 0
+
+
+@pytest.fixture
+def watch(service: Any) -> Watch:
+    return Watch(service)

@@ -1,0 +1,93 @@
+"""The broker gone, flushed, back again, or delivering everything many times over."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from grader.models import JobState
+from grader.settings import Settings
+from grader.worker.hints import Hints
+
+pytestmark = pytest.mark.timeout(120)
+
+
+@pytest.fixture
+def settings(make_settings: Callable[..., Settings], valkey: Any) -> Settings:
+    return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
+
+
+def test_everything_is_scored_with_the_broker_gone(
+    service: Any, valkey: Any, processes: Any, eventually: Any, watch: Any
+) -> None:
+    valkey.kill()
+    competition = service.competition()
+    hints = Hints(service.settings)
+    for number in range(5):
+        accepted = service.submit(competition, seed=number, after=timedelta(seconds=number))
+        hints.send(accepted.job_ids)
+    hints.close()
+    processes.sweeper(service.settings)
+    eventually(watch.all_scored)
+    assert watch.score_count() == 10
+
+
+def test_a_worker_outlives_its_broker_and_hints_that_were_flushed_are_swept(
+    service: Any, valkey: Any, processes: Any, eventually: Any, watch: Any
+) -> None:
+    competition = service.competition()
+    flushed = service.submit(competition)
+    hints = Hints(service.settings)
+    hints.send(flushed.job_ids)
+    hints.close()
+    valkey.client().flushall()
+    worker = processes.worker(service.settings)
+    first = service.submit(competition, seed=11)
+    hints.send(first.job_ids)
+    eventually(lambda: watch.states() == [JobState.WAITING, JobState.DONE])
+    valkey.kill()
+    service.submit(competition, seed=12)
+    valkey.start()
+    last = service.submit(competition, seed=13)
+
+    def hinted_again() -> bool:
+        hints.send(last.job_ids)  # the first hints after a restart may be lost
+        return watch.states()[3] is JobState.DONE
+
+    eventually(hinted_again)
+    assert worker.poll() is None
+    assert watch.states() == [JobState.WAITING, JobState.DONE, JobState.WAITING, JobState.DONE]
+    processes.sweeper(service.settings)
+    eventually(watch.all_scored)
+    assert watch.score_count() == 8
+    hints.close()
+
+
+def test_a_job_that_is_delivered_fifty_times_is_scored_once(
+    service: Any, processes: Any, eventually: Any, watch: Any, valkey: Any
+) -> None:
+    from grader.worker.broker import QUEUE
+
+    accepted = service.submit(service.competition())
+    hints = Hints(service.settings)
+    hints.send(list(accepted.job_ids) * 50)
+    hints.close()
+    processes.worker(service.settings, concurrency=2)
+    eventually(lambda: watch.all_scored() and not valkey.client().llen(QUEUE))
+    assert watch.score_count() == 2
+    assert watch.attempts() == [1]
+
+
+def test_several_sweepers_score_every_job_once(
+    service: Any, processes: Any, eventually: Any, watch: Any
+) -> None:
+    competition = service.competition()
+    for number in range(12):
+        service.submit(competition, seed=number, user=f"user{number % 4}")
+    for _ in range(2):
+        processes.sweeper(service.settings)
+    eventually(watch.all_scored)
+    assert watch.score_count() == 24
+    assert watch.attempts() == [1] * 12

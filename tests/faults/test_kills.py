@@ -1,0 +1,170 @@
+"""kill -9 of any process, at the worst moment: nothing is lost, nothing is done twice."""
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from grader.models import JobState
+from grader.settings import Settings
+from grader.worker.hints import Hints
+
+pytestmark = pytest.mark.timeout(120)
+
+
+@pytest.fixture
+def settings(make_settings: Callable[..., Settings], valkey: Any) -> Settings:
+    """Settings with short waits, for what is lost to be found soon."""
+    return make_settings(
+        broker_url=SecretStr(valkey.url),
+        scoring_lease_seconds=2,
+        sweep_interval_seconds=0.2,
+        sweep_after_seconds=0,
+    )
+
+
+def hint(service: Any, *accepted: Any) -> None:
+    hints = Hints(service.settings)
+    hints.send([job_id for each in accepted for job_id in each.job_ids])
+    hints.close()
+
+
+def test_a_worker_that_is_killed_while_scoring_loses_nothing(
+    service: Any, processes: Any, snag: Any, eventually: Any, watch: Any
+) -> None:
+    accepted = service.submit(service.competition())
+    caught = snag(accepted)
+    worker = processes.worker(service.settings)
+    hint(service, accepted)
+    eventually(caught.holds)
+    processes.kill(worker)
+    assert watch.states() == [JobState.CLAIMED]
+    caught.restore()
+    processes.sweeper(service.settings)
+    eventually(watch.all_scored)
+    assert watch.score_count() == 2
+    assert watch.attempts() == [2]
+
+
+def test_a_sweeper_that_is_killed_while_scoring_loses_nothing(
+    service: Any, processes: Any, snag: Any, eventually: Any, watch: Any
+) -> None:
+    accepted = service.submit(service.competition())
+    caught = snag(accepted)
+    sweeper = processes.sweeper(service.settings)
+    eventually(caught.holds)
+    processes.kill(sweeper)
+    caught.restore()
+    processes.sweeper(service.settings)
+    eventually(watch.all_scored)
+    assert watch.score_count() == 2
+
+
+def test_a_worker_that_wakes_up_after_its_lease_cannot_record(
+    service: Any, processes: Any, snag: Any, eventually: Any, watch: Any
+) -> None:
+    accepted = service.submit(service.competition())
+    caught = snag(accepted)
+    worker = processes.worker(service.settings)
+    hint(service, accepted)
+    eventually(caught.holds)
+    caught.restore()
+    processes.sweeper(service.settings)
+    eventually(watch.all_scored)
+    caught.let_go()
+    worker.send_signal(signal.SIGTERM)  # a warm shutdown ends when the task has
+    worker.wait(30)
+    assert watch.all_scored()
+    assert watch.score_count() == 2
+    assert watch.attempts() == [2]
+
+
+WEB_THAT_DIES_BEFORE_ITS_HINT = """
+import os, signal
+from grader.settings import load
+from webapp import create_app
+
+class Fatal:
+    def send(self, job_ids):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+app = create_app(load(), hints=Fatal())
+"""
+
+
+def test_a_web_process_that_is_killed_after_its_commit_and_before_its_hint_loses_nothing(
+    service: Any,
+    processes: Any,
+    eventually: Any,
+    watch: Any,
+    tmp_path: Path,
+    short_folder: Path,
+    predictions_csv: Callable[..., bytes],
+) -> None:
+    import http.client
+    import socket
+
+    from grader.services import accounts
+
+    service.competition()
+    with service.database.write() as session:
+        _, token = accounts.create_token(session, user=service.user(), name="test", now=service.now)
+    (tmp_path / "fatal.py").write_text(WEB_THAT_DIES_BEFORE_ITS_HINT)
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    gunicorn = ["-m", "gunicorn", "fatal:app", "--bind", f"fd://{listener.fileno()}", "--threads", "2"]
+    processes.python(
+        service.settings,
+        *gunicorn,
+        *["--log-level", "error", "--no-control-socket"],
+        cwd=tmp_path,
+        pass_fds=(listener.fileno(),),
+    )
+    body, boundary = predictions_csv(), "boundary"
+    form = (
+        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'.encode()
+        + body
+        + f"\r\n--{boundary}--\r\n".encode()
+    )
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": f"multipart/form-data; boundary={boundary}",
+    }
+    with pytest.raises((http.client.HTTPException, ConnectionError)):
+        connection.request("POST", "/api/v1/competitions/toxicity/submissions", form, headers)
+        connection.getresponse()
+    assert watch.states() == [JobState.WAITING]
+    processes.sweeper(service.settings)
+    eventually(watch.all_scored)
+    assert watch.score_count() == 2
+    listener.close()
+
+
+def test_a_file_that_kills_its_scorer_again_and_again_fails_and_keeps_nobody_waiting(
+    service: Any, make_settings: Any, processes: Any, snag: Any, eventually: Any, watch: Any
+) -> None:
+    from sqlalchemy import update
+
+    from grader.models import ScoringJob
+
+    settings = make_settings(
+        scoring_time_limit_seconds=1,
+        scoring_lease_seconds=2,
+        sweep_interval_seconds=0.2,
+        sweep_after_seconds=0,
+    )
+    competition = service.competition()
+    poison = service.submit(competition)
+    snag(poison)  # never let go: every reader runs into the time limit
+    with service.database.write() as session:
+        session.execute(update(ScoringJob).values(attempt_count=8))
+    others = [service.submit(competition, seed=seed) for seed in range(20, 25)]
+    processes.sweeper(settings)
+    eventually(lambda: watch.states()[1:] == [JobState.DONE] * len(others))
+    assert watch.states()[0] in (JobState.CLAIMED, JobState.WAITING)
+    eventually(lambda: watch.states()[0] is JobState.FAILED)
+    assert service.submission(poison).incident
