@@ -178,9 +178,7 @@ def progress(session: Session, *, scoring_version_id: int) -> Progress:
             select(ScoringJob.state, func.count())
             .where(ScoringJob.scoring_version_id == scoring_version_id)
             .group_by(ScoringJob.state)
-        )
-        .tuples()
-        .all()
+        ).all()
     )
     return Progress(
         total=sum(counts.values()),
