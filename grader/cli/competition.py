@@ -107,7 +107,8 @@ def reveal(slug: str) -> None:
     with opened() as installation, installation.database.write() as session:
         revealed = competitions.reveal(session, competition=competitions.get(session, slug=slug))
     closed = " It was still open and is closed now." if revealed.closed_now else ""
-    click.echo(f"The private leaderboard of {slug} is public, with {revealed.team_count} teams.{closed}")
+    teams = "1 team" if revealed.team_count == 1 else f"{revealed.team_count:,} teams"
+    click.echo(f"The private leaderboard of {slug} is public, with {teams}.{closed}")
 
 
 def _split_key(installation: Installation, slug: str) -> bytes:

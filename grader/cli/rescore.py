@@ -19,6 +19,14 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 WAIT_FOR_OTHERS_SECONDS = 0.5
 
 
+class AnotherUnderWay(RescoringUnderWay):
+    """A rescoring with another solution was begun and not ended."""
+
+    def __init__(self, competition: Competition, version: ScoringVersion) -> None:
+        super().__init__(version)
+        self.message += f" `fairboard rescore {competition.slug} --drop` drops it."
+
+
 @click.command()
 @click.argument("slug")
 @click.argument("solution", type=FILE, required=False)
@@ -64,18 +72,17 @@ def _prepare(
     installation: Installation, competition: Competition, stored: StoredSolution, reason: str
 ) -> ScoringVersion:
     """Begin a rescoring, or find the one that was begun with the same solution."""
-    try:
+    with installation.database.read() as session:
+        begun = rescoring.open_version(session, competition=competition)
+    if begun is None:
         with installation.database.write() as session:
             return rescoring.prepare(
                 session, competition=competition, solution=stored, reason=reason, created_by=operator()
             )
-    except RescoringUnderWay as under_way:
-        if under_way.version.solution.prepared_sha256 != stored.prepared_sha256:
-            raise OrganizerError(
-                f"{under_way.message} `fairboard rescore {competition.slug} --drop` drops it."
-            ) from under_way
-        click.echo(f"Going on with scoring version {under_way.version.number}.")
-        return under_way.version
+    if begun.solution.prepared_sha256 != stored.prepared_sha256:
+        raise AnotherUnderWay(competition, begun)
+    click.echo(f"Going on with scoring version {begun.number}.")
+    return begun
 
 
 def _score_and_publish(installation: Installation, version: ScoringVersion, *, lose_scores: bool) -> None:

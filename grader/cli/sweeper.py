@@ -1,9 +1,5 @@
 """`fairboard sweeper`."""
 
-import signal
-import sys
-import threading
-
 import click
 
 from grader.cli.installation import opened
@@ -16,10 +12,9 @@ def sweeper() -> None:
 
     `fairboard serve` runs one. Several may run at once.
     """
-    from grader.worker.sweeper import Sweeper
+    from grader.worker.sweeper import sweep_until_told_to_stop
 
     show_log("%(asctime)s sweeper: %(message)s")
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: sys.exit(0))
-    with opened() as installation:
-        Sweeper(installation.settings, installation.database).run(threading.Event())
+    with opened() as installation:  # refuses tables of another version
+        settings = installation.settings
+    sweep_until_told_to_stop(settings)

@@ -130,7 +130,7 @@ class Service:
 
 
 @pytest.fixture
-def service(tmp_path):
+def make_service(tmp_path):
     """Make services of one data folder; whatever they leave is ended with the test."""
     made = []
 

@@ -45,8 +45,8 @@ def set_up_competition(running, solution):
     return running.command("token", "create", "anna").stdout.strip()
 
 
-def test_everything_that_is_killed_is_started_again_and_a_stop_leaves_nothing(service, files):
-    running = service().start().wait_until_ready()
+def test_everything_that_is_killed_is_started_again_and_a_stop_leaves_nothing(make_service, files):
+    running = make_service().start().wait_until_ready()
     solution, submission = files
     token = set_up_competition(running, solution)
     before = {}
@@ -65,8 +65,8 @@ def test_everything_that_is_killed_is_started_again_and_a_stop_leaves_nothing(se
     assert leftovers.find(running.data_dir) == []
 
 
-def test_a_killed_service_leaves_no_process_and_the_next_one_has_everything(service, files):
-    running = service().start().wait_until_ready()
+def test_a_killed_service_leaves_no_process_and_the_next_one_has_everything(make_service, files):
+    running = make_service().start().wait_until_ready()
     solution, submission = files
     token = set_up_competition(running, solution)
     socket_path = str(valkey.socket_path(running.data_dir.resolve()))
@@ -78,7 +78,7 @@ def test_a_killed_service_leaves_no_process_and_the_next_one_has_everything(serv
     running.kill()
 
     until(lambda: not leftovers.find(running.data_dir), 15)
-    again = service().start().wait_until_ready()
+    again = make_service().start().wait_until_ready()
     with Redis(unix_socket_path=socket_path) as client:
         assert client.llen("waiting") == 50
     assert again.wait_until_scored(sent, token)["status"] == "scored"
@@ -88,13 +88,13 @@ def test_a_killed_service_leaves_no_process_and_the_next_one_has_everything(serv
     worker = again.child("celery")
     again.child("supervisor.guardian").kill()
     again.kill()
-    service().start()
+    make_service().start()
     assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
     assert "that a killed service had left" in again.log()
 
 
-def test_a_service_refuses_a_second_one_of_its_folder_and_of_its_port(service, tmp_path):
-    running = service().start()
+def test_a_service_refuses_a_second_one_of_its_folder_and_of_its_port(make_service, tmp_path):
+    running = make_service().start()
     link = running.process.stdout.readline().rsplit(maxsplit=1)[-1]
 
     same_folder = running.command("serve", "--port", "0")
@@ -109,8 +109,8 @@ def test_a_service_refuses_a_second_one_of_its_folder_and_of_its_port(service, t
     assert "Traceback" not in same_folder.stderr + same_port.stderr
 
 
-def test_without_a_valkey_the_sweeper_scores(service, files):
-    running = service(command=(sys.executable, "-c", WITHOUT_VALKEY)).start().wait_until_ready()
+def test_without_a_valkey_the_sweeper_scores(make_service, files):
+    running = make_service(command=(sys.executable, "-c", WITHOUT_VALKEY)).start().wait_until_ready()
     solution, submission = files
     token = set_up_competition(running, solution)
 

@@ -1,0 +1,336 @@
+import re
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from grader.leaderboard.visibility import Phase
+from grader.models import ScoringVersionState
+from grader.services import accounts, boards, competitions, rescoring
+
+
+@pytest.fixture
+def admin(run, settings, monkeypatch):
+    """Run `fairboard` on the installation of the fixture `service`."""
+    for name, value in settings.environment().items():
+        monkeypatch.setenv(name, value)
+    return run
+
+
+@pytest.fixture
+def solution(tmp_path, solution_csv):
+    """Write a solution and return its path."""
+
+    def write(name="solution.csv", **options):
+        path = tmp_path / name
+        path.write_bytes(solution_csv(**options))
+        return path
+
+    return write
+
+
+def corrected(path):
+    """Return a solution in which some labels are turned round."""
+    lines = path.read_text().splitlines()
+    for number in range(1, 60):
+        row_id, label, rest = lines[number].split(",", 2)
+        lines[number] = f"{row_id},{1 - int(label)},{rest}"
+    other = path.with_name("corrected.csv")
+    other.write_text("\n".join(lines) + "\n")
+    return other
+
+
+def board(service, slug="toxicity"):
+    with service.database.read() as session:
+        found = boards.public_board(session, competition=competitions.get(session, slug=slug), page=1)
+    return found.scoring_version, [(row.team, row.score) for row in found.rows]
+
+
+def test_a_created_account_can_log_in_with_the_printed_password(admin, service):
+    result = admin("user", "create", "Ada", "--admin")
+
+    password = result.stdout.strip()
+    passwords = accounts.password_hasher(service.settings)
+    with service.database.read() as session:
+        user = accounts.authenticate(session, name="ada", password=password, passwords=passwords)
+    assert user.is_admin
+    assert password not in result.stderr
+
+
+def test_a_name_that_is_taken_or_cannot_be_one_is_refused_with_1(admin):
+    assert admin("user", "create", "ada").exit_code == 0
+    taken = admin("user", "create", "ADA")
+    invisible = admin("user", "create", "a\u200bda")
+
+    assert (taken.exit_code, invisible.exit_code) == (1, 1)
+    assert "is taken" in taken.stderr
+    assert "U+200B" in invisible.stderr
+
+
+def test_token_create_prints_the_token_and_nothing_else(admin, service):
+    service.user("ada")
+
+    result = admin("token", "create", "Ada")
+
+    assert re.fullmatch(r"fb_\S+\n", result.stdout)
+    with service.database.read() as session:
+        assert accounts.find_token(session, token=result.stdout.strip()).user.name == "ada"
+
+
+def test_a_token_for_nobody_is_refused(admin):
+    result = admin("token", "create", "nobody")
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "There is no account named 'nobody'." in result.stderr
+
+
+def test_a_competition_is_open_at_once_and_its_report_is_printed(admin, service, solution):
+    path = solution(usage=False)
+
+    result = admin("competition", "create", "cup", "--solution", path, "--title", "The cup")
+
+    assert result.exit_code == 0, result.stderr
+    for part in (
+        "Label: toxicity",
+        "400 rows, split in half by a keyed hash",
+        "female",
+        "In the score: female, muslim",
+    ):
+        assert part in result.stdout
+    with service.database.read() as session:
+        competition = competitions.get(session, slug="cup")
+    assert competitions.phase(competition, datetime.now(UTC)) is Phase.OPEN
+
+
+def test_a_competition_takes_dates_identities_metric_and_overview(admin, service, solution, tmp_path):
+    overview = tmp_path / "overview.md"
+    overview.write_text("# Be kind")
+
+    result = admin(
+        *("competition", "create", "cup", "--solution", solution(), "--title", "Cup", "--label", "toxicity"),
+        *("--identities", "muslim", "--opens", "2030-01-01", "--closes", "2030-02-01T12:00+02:00"),
+        *("--power", "-3", "--weights", "0.7", "0.1", "0.1", "0.1", "--overview", overview),
+    )
+
+    assert result.exit_code == 0, result.stderr
+    with service.database.read() as session:
+        competition = competitions.get(session, slug="cup")
+    rules = competitions.live(competition).metric_settings
+    assert competition.opens_at == datetime(2030, 1, 1, tzinfo=UTC)
+    assert competition.closes_at == datetime(2030, 2, 1, 10, tzinfo=UTC)
+    assert competition.overview == "# Be kind"
+    assert rules["identities"] == ["muslim"]
+    assert (rules["metric"]["power"], rules["metric"]["weights"]["overall_auc"]) == (-3, 0.7)
+
+
+def test_an_impossible_competition_is_refused_with_all_reasons(admin, solution):
+    result = admin(
+        *("competition", "create", "No Slug", "--solution", solution(), "--title", " "),
+        *("--opens", "2030-01-02", "--closes", "2030-01-01"),
+    )
+
+    assert result.exit_code == 1
+    for reason in ("slug 'No Slug'", "needs a title", "must close after it opens"):
+        assert reason in result.stderr
+
+
+def test_a_rejected_solution_is_explained_with_exit_code_2(admin, solution):
+    path = solution()
+    path.write_text(path.read_text().replace("Public", "Pubic", 1))
+
+    result = admin("competition", "create", "cup", "--solution", path, "--title", "Cup")
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("The solution is rejected:\n- ")
+
+
+def test_competitions_are_listed(admin, service):
+    service.competition(title="Toxic or not")
+
+    result = admin("competition", "list")
+
+    assert re.search(r"toxicity\topen\t.*\tToxic or not", result.stdout)
+
+
+def test_a_reveal_closes_the_competition_and_happens_once(admin, service):
+    competition = service.competition()
+    service.score(service.submit(competition))
+
+    first, second = admin("competition", "reveal", "toxicity"), admin("competition", "reveal", "toxicity")
+
+    assert (first.exit_code, second.exit_code) == (0, 1)
+    assert (
+        "with 1 teams. It was still open" in first.stdout or "with 1 team. It was still open" in first.stdout
+    )
+    assert "was revealed at" in second.stderr
+    assert competitions.phase(service.reload(competition), service.now) is Phase.REVEALED
+
+
+def test_a_reveal_waits_for_what_is_not_scored(admin, service):
+    service.submit(service.competition())
+
+    result = admin("competition", "reveal", "toxicity")
+
+    assert result.exit_code == 1
+    assert "1 submission is still being scored" in result.stderr
+
+
+def test_a_rescoring_scores_everything_and_switches_the_board(admin, service, solution):
+    competition = service.competition()
+    service.score(*(service.submit(competition, user=name, seed=n) for n, name in enumerate(("ada", "bob"))))
+    unscored = service.submit(competition, user="cy", seed=9)
+    before = board(service)
+
+    result = admin("rescore", "toxicity", corrected(solution()), "--reason", "59 labels were wrong.")
+
+    after = board(service)
+    assert result.exit_code == 0, result.stderr
+    assert "3 of 3 submissions scored" in result.stderr
+    assert (before[0], after[0]) == (1, 2)
+    assert {team for team, _ in after[1]} == {"ada", "bob", "cy"}
+    assert dict(after[1])["ada"] != dict(before[1])["ada"]
+    assert service.submission(unscored).status == "scored"
+
+
+def test_an_interrupted_rescoring_goes_on_with_the_same_command(admin, service, settings, solution):
+    competition = service.competition()
+    service.score(*(service.submit(competition, user=f"team {n}", seed=n) for n in range(3)))
+    path = corrected(solution())
+    process = subprocess.Popen(
+        [sys.executable, "-m", "grader.cli", "rescore", "toxicity", str(path), "--reason", "Wrong labels."],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 60
+    while not preparing(service, competition):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert board(service)[0] == 1
+
+    result = admin("rescore", "toxicity", path, "--reason", "Wrong labels.")
+
+    assert result.exit_code == 0, result.stderr
+    assert "Going on with scoring version 2." in result.stdout
+    assert board(service)[0] == 2
+
+
+def preparing(service, competition):
+    with service.database.read() as session:
+        return rescoring.open_version(session, competition=competition)
+
+
+def test_a_rescoring_under_way_keeps_another_one_out_until_it_is_dropped(admin, service, solution):
+    from grader.files import read_solution
+    from grader.services import solutions
+
+    competition = service.competition()
+    path = corrected(solution())
+    stored = solutions.store_corrected(
+        service.storage, read_solution(path), live=competitions.live(competition)
+    )
+    with service.database.write() as session:
+        rescoring.prepare(session, competition=competition, solution=stored, reason="First.", created_by="bo")
+
+    refused = admin("rescore", "toxicity", solution(), "--reason", "Second.")
+    dropped = admin("rescore", "toxicity", "--drop")
+    again = admin("rescore", "toxicity", "--drop")
+
+    assert (refused.exit_code, dropped.exit_code, again.exit_code) == (1, 0, 1)
+    assert "First." in refused.stderr
+    assert "fairboard rescore toxicity --drop" in refused.stderr
+    assert "No rescoring of toxicity is under way." in again.stderr
+    with service.database.read() as session:
+        states = {v.state for v in session.query(rescoring.ScoringVersion)}
+    assert states == {ScoringVersionState.LIVE, ScoringVersionState.DROPPED}
+
+
+def test_a_corrected_solution_with_other_rows_is_refused(admin, service, solution):
+    service.competition()
+    path = solution()
+    path.write_text(path.read_text().replace("r7,", "x7,", 1))
+
+    result = admin("rescore", "toxicity", path, "--reason", "Why not.")
+
+    assert result.exit_code == 1
+    assert "1 row ids of the live solution are missing: r7" in result.stderr
+    assert board(service)[0] == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [("toxicity",), ("toxicity", "--reason", "x"), ("toxicity", "--drop", "--reason", "x")]
+)
+def test_a_rescoring_needs_a_solution_and_a_reason(admin, service, arguments):
+    service.competition()
+
+    assert admin("rescore", *arguments).exit_code == 1
+
+
+@pytest.mark.parametrize("command", [("competition", "reveal", "nowhere"), ("rescore", "nowhere", "--drop")])
+def test_an_unknown_competition_is_named(admin, command):
+    result = admin(*command)
+
+    assert result.exit_code == 1
+    assert "There is no competition 'nowhere'." in result.stderr
+
+
+def test_an_administrative_command_makes_the_database_that_is_not_there_yet(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "new"))
+
+    assert run("user", "create", "ada").exit_code == 0
+    assert (tmp_path / "new" / "fairboard.db").exists()
+
+
+def test_tables_of_another_version_are_left_alone(admin, service):
+    with service.database.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+
+    result = admin("user", "create", "ada")
+
+    assert result.exit_code == 1
+    assert "tables of another version of Fairboard (9999" in result.stderr
+
+
+def test_migrate_makes_the_tables_and_may_be_repeated(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path))
+
+    first, second = run("migrate"), run("migrate")
+
+    assert first.stdout.startswith("From no tables to ")
+    assert second.stdout.startswith("The database is at ")
+
+
+def test_settings_are_shown_without_secrets(run, monkeypatch):
+    monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://fairboard:geheim@db/fairboard")
+    monkeypatch.setenv("FAIRBOARD_PORT", "7000")
+
+    result = run("settings")
+
+    assert "FAIRBOARD_PORT=7000" in result.stdout
+    assert "FAIRBOARD_DATABASE_URL=**********" in result.stdout
+    assert "geheim" not in result.output
+
+
+def test_settings_that_cannot_be_used_are_all_named(run, monkeypatch):
+    monkeypatch.setenv("FAIRBOARD_PORT", "many")
+    monkeypatch.setenv("FAIRBOARD_WEB_WORKERS", "0")
+
+    result = run("user", "create", "ada")
+
+    assert result.exit_code == 1
+    assert "FAIRBOARD_PORT: " in result.stderr
+    assert "FAIRBOARD_WEB_WORKERS: " in result.stderr
+
+
+def test_a_database_that_does_not_answer_is_said_in_a_sentence(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://nobody:x@127.0.0.1:1/nothing")
+
+    result = run("competition", "list")
+
+    assert result.exit_code == 1
+    assert "The database cannot be used: " in result.stderr
