@@ -1,0 +1,171 @@
+"""Every route as every role: a route that is not in the table fails, and so does one that answers otherwise."""
+
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+HERE = "/competitions/toxicity"
+API = "/api/v1"
+
+
+@dataclass(frozen=True)
+class Access:
+    """A route's address, what is sent, and the status for a stranger, an outsider and the owner."""
+
+    path: str
+    statuses: tuple[int, int, int]
+    data: Any = None
+    revealed: tuple[int, int, int] | None = None
+
+
+def upload() -> dict[str, Any]:
+    return {"file": (BytesIO(b"id,prediction\n"), "p.csv")}
+
+
+TABLE = {
+    ("GET", "static"): Access("/static/fairboard.css", (200, 200, 200)),
+    ("GET", "health.healthz"): Access("/healthz", (200, 200, 200)),
+    ("GET", "health.readyz"): Access("/readyz", (200, 200, 200)),
+    ("GET", "competitions.index"): Access("/", (200, 200, 200)),
+    ("GET", "competitions.show"): Access(HERE, (200, 200, 200)),
+    ("GET", "competitions.sample_submission"): Access(
+        f"{HERE}/data/sample_submission.csv", (200, 200, 200)
+    ),
+    ("GET", "leaderboards.public"): Access(f"{HERE}/leaderboard", (200, 200, 200)),
+    ("GET", "leaderboards.private"): Access(
+        f"{HERE}/leaderboard/private", (403, 403, 403), revealed=(200, 200, 200)
+    ),
+    ("GET", "submissions.submit"): Access(f"{HERE}/submit", (302, 200, 200)),
+    ("POST", "submissions.submit"): Access(
+        f"{HERE}/submit", (302, 303, 303), data=upload, revealed=(302, 403, 403)
+    ),
+    ("GET", "submissions.index"): Access(f"{HERE}/submissions", (302, 200, 200)),
+    ("GET", "submissions.statuses"): Access(f"{HERE}/submissions/status", (302, 200, 200)),
+    ("GET", "submissions.show"): Access(f"{HERE}/submissions/{{own}}", (302, 404, 200)),
+    ("GET", "submissions.status"): Access(f"{HERE}/submissions/{{own}}/status", (302, 404, 200)),
+    ("POST", "submissions.describe"): Access(
+        f"{HERE}/submissions/{{own}}/description", (302, 404, 303), data={"description": "new"}
+    ),
+    ("GET", "account.log_in"): Access("/login", (200, 302, 302)),
+    ("POST", "account.log_in"): Access("/login", (422, 422, 422), data={"name": "Ann", "password": "wrong"}),
+    ("GET", "account.sign_up"): Access("/sign-up", (200, 200, 200)),
+    ("POST", "account.sign_up"): Access("/sign-up", (422, 422, 422), data={"name": "", "password": ""}),
+    ("GET", "account.set_up"): Access("/setup/guessed", (404, 404, 404)),
+    ("POST", "account.set_up"): Access(
+        "/setup/guessed", (404, 404, 404), data={"name": "Eve", "password": "correct horse"}
+    ),
+    ("GET", "account.show"): Access("/account", (302, 200, 200)),
+    ("POST", "account.create_token"): Access("/account/tokens", (302, 201, 201), data={"token_name": "t"}),
+    ("POST", "account.revoke_token"): Access("/account/tokens/{token}/revoke", (302, 404, 302)),
+    ("POST", "account.log_out_everywhere"): Access("/account/logins/end", (302, 302, 302)),
+    ("POST", "account.log_out"): Access("/logout", (302, 302, 302)),
+    ("GET", "api.competition_list"): Access(f"{API}/competitions", (401, 200, 200)),
+    ("GET", "api.competition"): Access(f"{API}/competitions/toxicity", (401, 200, 200)),
+    ("GET", "api.leaderboard"): Access(f"{API}/competitions/toxicity/leaderboard", (401, 200, 200)),
+    ("POST", "api.submit"): Access(
+        f"{API}/competitions/toxicity/submissions", (401, 201, 201), data=upload, revealed=(401, 403, 403)
+    ),
+    ("GET", "api.submission"): Access(f"{API}/submissions/{{own}}", (401, 404, 200)),
+}
+ROLES = ("stranger", "outsider", "owner")
+
+
+def test_every_route_stands_in_the_table(arena: Any) -> None:
+    routes = {
+        (method, rule.endpoint)
+        for rule in arena.app.url_map.iter_rules()
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+    }
+    assert routes == set(TABLE)
+
+
+@pytest.mark.parametrize("is_revealed", [False, True])
+@pytest.mark.parametrize("place", range(len(ROLES)))
+def test_every_route_answers_each_role_as_the_table_says(
+    make_scene: Any, place: int, is_revealed: bool
+) -> None:
+    scene, role = make_scene(revealed=is_revealed), ROLES[place]
+    wrong = []
+    for (method, endpoint), access in TABLE.items():
+        statuses = access.revealed if is_revealed and access.revealed else access.statuses
+        answer = _ask(scene, role, method, access)
+        if answer.status_code != statuses[place]:
+            wrong.append(f"{method} {endpoint}: {answer.status_code}, not {statuses[place]}")
+        if endpoint == "account.log_out_everywhere" and role != "stranger":
+            scene.arena.log_in(scene.browser(role), {"outsider": "Bob", "owner": "Ann"}[role])
+    assert not wrong
+
+
+def test_nothing_unsafe_happens_without_the_token_of_a_form(make_scene: Any) -> None:
+    scene = make_scene()
+    for (method, endpoint), access in TABLE.items():
+        if method == "POST" and not endpoint.startswith("api."):
+            answer = _ask(scene, "owner", method, access, csrf_token="guessed")
+            assert answer.status_code == 403, endpoint
+            assert "another site" in answer.text
+
+
+def test_nothing_unsafe_happens_from_a_foreign_page_even_with_the_token(make_scene: Any) -> None:
+    scene = make_scene()
+    for foreign in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}):
+        for (method, endpoint), access in TABLE.items():
+            if method == "POST" and not endpoint.startswith("api."):
+                answer = _ask(scene, "owner", method, access, headers=foreign)
+                assert answer.status_code == 403, endpoint
+
+
+def test_a_login_cookie_opens_nothing_in_the_api(scene: Any) -> None:
+    answer = scene.ann.browser.get(f"{API}/submissions/{scene.scored_id}")
+    assert answer.status_code == 401
+    assert answer.json["code"] == 401
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+def test_a_revoked_token_opens_nothing(scene: Any) -> None:
+    token = scene.ann.post("/account/tokens", {"token_name": "laptop"}).text.split("<code>fb_")[1].split("<")[0]
+    bearer, api = {"Authorization": f"Bearer fb_{token}"}, scene.arena.app.test_client()
+    assert api.get(f"{API}/competitions", headers=bearer).status_code == 200
+    newest = scene.spare_token_id + 1
+    scene.ann.post(f"/account/tokens/{newest}/revoke")
+    assert api.get(f"{API}/competitions", headers=bearer).status_code == 401
+
+
+def test_columns_that_are_sent_along_change_nothing(scene: Any) -> None:
+    scene.bob.post("/account/tokens", {"token_name": "x", "user_id": "1", "is_admin": "1", "revoked_at": ""})
+    submission_id = scene.arena.submit(
+        scene.bob,
+        scene.arena.truth.predictions(),
+        status="scored",
+        team_id="1",
+        submitted_at="2000-01-01T00:00:00Z",
+        public_score="1",
+    )
+    answer = scene.arena.app.test_client().get(f"{API}/submissions/{submission_id}", headers=scene.bob.bearer)
+    assert answer.json["status"] == "pending"
+    assert not answer.json["submitted_at"].startswith("2000")
+    assert "Administrator" not in scene.bob.browser.get("/account").text
+
+
+def _ask(
+    scene: Any,
+    role: str,
+    method: str,
+    access: Access,
+    *,
+    csrf_token: str | None = None,
+    headers: dict[str, str] | None = None,
+) -> Any:
+    path = access.path.format(own=scene.scored_id, token=scene.spare_token_id)
+    if path.startswith(API):
+        data = access.data() if callable(access.data) else access.data
+        client = scene.arena.app.test_client()
+        return client.open(path, method=method, data=data, headers=scene.bearer(role))
+    browser = scene.browser(role)
+    if method == "GET":
+        return browser.get(path)
+    form_page = "/login" if role == "stranger" else "/account"
+    token = csrf_token or scene.arena.form_token(browser, form_page)
+    data = access.data() if callable(access.data) else access.data
+    return browser.post(path, data={**(data or {}), "csrf_token": token}, headers=headers)
