@@ -45,7 +45,7 @@ class Coverage:
         """Return what is wrong with the ids as a whole, after `rows` rows below the header."""
         expected = len(self._row_ids)
         found = []
-        if not is_complete:
+        if not is_complete and rows > expected:
             found.append(_too_many_rows(rows, expected))
         repeats = np.asarray(self._repeats, np.int64)
         repeated = np.flatnonzero(repeats)
@@ -54,7 +54,7 @@ class Coverage:
             found.append(self._everything_repeated(rows, int(repeats[0]) + 1))
         elif len(repeated):
             found.append(self._repeated(repeated, missing, is_complete))
-        if not rows:
+        if not rows and is_complete:
             found.append(_no_rows(expected))
         elif len(missing) and is_complete:
             found.append(self._missing(missing, rows))

@@ -14,13 +14,14 @@ class QuoteFault(Enum):
     OPEN = "a quote that is opened and not closed on its line"
 
 
-def split_fields(line: bytes, delimiter: bytes = b",") -> list[bytes] | QuoteFault:
+def split_fields(line: bytes, delimiter: bytes = b",", most: int = -1) -> list[bytes] | QuoteFault:
     """Split a line into fields without surrounding spaces, tabs and quotes.
 
-    Quotes follow RFC 4180: they enclose a whole field, and are doubled inside it.
+    Quotes follow RFC 4180: they enclose a whole field, and are doubled inside it. With `most`, the
+    last field of an unquoted line holds all that follows the first `most` ones.
     """
     if b'"' not in line:
-        return [field.strip(BLANKS) for field in line.split(delimiter)]
+        return [field.strip(BLANKS) for field in line.split(delimiter, most)]
     pattern = _field(delimiter)
     fields, position = [], 0
     while True:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ParamSpec
 
 from grader.files.problems import Problem
 from grader.files.wording import counted
 
 LINES_SHOWN = 5
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,32 +45,31 @@ class Findings:
     """Problems of lines, counted by class; only the first of a class costs a sentence."""
 
     def __init__(self) -> None:
-        self._tallies: dict[tuple[str, str], _Tally] = {}
+        self._tallies: dict[str, _Tally] = {}
         self.is_complete = True
 
     def __bool__(self) -> bool:
         return bool(self._tallies)
 
-    def add(self, code: str, line: int, describe: Callable[[], Finding], *, of: str = "") -> None:
-        """Count one more line of a class; `describe` is asked for the first one only.
-
-        Where the same can be wrong with several columns, `of` tells them apart.
-        """
-        tally = self._tallies.get((code, of))
+    def add(
+        self, code: str, line: int, describe: Callable[P, Finding], *args: P.args, **kwargs: P.kwargs
+    ) -> None:
+        """Count one more line of a class; the arguments are described for the first one only."""
+        tally = self._tallies.get(code)
         if tally is None:
-            tally = self._tallies[code, of] = _Tally(describe())
+            tally = self._tallies[code] = _Tally(describe(*args, **kwargs))
         tally.count += 1
-        if len(tally.lines) < LINES_SHOWN:
+        if tally.count <= LINES_SHOWN:
             tally.lines.append(line)
 
     def count(self, code: str) -> int:
         """Return how many lines of a class were counted."""
-        tally = self._tallies.get((code, ""))
+        tally = self._tallies.get(code)
         return tally.count if tally else 0
 
     def problems(self) -> list[Problem]:
         """Return one problem a class, in the order of their first lines."""
-        found = [self._problem(code, tally) for (code, _), tally in self._tallies.items()]
+        found = [self._problem(code, tally) for code, tally in self._tallies.items()]
         return sorted(found, key=lambda problem: problem.line or 0)
 
     def _problem(self, code: str, tally: _Tally) -> Problem:

@@ -4,12 +4,12 @@ import csv
 import math
 from array import array
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import BinaryIO
 
 import numpy as np
 
 from grader.files.findings import Finding, Findings
+from grader.files.problems import Problem
 from grader.files.table import USAGE_CODES, Columns, NumberColumn, Wanted, number_of, text_stream
 from grader.files.wording import counted, listed, quoted
 
@@ -19,10 +19,10 @@ _LONGEST_ID = 512
 
 def read_explained(
     open_stream: Callable[[], BinaryIO], wanted: Wanted, names: list[str]
-) -> tuple[Columns, Findings]:
+) -> tuple[Columns, list[Problem]]:
     """Read the columns and collect everything that is wrong with them.
 
-    The columns are only whole where there are no findings.
+    The columns are only whole where there are no problems.
     """
     with text_stream(open_stream(), errors="surrogateescape") as stream:
         return _Reader(wanted, names).read(stream)
@@ -33,12 +33,13 @@ class _Reader:
         self._wanted = wanted
         self._names = names
         self._findings = Findings()
+        self._of_column = {column: Findings() for column in wanted.numbers}
         self._ids: dict[str, int] = {}
         self._usage = array("b")
         self._numbers = {column: array("d") for column in wanted.numbers}
         self._known: dict[str, float | None] = {}
 
-    def read(self, stream: Iterator[str]) -> tuple[Columns, Findings]:
+    def read(self, stream: Iterator[str]) -> tuple[Columns, list[Problem]]:
         records = csv.reader(stream, strict=True)
         next(records)
         blank_lines: list[int] = []
@@ -48,7 +49,7 @@ class _Reader:
                 record = next(records, None)
             except csv.Error as error:
                 self._findings.is_complete = False
-                self._findings.add("stray_quote", line, partial(_unreadable, str(error)))
+                self._findings.add("stray_quote", line, _unreadable, str(error))
                 break
             if record is None:
                 break
@@ -59,12 +60,16 @@ class _Reader:
                 self._findings.add("blank_line", blank, _blank)
             blank_lines.clear()
             self._take(record, line)
-        return self._columns(), self._findings
+        problems = self._findings.problems()
+        for findings in self._of_column.values():
+            findings.is_complete = self._findings.is_complete
+            problems += findings.problems()
+        return self._columns(), sorted(problems, key=lambda problem: problem.line or 0)
 
     def _take(self, record: list[str], line: int) -> None:
         wanted = self._wanted
         if len(record) != wanted.width:
-            self._findings.add("field_count", line, lambda: _field_count(record, wanted.width))
+            self._findings.add("field_count", line, _field_count, record, wanted.width)
             return
         if wanted.id is not None:
             self._take_id(record[wanted.id].strip(" \t"), line)
@@ -78,18 +83,18 @@ class _Reader:
         if not text:
             self._findings.add("empty_id", line, _empty_id)
         elif first_line != line:
-            self._findings.add("duplicate_row_id", line, lambda: _duplicate(text, first_line))
+            self._findings.add("duplicate_row_id", line, _duplicate, text, first_line)
         elif "\n" in text or "\r" in text or "\0" in text:
-            self._findings.add("bad_id", line, lambda: _bad_id(text))
+            self._findings.add("bad_id", line, _bad_id, text)
         elif not text.isascii() and not _is_encodable(text):
-            self._findings.add("invalid_utf8", line, lambda: _not_utf8(text))
+            self._findings.add("invalid_utf8", line, _not_utf8, text)
         elif len(text) > _LONGEST_ID:
-            self._findings.add("bad_id", line, lambda: _bad_id(text))
+            self._findings.add("bad_id", line, _bad_id, text)
 
     def _take_usage(self, text: str, line: int) -> None:
         code = USAGE_CODES.get(text.casefold())
         if code is None:
-            self._findings.add("unknown_usage", line, lambda: _unknown_usage(text))
+            self._findings.add("unknown_usage", line, _unknown_usage, text)
         else:
             self._usage.append(code)
 
@@ -102,8 +107,8 @@ class _Reader:
             del self._numbers[column]
         else:
             name = self._names[column]
-            code, describe = _bad_number(spec, name, text, value)
-            self._findings.add(code, line, describe, of=name)
+            code = _fault_of_number(spec, value)
+            self._of_column[column].add(code, line, _describe_number, spec, name, text, value)
 
     def _value(self, text: str) -> float | None:
         """Read a number once: such tables repeat few texts many times."""
@@ -171,23 +176,22 @@ def _unknown_usage(text: str) -> Finding:
     return Finding(f"Usage is {quoted(text)}; expected {expected}", expected, quoted(text))
 
 
-def _bad_number(
-    spec: NumberColumn, name: str, text: str, value: float | None
-) -> tuple[str, Callable[[], Finding]]:
-    """Name what is wrong with a value: blank, no number, or out of bounds."""
-    what = f"the {spec.part} {quoted(name)}"
-    bounds = (
-        f"a number from {spec.low:g} to {spec.high:g}"
-        if np.isfinite(spec.high)
-        else "a finite decimal number"
-    )
-    expected = f"{bounds} or a blank" if spec.may_be_blank else bounds
-    shown = quoted(text)
+def _fault_of_number(spec: NumberColumn, value: float | None) -> str:
     if value is None:
-        sentence = f"{what} is {shown}, which is not a number; expected {expected}"
-        return f"bad_{spec.part}", lambda: Finding(sentence, expected, shown)
+        return f"bad_{spec.part}"
+    return f"blank_{spec.part}" if math.isnan(value) else f"{spec.part}_out_of_range"
+
+
+def _describe_number(spec: NumberColumn, name: str, text: str, value: float | None) -> Finding:
+    """Say what is wrong with a value: blank, no number, or out of bounds."""
+    what, shown = f"the {spec.part} {quoted(name)}", quoted(text)
+    expected = f"a number from {spec.low:g} to {spec.high:g}"
+    if spec.high > 1:
+        expected = "a finite decimal number"
+    if spec.may_be_blank:
+        expected += " or a blank"
+    if value is None:
+        return Finding(f"{what} is {shown}, which is no number; expected {expected}", expected, shown)
     if math.isnan(value):
-        sentence = f"{what} is blank; expected {expected}"
-        return f"blank_{spec.part}", lambda: Finding(sentence, expected, "a blank")
-    sentence = f"{what} is {shown}; expected {expected}"
-    return f"{spec.part}_out_of_range", lambda: Finding(sentence, expected, shown)
+        return Finding(f"{what} is blank; expected {expected}", expected, "a blank")
+    return Finding(f"{what} is {shown}; expected {expected}", expected, shown)

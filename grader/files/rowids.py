@@ -108,15 +108,15 @@ class RowIds:
 
     def at(self, places: Iterable[int]) -> list[str]:
         """Return the ids at some places of the solution's order."""
-        return [
-            self.text[start : start + length].decode()
-            for start, length in ((int(self._starts[place]), int(self._lengths[place])) for place in places)
-        ]
+        names = self.text.split(b"\n")
+        return [names[place].decode() for place in places]
 
     def smallest(self, places: Iterable[int], most: int) -> list[str]:
         """Return the first of the ids at some places, in id order: by number or by text."""
-        key = int if self.are_integers else str
-        return heapq.nsmallest(most, self.at(places), key=key)
+        names = self.text.split(b"\n")
+        chosen = (names[place] for place in places)
+        first = heapq.nsmallest(most, chosen, key=int if self.are_integers else None)
+        return [name.decode() for name in first]
 
     def positions(
         self, buffer: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]

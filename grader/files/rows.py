@@ -1,6 +1,5 @@
 """The explaining path: reads row by row, accepts what the grammar allows, names everything else."""
 
-import re
 from array import array
 from collections import deque
 from collections.abc import Iterator
@@ -10,22 +9,24 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.files import faults
 from grader.files.coverage import Coverage
 from grader.files.fields import BLANKS, QuoteFault, split_fields
-from grader.files.findings import Finding, Findings
-from grader.files.header import HEADER, OTHER_DELIMITERS, Layout
-from grader.files.ids import INVISIBLE, as_integer, unknown_id
-from grader.files.numbers import LONGEST_NUMBER, NUMBER, finite, not_finite
+from grader.files.findings import Findings
+from grader.files.header import OTHER_DELIMITERS, Layout
+from grader.files.ids import as_integer, describe_id, fault_of_id, without_invisible
+from grader.files.numbers import LONGEST_NUMBER, NUMBER, describe_number, fault_of_number, finite
 from grader.files.problems import Note, Problem
 from grader.files.rowids import RowIds
 from grader.files.text import Text, lines_of
-from grader.files.wording import counted, quoted
+from grader.files.wording import counted
 
 _INFINITY = float("inf")
 _LONGEST_LINE = 4096
 _MOST_LINES_OF_A_FIELD = 10
 _SPARE_ROWS = 1000
-_DIGITS = re.compile(rb"[+-]?[0-9]+")
+_SPARE_FIELDS = 8
+_BYTES_PER_COST = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,9 @@ class Rows:
 def read_rows(text: Text, layout: Layout, row_ids: RowIds) -> Rows:
     """Read the rows below the header, whatever they hold.
 
-    Reading stops past twice the expected rows: what is counted until then is said to be "at least".
+    Reading stops past twice the expected rows, or when more than the expected rows had to be
+    explained: what is counted until then is said to be "at least". So no file costs more than a
+    plain multiple of an honest one.
     """
     return _Reader(text, layout, row_ids).read()
 
@@ -72,19 +75,22 @@ class _Reader:
         self._ahead: deque[bytes] = deque()
 
     def read(self) -> Rows:
+        """Read all rows; the clean ones in a short loop, the others explained."""
         layout, first_lines, predictions = self._layout, self._first_lines, self._predictions
         delimiter, width = layout.delimiter, layout.width
-        id_column, prediction_column = layout.id_column, layout.prediction_column
+        id_column, prediction_column = layout.id_column, layout.prediction_column or 0
+        is_plain = layout.prediction_column is not None and self._row_ids.are_plain
         find, is_number = self._index.get, NUMBER.fullmatch
         number = layout.first_line - 1
         last = number + 2 * len(self._row_ids) + _SPARE_ROWS
+        cost_left = len(self._row_ids) + _SPARE_ROWS
         for line in self._lines():
-            number += 1
-            if number > last:
+            if number >= last or cost_left < 0:
                 self._findings.is_complete = False
                 break
-            fields = line.split(delimiter)
-            if len(fields) == width and prediction_column is not None and len(line) <= LONGEST_NUMBER:
+            number += 1
+            fields = line.split(delimiter, width)
+            if len(fields) == width and is_plain and len(line) <= LONGEST_NUMBER:
                 place = find(fields[id_column].strip(BLANKS))
                 value = fields[prediction_column].strip(BLANKS)
                 if place is not None and is_number(value):
@@ -96,8 +102,9 @@ class _Reader:
                             first_lines[place] = number
                             predictions[place] = prediction
                         continue
+            cost_left -= 1 + len(line) // _BYTES_PER_COST
             number += self._explain(line, number)
-        return self._result(number - layout.first_line + 1)
+        return self._result(number)
 
     def _lines(self) -> Iterator[bytes]:
         for line in self._source:
@@ -107,39 +114,37 @@ class _Reader:
 
     def _explain(self, line: bytes, number: int) -> int:
         """Accept a row or say what is wrong with it; return how many further lines it takes."""
+        add = self._findings.add
         if not line.strip(BLANKS):
-            self._findings.add("blank_line", number, self._blank)
-            return 0
-        if len(line) > self._longest_line:
+            add("blank_line", number, faults.describe_blank, self._text.has_doubled_returns)
+        elif len(line) > self._longest_line:
             self._mark_damaged(line, number)
-            self._findings.add("field_too_long", number, lambda: _too_long(line))
-            return 0
-        if b"\0" in line:
+            add("field_too_long", number, faults.describe_too_long, line)
+        elif b"\0" in line:
             self._mark_damaged(line, number)
-            self._findings.add("nul_byte", number, lambda: _nul(line))
-            return 0
-        fields = split_fields(line, self._layout.delimiter)
-        if isinstance(fields, QuoteFault):
-            return self._explain_quotes(fields, line, number)
-        if not line.isascii() and (fault := _invalid_utf8(line)):
+            add("nul_byte", number, faults.describe_nul, line)
+        elif not line.isascii() and (offset := faults.first_invalid_byte(line)) is not None:
             self._mark_damaged(line, number)
-            self._findings.add("invalid_utf8", number, lambda: fault)
-        elif fields == self._layout.names:
-            self._findings.add("repeated_header", number, _repeated_header)
-        elif len(fields) != self._layout.width:
-            self._mark_damaged(line, number)
-            self._explain_width(fields, line, number)
+            add("invalid_utf8", number, faults.describe_invalid_utf8, line, offset)
         else:
-            self._explain_fields(fields, number)
+            fields = split_fields(line, self._layout.delimiter, self._layout.width + _SPARE_FIELDS)
+            if isinstance(fields, QuoteFault):
+                return self._explain_quotes(fields, line, number)
+            if fields == self._layout.names:
+                add("repeated_header", number, faults.describe_repeated_header)
+            elif len(fields) != self._layout.width:
+                self._explain_width(fields, line, number)
+            else:
+                self._explain_fields(fields, number)
         return 0
 
     def _explain_quotes(self, fault: QuoteFault, line: bytes, number: int) -> int:
         self._mark_damaged(line, number)
         taken = self._lines_until_closed(line) if fault is QuoteFault.OPEN else 0
         if taken:
-            self._findings.add("line_break_in_field", number, lambda: _line_break(line))
+            self._findings.add("line_break_in_field", number, faults.describe_line_break, line)
         else:
-            self._findings.add("stray_quote", number, lambda: _stray_quote(line))
+            self._findings.add("stray_quote", number, faults.describe_stray_quote, line)
         return taken
 
     def _lines_until_closed(self, line: bytes) -> int:
@@ -158,25 +163,18 @@ class _Reader:
         return 0
 
     def _explain_width(self, fields: list[bytes], line: bytes, number: int) -> None:
-        width = self._layout.width
-        if len(fields) == width + 1 and all(map(_DIGITS.fullmatch, fields[-2:])):
-            self._findings.add("decimal_comma", number, lambda: _width(fields, width, " (decimal comma?)"))
-            return
-        hint = self._width_hint(fields, line, number)
-        self._findings.add("field_count", number, lambda: _width(fields, width, hint))
-
-    def _width_hint(self, fields: list[bytes], line: bytes, number: int) -> str:
-        if len(fields) > self._layout.width and not fields[-1]:
-            return " (the last one is empty: a trailing comma?)"
-        if len(fields) > self._layout.width and self._mark(b"".join(fields[:-1]), number):
-            return " (ids are written without thousands separators)"
-        other = next((mark for mark in OTHER_DELIMITERS if mark in line), None)
-        if len(fields) == 1 and other:
-            return f" (delimiter {quoted(other)}?)"
-        return f": {quoted(line)}"
+        width, delimiter = self._layout.width, self._layout.delimiter
+        code, hint = "field_count", ""
+        joined = b"".join(fields[:-1])
+        if self._mark_damaged(line, number):
+            if faults.is_decimal_comma(fields, width):
+                code, hint = "decimal_comma", "decimal comma?"
+        elif len(fields) > width and self._mark(joined, number) is not None:
+            hint = "ids are written without thousands separators"
+        self._findings.add(code, number, faults.describe_width, line, delimiter, width, hint)
 
     def _explain_fields(self, fields: list[bytes], number: int) -> None:
-        self._explain_id(fields[self._layout.id_column], number)
+        place = self._explain_id(fields[self._layout.id_column], number)
         if self._layout.prediction_column is None:
             return
         value = fields[self._layout.prediction_column]
@@ -184,55 +182,50 @@ class _Reader:
             value = value.replace(b",", b".")
         prediction = finite(value)
         if prediction is None:
-            code, describe = not_finite(value)
-            self._findings.add(code, number, describe)
-        elif (place := self._place(fields[self._layout.id_column])) is not None:
+            code = fault_of_number(value)
+            self._findings.add(code, number, describe_number, code, value)
+        elif place is not None and self._first_lines[place] == number:
             self._predictions[place] = prediction
 
-    def _explain_id(self, value: bytes, number: int) -> None:
-        if self._mark(value, number):
-            if value not in self._index:
-                self._decimal_ids += 1
-                self._first_decimal_id = self._first_decimal_id or number
-            return
-        if not value.isascii():
-            self._mark(INVISIBLE.sub("", value.decode()).encode(), number)
-        code, describe = unknown_id(value, self._index, are_integers=self._row_ids.are_integers)
-        self._findings.add(code, number, describe)
-
-    def _place(self, value: bytes) -> int | None:
-        place = self._index.get(value)
-        if place is None and (integer := as_integer(value)) is not None:
-            place = self._index.get(integer)
+    def _explain_id(self, value: bytes, number: int) -> int | None:
+        """Mark an id and return its place, or say what is wrong with it."""
+        place = self._mark(value, number)
+        if place is None:
+            code = fault_of_id(value, are_integers=self._row_ids.are_integers)
+            self._findings.add(code, number, describe_id, code, value, self._index)
+            if code == "invisible_character":
+                self._mark(without_invisible(value), number)
+        elif value not in self._index:
+            self._decimal_ids += 1
+            self._first_decimal_id = self._first_decimal_id or number
         return place
 
-    def _mark(self, value: bytes, number: int) -> bool:
-        """Note that an id occurs on a line, whatever else the line holds; False if it is unknown."""
-        place = self._place(value.strip(BLANKS))
-        if place is None:
-            return False
-        self._coverage.mark(place, number)
-        return True
+    def _mark(self, value: bytes, number: int) -> int | None:
+        """Note that an id occurs on a line, whatever else the line holds; None if it is unknown."""
+        place = self._index.get(value)
+        if place is None and b"." in value and (integer := as_integer(value)) is not None:
+            place = self._index.get(integer)
+        if place is not None:
+            self._coverage.mark(place, number)
+        return place
 
-    def _mark_damaged(self, line: bytes, number: int) -> None:
+    def _mark_damaged(self, line: bytes, number: int) -> bool:
         """Note the id of a line that cannot be used, so that it is not called missing as well."""
-        for delimiter in (self._layout.delimiter, *OTHER_DELIMITERS):
-            fields = line.split(delimiter)
-            column = min(self._layout.id_column, len(fields) - 1)
-            if self._mark(fields[column].translate(None, b'\0"'), number):
-                return
+        delimiter, column = self._layout.delimiter, self._layout.id_column
+        if delimiter not in line:
+            delimiter = next((mark for mark in OTHER_DELIMITERS if mark in line), delimiter)
+        fields = line.split(delimiter, column + 1)
+        value = fields[min(column, len(fields) - 1)].translate(None, b'\0"').strip(BLANKS)
+        return self._mark(value, number) is not None
 
-    def _blank(self) -> Finding:
-        advice = ""
-        if self._text.has_doubled_returns:
-            advice = "Lines end in CR CR LF: open the file with newline='' when you write it."
-        return Finding("the line is empty; expected id and prediction", HEADER, "nothing", advice)
-
-    def _result(self, rows: int) -> Rows:
-        problems = self._findings.problems() + self._coverage.problems(
-            rows - self._findings.count("blank_line"), is_complete=self._findings.is_complete
-        )
-        notes = [_decimal_ids(self._decimal_ids, self._first_decimal_id)] if self._decimal_ids else []
+    def _result(self, last_line: int) -> Rows:
+        rows = last_line - self._layout.first_line + 1 - self._findings.count("blank_line")
+        is_complete = self._findings.is_complete
+        problems = self._findings.problems()
+        problems += self._coverage.problems(rows, is_complete=is_complete)
+        if not is_complete:
+            problems.append(faults.reading_stopped(last_line))
+        notes = [self._decimal_ids_note()] if self._decimal_ids else []
         return Rows(
             np.frombuffer(self._predictions, np.float64),
             np.frombuffer(self._first_lines, np.int64),
@@ -240,64 +233,11 @@ class _Reader:
             notes,
         )
 
-
-def _too_long(line: bytes) -> Finding:
-    return Finding(
-        f"field too long: the line begins {quoted(line)} and has more than {len(line) - 1:,} bytes; "
-        f"a field may have {LONGEST_NUMBER}",
-        f"fields of at most {LONGEST_NUMBER} bytes",
-        f"more than {len(line) - 1:,} bytes",
-    )
-
-
-def _nul(line: bytes) -> Finding:
-    return Finding(f"NUL byte in {quoted(line)}", "text without NUL bytes", "a NUL byte")
-
-
-def _invalid_utf8(line: bytes) -> Finding | None:
-    try:
-        line.decode()
-    except UnicodeDecodeError as error:
-        byte = f"0x{line[error.start]:02X}"
-        return Finding(
-            f"invalid UTF-8 ({byte}); expected UTF-8",
-            "UTF-8",
-            byte,
-            "Save the file as 'CSV UTF-8'.",
-            f"byte {error.start + 1}",
+    def _decimal_ids_note(self) -> Note:
+        return Note(
+            "decimal_ids",
+            "Ids written as decimals were read as integers on "
+            f"{counted(self._decimal_ids, 'line')} (first line {self._first_decimal_id:,}).",
+            line=self._first_decimal_id,
+            count=self._decimal_ids,
         )
-    return None
-
-
-def _repeated_header() -> Finding:
-    return Finding(
-        "this line repeats the header; expected the header on line 1 only (were files joined?)",
-        "one header",
-        HEADER,
-    )
-
-
-def _line_break(line: bytes) -> Finding:
-    return Finding(f"line break inside a field: {quoted(line)}", "fields without line breaks", quoted(line))
-
-
-def _stray_quote(line: bytes) -> Finding:
-    return Finding(
-        f"stray quote in {quoted(line)}; quotes must enclose a whole field",
-        "no quotes, or quotes around a whole field",
-        quoted(line),
-    )
-
-
-def _width(fields: list[bytes], width: int, hint: str) -> Finding:
-    found = counted(len(fields), "field")
-    return Finding(f"{found}, expected {width}{hint}", counted(width, "field"), found)
-
-
-def _decimal_ids(count: int, line: int) -> Note:
-    return Note(
-        "decimal_ids",
-        f"Ids written as decimals were read as integers on {counted(count, 'line')} (first line {line:,}).",
-        line=line,
-        count=count,
-    )

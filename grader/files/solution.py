@@ -213,9 +213,9 @@ def _columns(content: Content, names: list[str], wanted: Wanted) -> Columns:
     columns = read_plain(content.open, wanted)
     if columns is not None and (columns.ids is None or _are_good_ids(columns.ids)):
         return columns
-    columns, findings = read_explained(content.open, wanted, names)
-    if findings:
-        raise FileRejected("solution", findings.problems())
+    columns, problems = read_explained(content.open, wanted, names)
+    if problems:
+        raise FileRejected("solution", problems)
     return columns
 
 
