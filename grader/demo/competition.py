@@ -21,7 +21,9 @@ from grader.errors import OrganizerError
 
 SLUG = "demo"
 TITLE = "Demo: unkind words, fair models"
+OVERVIEW = Path(__file__).with_name("overview.md")
 ORGANIZER = "organizer"
+ACCOUNTS = (ORGANIZER, *dict.fromkeys(model.team for model in MODELS))
 SCORING_TIMEOUT_SECONDS = 180
 POLL_SECONDS = 0.3
 
@@ -69,8 +71,7 @@ def set_up(demo: Demo) -> Progress:
     # Commands take a second each, most of it start-up: they run beside the models' learning.
     beside = ThreadPoolExecutor(max_workers=2)
     try:
-        names = [ORGANIZER, *dict.fromkeys(model.team for model in MODELS)]
-        accounts = {name: beside.submit(_ensure_account, demo, progress, name) for name in names}
+        accounts = {name: beside.submit(_ensure_account, demo, progress, name) for name in ACCOUNTS}
         for model in MODELS:
             if model.name in progress.submissions:
                 continue
@@ -96,9 +97,8 @@ def _create_competition(demo: Demo) -> Progress:
     if SLUG in (line.split("\t")[0] for line in listed):
         return Progress(demo.folder, resume=True)
     demo.say("Creating the competition.")
-    demo.installation.command(
-        "competition", "create", SLUG, "--solution", str(demo.solution), "--title", TITLE
-    )
+    files = ["--solution", str(demo.solution), "--overview", str(OVERVIEW)]
+    demo.installation.command("competition", "create", SLUG, "--title", TITLE, *files)
     return Progress(demo.folder, resume=False)
 
 

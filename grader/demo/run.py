@@ -5,13 +5,14 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
 from grader.demo.check import check, show
-from grader.demo.competition import ORGANIZER, SLUG, Demo, DemoFailed, Say, set_up, write_files
+from grader.demo.competition import ACCOUNTS, ORGANIZER, SLUG, Demo, DemoFailed, Say, set_up, write_files
 from grader.demo.progress import Progress
 from grader.demo.service import Installation, ServiceFailed, last_lines, serving
 from grader.errors import OrganizerError
@@ -82,10 +83,12 @@ def _free_port() -> int:
 def _tell_how_to_go_on(demo: Demo, settings: Settings, progress: Progress) -> None:
     address = settings.base_url or demo.installation.address
     demo.say(f"\nThe demo runs: {address}/competitions/{SLUG}\n\nLogins ({ORGANIZER} is the administrator):")
-    for name in progress.tokens:
+    for name in ACCOUNTS:
         demo.say(f"  {name:12} {progress.passwords.get(name, '(password unknown: made by an earlier demo)')}")
+    fairboard = Path(sys.executable).with_name("fairboard")
     demo.say(f"""
-Train and test files: {demo.folder}
-In another shell:     fairboard competition reveal {SLUG}
-                      fairboard rescore {SLUG} {demo.corrected_solution} --reason "Labels were rated again."
+Train and test files, and what each team sent: {demo.folder}
+In another shell:
+  {fairboard} competition reveal {SLUG}
+  {fairboard} rescore {SLUG} {demo.corrected_solution} --reason "Labels were rated again."
 The service runs until Ctrl-C; `make demo` again goes on with the same data.""")
