@@ -33,6 +33,9 @@ EXACT = Context(
 # p/2 times the variance of the logarithms of the values, which is below 1e6 for any float64.
 GEOMETRIC_BELOW = 1e-30
 
+# Up to this exponent two steps of Newton's method give 40 digits.
+NEWTON_UP_TO = 64
+
 
 def power_mean(values: Iterable[float], p: float) -> float:
     r"""Return the power mean (generalized mean, Hölder mean) of values.
@@ -97,7 +100,21 @@ def exact_power_mean(values: Sequence[Decimal], p: float) -> Decimal:
         if abs(p) < GEOMETRIC_BELOW:
             return pivot * _mean([ratio.ln() for ratio in ratios]).exp()
         exponent = Decimal(p)
-        return pivot * _mean([ratio**exponent for ratio in ratios]) ** (1 / exponent)
+        return pivot * _root(_mean([ratio**exponent for ratio in ratios]), p)
+
+
+def _root(value: Decimal, p: float) -> Decimal:
+    """Return value to the power of 1/p, for a value in (0, 1]."""
+    n = abs(p)
+    if not n.is_integer() or n > NEWTON_UP_TO:
+        return value ** (1 / Decimal(p))
+    # Newton's method squares the error, from the 1e-16 of a float. A general power takes as long
+    # as all the rest of a report.
+    degree = int(n)
+    root = Decimal(float(value) ** (1 / degree))
+    for _ in range(2):
+        root -= (root - value / root ** (degree - 1)) / degree
+    return root if p > 0 else 1 / root
 
 
 def _mean(values: Sequence[Decimal]) -> Decimal:

@@ -59,9 +59,9 @@ def test_infinite_powers_give_the_extremes():
     assert power_mean([0.2, 0.7, 0.4], -math.inf) == 0.2
 
 
-@pytest.mark.parametrize("p", [1e-3, -1e-8, 1e-15, 3e-29, -1e-29])
-def test_a_small_power_costs_no_digits(p):
-    values = [0.11, 0.97, 0.63]
+@pytest.mark.parametrize("values", [[0.11, 0.97, 0.63], [1e-12, 0.5, 1.0], [0.5, 0.5000001, 0.7]])
+@pytest.mark.parametrize("p", [1e-3, -1e-8, 1e-15, 3e-29, -1e-29, 1, 2, -5, -5.5, 31, -64, 64, 65, -200])
+def test_every_power_keeps_all_digits(p, values):
     with localcontext(prec=200):
         powers = [Decimal(value) ** Decimal(p) for value in values]
         expected = float((sum(powers) / 3) ** (1 / Decimal(p)))
