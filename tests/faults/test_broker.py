@@ -12,6 +12,9 @@ from grader.settings import Settings
 from grader.worker.hints import Hints
 
 pytestmark = pytest.mark.timeout(120)
+# Each takes seconds; where the kind of database cannot matter one is enough.
+on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
@@ -19,6 +22,7 @@ def settings(make_settings: Callable[..., Settings], valkey: Any) -> Settings:
     return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
 
 
+@on_sqlite
 def test_everything_is_scored_with_the_broker_gone(
     service: Any, valkey: Any, processes: Any, eventually: Any, watch: Any
 ) -> None:
@@ -34,6 +38,7 @@ def test_everything_is_scored_with_the_broker_gone(
     assert watch.score_count() == 10
 
 
+@on_postgresql
 def test_a_worker_outlives_its_broker_and_hints_that_were_flushed_are_swept(
     service: Any, valkey: Any, processes: Any, eventually: Any, watch: Any
 ) -> None:
@@ -65,6 +70,7 @@ def test_a_worker_outlives_its_broker_and_hints_that_were_flushed_are_swept(
     hints.close()
 
 
+@on_postgresql
 def test_a_job_that_is_delivered_fifty_times_is_scored_once(
     service: Any, processes: Any, eventually: Any, watch: Any, valkey: Any
 ) -> None:

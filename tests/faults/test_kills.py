@@ -13,6 +13,9 @@ from grader.settings import Settings
 from grader.worker.hints import Hints
 
 pytestmark = pytest.mark.timeout(120)
+# Each takes seconds; where the kind of database cannot matter one is enough.
+on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
@@ -49,6 +52,7 @@ def test_a_worker_that_is_killed_while_scoring_loses_nothing(
     assert watch.attempts() == [2]
 
 
+@on_sqlite
 def test_a_sweeper_that_is_killed_while_scoring_loses_nothing(
     service: Any, processes: Any, snag: Any, eventually: Any, watch: Any
 ) -> None:
@@ -63,6 +67,7 @@ def test_a_sweeper_that_is_killed_while_scoring_loses_nothing(
     assert watch.score_count() == 2
 
 
+@on_postgresql
 def test_a_worker_that_wakes_up_after_its_lease_cannot_record(
     service: Any, processes: Any, snag: Any, eventually: Any, watch: Any
 ) -> None:
@@ -95,6 +100,7 @@ app = create_app(load(), hints=Fatal())
 """
 
 
+@on_sqlite
 def test_a_web_process_that_is_killed_after_its_commit_and_before_its_hint_loses_nothing(
     service: Any,
     processes: Any,
@@ -144,6 +150,7 @@ def test_a_web_process_that_is_killed_after_its_commit_and_before_its_hint_loses
     listener.close()
 
 
+@on_sqlite
 def test_a_file_that_kills_its_scorer_again_and_again_fails_and_keeps_nobody_waiting(
     service: Any, make_settings: Any, processes: Any, snag: Any, eventually: Any, watch: Any
 ) -> None:
@@ -161,7 +168,7 @@ def test_a_file_that_kills_its_scorer_again_and_again_fails_and_keeps_nobody_wai
     poison = service.submit(competition)
     snag(poison)  # never let go: every reader runs into the time limit
     with service.database.write() as session:
-        session.execute(update(ScoringJob).values(attempt_count=8))
+        session.execute(update(ScoringJob).values(attempt_count=9))
     others = [service.submit(competition, seed=seed) for seed in range(20, 25)]
     processes.sweeper(settings)
     eventually(lambda: watch.states()[1:] == [JobState.DONE] * len(others))
