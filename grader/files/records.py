@@ -10,7 +10,8 @@ import numpy as np
 
 from grader.files.findings import Finding, Findings
 from grader.files.problems import Problem
-from grader.files.table import USAGE_CODES, Columns, NumberColumn, Wanted, number_of, text_stream
+from grader.files.rowids import RowIds
+from grader.files.table import BLANKS, USAGE_CODES, Columns, NumberColumn, Wanted, number_of, text_stream
 from grader.files.wording import counted, listed, quoted
 
 _CACHED_TEXTS = 100_000
@@ -64,7 +65,7 @@ class _Reader:
         for findings in self._of_column.values():
             findings.is_complete = self._findings.is_complete
             problems += findings.problems()
-        return self._columns(), sorted(problems, key=lambda problem: problem.line or 0)
+        return self._columns(problems), sorted(problems, key=lambda problem: problem.line or 0)
 
     def _take(self, record: list[str], line: int) -> None:
         wanted = self._wanted
@@ -72,9 +73,9 @@ class _Reader:
             self._findings.add("field_count", line, _field_count, record, wanted.width)
             return
         if wanted.id is not None:
-            self._take_id(record[wanted.id].strip(" \t"), line)
+            self._take_id(record[wanted.id].strip(BLANKS), line)
         if wanted.usage is not None:
-            self._take_usage(record[wanted.usage].strip(" \t"), line)
+            self._take_usage(record[wanted.usage].strip(BLANKS), line)
         for column in list(self._numbers):
             self._take_number(column, record[column], line)
 
@@ -119,9 +120,9 @@ class _Reader:
             self._known[text] = value
         return value
 
-    def _columns(self) -> Columns:
+    def _columns(self, problems: list[Problem]) -> Columns:
         return Columns(
-            None if self._wanted.id is None else list(self._ids),
+            None if problems or self._wanted.id is None else RowIds.of(self._ids),
             None if self._wanted.usage is None else np.frombuffer(self._usage, np.int8),
             {column: np.frombuffer(values, np.float64) for column, values in self._numbers.items()},
         )

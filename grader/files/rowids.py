@@ -17,6 +17,7 @@ _MOST_WORDS = PADDING_BYTES // _WORD_BYTES - 1
 _MASKS = np.array([(1 << (8 * n)) - 1 for n in range(_WORD_BYTES + 1)], dtype=np.uint64)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
+_IMPROPER = re.compile(rb"\A\n|\A[ \t]|\n\n|\n[ \t]|[ \t]\n|[\r\0]")
 _INTEGERS = re.compile(rb"(?:(?:0|[1-9][0-9]*+)\n)*+")
 
 
@@ -43,17 +44,10 @@ class RowIds:
             An id is empty, occurs twice, is padded with spaces, or holds a line break or NUL.
         """
         texts = list(ids)
-        if len(set(texts)) != len(texts):
-            raise ValueError("A row id occurs twice.")
-        joined = "\n".join(texts)
-        if texts and (
-            joined.count("\n") != len(texts) - 1
-            or "\r" in joined
-            or "\0" in joined
-            or any(not text or text != text.strip(" \t") for text in texts)
-        ):
-            raise ValueError("A row id is empty, is padded with spaces, or holds a line break.")
-        return cls(joined.encode() + b"\n" if texts else b"")
+        row_ids = cls("".join(f"{text}\n" for text in texts).encode())
+        if len(row_ids) != len(texts) or not row_ids.are_proper:
+            raise ValueError("A row id is empty, occurs twice, is padded with spaces or holds a line break.")
+        return row_ids
 
     def to_bytes(self) -> bytes:
         """Return the ids as one blob: UTF-8 text, one id a line."""
@@ -81,6 +75,17 @@ class RowIds:
     @cached_property
     def _length(self) -> int:
         return self.text.count(b"\n")
+
+    @cached_property
+    def are_proper(self) -> bool:
+        """Whether every id is a text that submissions can name: visible, trimmed and distinct."""
+        return _IMPROPER.search(self.text) is None and self._are_distinct
+
+    @cached_property
+    def _are_distinct(self) -> bool:
+        if not len(self) or (self.longest <= _MOST_WORDS * _WORD_BYTES and self._keys_are_distinct):
+            return True
+        return len(set(self.text.split(b"\n"))) == len(self) + 1  # one is the end of the text
 
     @cached_property
     def are_integers(self) -> bool:

@@ -104,9 +104,9 @@ def read_solution(
     """
     choice = Choice(label, identities)
     columns, roles, by_name = _read(source, choice)
-    ids = columns.ids or []
+    assert columns.row_ids is not None  # noqa: S101 (the choice needs an id)
     return Solution(
-        RowIds.of(ids),
+        columns.row_ids,
         by_name[roles.label],
         {name: by_name[name] for name in roles.identities},
         columns.usage,
@@ -211,20 +211,12 @@ def _may_be_identity(text: str) -> bool:
 
 def _columns(content: Content, names: list[str], wanted: Wanted) -> Columns:
     columns = read_plain(content.open, wanted)
-    if columns is not None and (columns.ids is None or _are_good_ids(columns.ids)):
+    if columns is not None:
         return columns
     columns, problems = read_explained(content.open, wanted, names)
     if problems:
         raise FileRejected("solution", problems)
     return columns
-
-
-def _are_good_ids(ids: list[str]) -> bool:
-    try:
-        RowIds.of(ids)
-    except ValueError:
-        return False
-    return True
 
 
 def _empty(fact: str) -> Problem:

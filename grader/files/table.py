@@ -15,10 +15,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from grader.files.numbers import finite
+from grader.files.rowids import RowIds
+from grader.files.widths import count_equal_records
 
-_BLOCK = 1 << 22
 _ROWS_PER_CHUNK = 1 << 16
-_QUOTE, _COMMA, _LF = ord('"'), ord(","), ord("\n")
+BLANKS = " \t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +79,13 @@ class Columns:
 
     Attributes
     ----------
-    ids : list of str or None
-        Without surrounding spaces and tabs.
+    row_ids : RowIds or None
     usage : array of int8, shape (n,), or None
     numbers : dict of int to array of float64, shape (n,)
         Columns that turned out not to be numbers are absent.
     """
 
-    ids: list[str] | None
+    row_ids: RowIds | None
     usage: NDArray[np.int8] | None
     numbers: dict[int, NDArray[np.float64]]
 
@@ -100,35 +100,37 @@ def text_stream(stream: BinaryIO, errors: str = "strict") -> TextIOWrapper:
 
 def number_of(text: str) -> float | None:
     """Return the number, NaN for a blank, None where the text is neither."""
-    bare = text.strip(" \t")
+    bare = text.strip(BLANKS)
     return finite(bare.encode("utf-8", "surrogateescape")) if bare else math.nan
 
 
 def read_plain(open_stream: Callable[[], BinaryIO], wanted: Wanted) -> Columns | None:
     """Read the columns; None where anything is doubtful.
 
-    Proven are: every record has the same number of fields, all values are allowed. Ids are checked
-    by the caller.
+    Proven are: every record has the same number of fields, the ids are proper, all values allowed.
     """
     with open_stream() as stream:
-        if not has_equal_widths(stream, wanted.width):
-            return None
+        records = count_equal_records(stream, wanted.width)
+    if records is None:
+        return None
     with text_stream(open_stream()) as stream:
-        next(csv.reader(stream))
         try:
-            return _Chunks(wanted).read(stream)
+            next(csv.reader(stream))
+            return _Chunks(wanted, records - 1).read(stream)
         except (ValueError, pd.errors.ParserError):
             return None
 
 
 class _Chunks:
-    """Collects the columns chunk by chunk, so that a table of gigabytes is never held as text."""
+    """Fills the columns chunk by chunk, so that a table of gigabytes is never held as text."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: Wanted, rows: int) -> None:
         self._wanted = wanted
-        self._ids: list[str] = []
-        self._usage: list[NDArray[np.int8]] = []
-        self._numbers: dict[int, list[NDArray[np.float64]]] = {n: [] for n in wanted.numbers}
+        self._rows = rows
+        self._filled = 0
+        self._ids = bytearray()
+        self._usage = np.empty(rows, np.int8)
+        self._numbers = {column: np.empty(rows) for column in wanted.numbers}
 
     def read(self, stream: TextIOWrapper) -> Columns | None:
         wanted = self._wanted
@@ -147,30 +149,37 @@ class _Chunks:
             low_memory=False,
         )
         with chunks:
-            if not all(map(self._take, chunks)):
-                return None
-        return Columns(
-            None if wanted.id is None else self._ids,
-            None if wanted.usage is None else np.concatenate(self._usage),
-            {column: np.concatenate(self._numbers.pop(column)) for column in list(self._numbers)},
-        )
+            is_plain = all(map(self._take, chunks)) and self._filled == self._rows
+        return self._columns() if is_plain else None
+
+    def _columns(self) -> Columns | None:
+        row_ids = None if self._wanted.id is None else RowIds(bytes(self._ids))
+        if row_ids is not None and (len(row_ids) != self._rows or not row_ids.are_proper):
+            return None
+        usage = None if self._wanted.usage is None else self._usage
+        return Columns(row_ids, usage, self._numbers)
 
     def _take(self, chunk: pd.DataFrame) -> bool:
+        rows = slice(self._filled, self._filled + len(chunk))
+        self._filled = rows.stop
+        if self._filled > self._rows:
+            return False
         if self._wanted.id is not None:
-            self._ids += [text.strip(" \t") for text in chunk[str(self._wanted.id)]]
+            ids = chunk[str(self._wanted.id)]
+            self._ids += "".join(f"{text.strip(BLANKS)}\n" for text in ids).encode()
         if self._wanted.usage is not None:
             codes, names = pd.factorize(chunk[str(self._wanted.usage)])
-            known = [USAGE_CODES.get(str(name).strip(" \t").casefold(), -1) for name in names]
+            known = [USAGE_CODES.get(str(name).strip(BLANKS).casefold(), -1) for name in names]
             if -1 in known:
                 return False
-            self._usage.append(np.array(known, np.int8)[codes])
-        return all(self._take_numbers(chunk, column) for column in list(self._numbers))
+            self._usage[rows] = np.array(known, np.int8)[codes]
+        return all(self._take_numbers(chunk, rows, column) for column in list(self._numbers))
 
-    def _take_numbers(self, chunk: pd.DataFrame, column: int) -> bool:
+    def _take_numbers(self, chunk: pd.DataFrame, rows: slice, column: int) -> bool:
         spec = self._wanted.numbers[column]
         values = _as_numbers(chunk[str(column)])
         if values is not None and spec.allows_all(values):
-            self._numbers[column].append(values)
+            self._numbers[column][rows] = values
             return True
         del self._numbers[column]
         return spec.is_optional
@@ -183,56 +192,3 @@ def _as_numbers(column: "pd.Series[float]") -> NDArray[np.float64] | None:
     texts = ("" if isinstance(text, float) else str(text) for text in column)
     numbers = [number_of(text) for text in texts]
     return None if None in numbers else np.array(numbers, np.float64)
-
-
-def has_equal_widths(stream: BinaryIO, width: int) -> bool:
-    """Prove that every record has `width` fields, without parsing; False where in doubt.
-
-    Quotes are taken by parity, which is exact where each opens right after a comma, a line end or
-    another quote; anything else is doubtful, and so are NUL bytes and lone carriage returns.
-    """
-    state = _WidthProof(width)
-    while block := stream.read(_BLOCK):
-        if block.endswith(b"\r"):
-            block += stream.read(1)
-        if not state.take(block):
-            return False
-    return state.ends_well()
-
-
-class _WidthProof:
-    def __init__(self, width: int) -> None:
-        self._commas_expected = width - 1
-        self._commas = 0  # of the record that is not finished yet
-        self._is_quoted = False
-        self._last = _LF
-
-    def take(self, block: bytes) -> bool:
-        if b"\0" in block or (b"\r" in block and b"\r" in block.replace(b"\r\n", b"")):
-            return False
-        data = np.frombuffer(block, np.uint8)
-        marks = (data == _COMMA) | (data == _LF)
-        if self._is_quoted or b'"' in block:
-            quotes = data == _QUOTE
-            inside = np.bitwise_xor.accumulate(quotes) ^ self._is_quoted
-            before = np.concatenate(([self._last], data[:-1]))[quotes & inside]
-            if not np.isin(before, (_QUOTE, _COMMA, _LF)).all():
-                return False
-            marks &= ~inside
-            self._is_quoted = bool(inside[-1])
-        self._last = int(data[-1])
-        return self._count(data[np.flatnonzero(marks)] == _LF)
-
-    def _count(self, is_end: NDArray[np.bool_]) -> bool:
-        ends = np.flatnonzero(is_end)
-        if not len(ends):
-            self._commas += len(is_end)
-            return self._commas <= self._commas_expected
-        first = self._commas + int(ends[0])
-        self._commas = len(is_end) - int(ends[-1]) - 1
-        return first == self._commas_expected and bool((np.diff(ends) - 1 == self._commas_expected).all())
-
-    def ends_well(self) -> bool:
-        if self._is_quoted:
-            return False
-        return self._last == _LF or self._commas == self._commas_expected
