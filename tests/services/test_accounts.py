@@ -1,0 +1,236 @@
+"""Accounts, logins, tokens and the link of the first administrator."""
+
+import hashlib
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from argon2 import PasswordHasher
+from sqlalchemy import func, select
+
+from grader.models import ApiToken, Login, SetupLink, User
+from grader.services import accounts
+from grader.services.accounts import InvalidAccount, InvalidSetupLink, NameTaken, UnknownToken, UnknownUser
+
+GOOD = "correct horse battery"
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def passwords(service: Any) -> PasswordHasher:
+    return accounts.password_hasher(service.settings)
+
+
+def sign_up(service: Any, name: str, password: str = GOOD) -> User:
+    with service.database.write() as session:
+        return accounts.sign_up(
+            session,
+            name=name,
+            password=password,
+            passwords=accounts.password_hasher(service.settings),
+            now=service.now,
+        )
+
+
+def authenticate(service: Any, name: str, password: str, passwords: PasswordHasher) -> User | None:
+    with service.database.read() as session:
+        return accounts.authenticate(session, name=name, password=password, passwords=passwords)
+
+
+def test_a_person_who_signed_up_can_log_in_in_any_case_of_the_name(service: Any, passwords: Any) -> None:
+    user = sign_up(service, "Ada Lovelace")
+    found = authenticate(service, "ada  LOVELACE ", GOOD, passwords)
+    assert found is not None and found.id == user.id
+    assert not found.is_admin
+
+
+@pytest.mark.parametrize(
+    ("name", "password"), [("ada", "wrong password"), ("bob", GOOD), ("a\0b", GOOD), ("", "")]
+)
+def test_a_wrong_name_or_password_gives_nobody(
+    service: Any, passwords: Any, name: str, password: str
+) -> None:
+    sign_up(service, "ada")
+    assert authenticate(service, name, password, passwords) is None
+
+
+def test_an_unknown_name_is_verified_against_a_hash_like_a_known_one(service: Any, passwords: Any) -> None:
+    class Counting(PasswordHasher):
+        verified = 0
+
+        def verify(self, *arguments: Any) -> Any:
+            type(self).verified += 1
+            return super().verify(*arguments)
+
+    sign_up(service, "ada")
+    counting = Counting(time_cost=1, memory_cost=8, parallelism=1)
+    for name in ("ada", "nobody", "in\u202evalid"):
+        authenticate(service, name, "wrong password", counting)
+    assert Counting.verified == 3
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        " ",
+        "a" * 65,
+        "evil\u202ename",
+        "zero\u200bwidth",
+        "tab\tname",
+        "nul\0",
+        "\ud800",
+        "---",
+        "\ue000x",
+    ],
+)
+def test_names_that_could_deceive_or_break_are_refused(service: Any, name: str) -> None:
+    with pytest.raises(InvalidAccount) as caught:
+        sign_up(service, name)
+    assert set(caught.value.problems) == {"name"}
+
+
+@pytest.mark.parametrize("name", ["ada", "Ada Lovelace", "名前", "Żółw", "o'neil", "x" * 64, "7"])
+def test_names_of_all_scripts_are_welcome(service: Any, name: str) -> None:
+    assert sign_up(service, name).name == name
+
+
+@pytest.mark.parametrize("twin", ["ADA", "\uff41da", " ada "])
+def test_names_that_look_the_same_are_taken(service: Any, twin: str) -> None:
+    sign_up(service, "ada")
+    with pytest.raises(NameTaken, match="is taken"):
+        sign_up(service, twin)
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(User)) == 1
+
+
+@pytest.mark.parametrize("password", ["short", "x" * 1025, "aaaaaaaaaaaa", "ada lovelace"])
+def test_weak_passwords_are_refused(service: Any, password: str) -> None:
+    with pytest.raises(InvalidAccount) as caught:
+        sign_up(service, "Ada Lovelace", password)
+    assert set(caught.value.problems) == {"password"}
+
+
+def test_all_that_is_wrong_is_told_at_once(service: Any) -> None:
+    with pytest.raises(InvalidAccount) as caught:
+        sign_up(service, "", "short")
+    assert set(caught.value.problems) == {"name", "password"}
+
+
+def test_a_password_is_the_same_however_its_accents_are_typed(service: Any, passwords: Any) -> None:
+    sign_up(service, "ada", "caf\u00e9 au lait")
+    assert authenticate(service, "ada", "cafe\u0301 au lait", passwords) is not None
+
+
+def test_a_generated_password_works_and_no_password_is_stored(service: Any, passwords: Any) -> None:
+    with service.database.write() as session:
+        user, password = accounts.create_user(
+            session, name="root", passwords=passwords, now=service.now, is_admin=True
+        )
+    found = authenticate(service, "root", password, passwords)
+    assert found is not None and found.is_admin
+    assert password not in user.password_hash
+
+
+def test_an_account_is_found_by_name_or_named_as_unknown(service: Any) -> None:
+    user = sign_up(service, "ada")
+    with service.database.read() as session:
+        assert accounts.get(session, name="ADA").id == user.id
+        with pytest.raises(UnknownUser, match="'bob'"):
+            accounts.get(session, name="bob")
+
+
+def test_a_login_lasts_its_lifetime_and_its_token_is_not_stored(service: Any) -> None:
+    user = sign_up(service, "ada")
+    with service.database.write() as session:
+        token = accounts.start_login(
+            session, user=user, user_agent="a\0b" * 999, lifetime=DAY, now=service.now
+        )
+        stored = session.scalars(select(Login)).one()
+        assert stored.token_sha256 == hashlib.sha256(token.encode()).hexdigest()
+    with service.database.read() as session:
+        found = accounts.find_login(session, token=token, now=service.now + DAY - timedelta(seconds=1))
+        assert found is not None and found.user.name == "ada"
+        assert accounts.find_login(session, token=token, now=service.now + DAY) is None
+        assert accounts.find_login(session, token="guess", now=service.now) is None
+
+
+def test_logins_end_one_by_one_or_all_at_once(service: Any) -> None:
+    user = sign_up(service, "ada")
+    with service.database.write() as session:
+        first, second, third = (
+            accounts.start_login(session, user=user, user_agent="", lifetime=DAY, now=service.now)
+            for _ in range(3)
+        )
+        accounts.end_login(session, token=first)
+        assert accounts.find_login(session, token=first, now=service.now) is None
+        assert accounts.find_login(session, token=second, now=service.now) is not None
+        accounts.end_all_logins(session, user=user)
+        assert accounts.find_login(session, token=third, now=service.now) is None
+
+
+def test_the_time_of_last_use_is_written_at_most_every_five_minutes(service: Any) -> None:
+    user = sign_up(service, "ada")
+    with service.database.write() as session:
+        token = accounts.start_login(session, user=user, user_agent="", lifetime=DAY, now=service.now)
+        login = accounts.find_login(session, token=token, now=service.now)
+        assert login is not None
+        soon, later = service.now + timedelta(minutes=4), service.now + timedelta(minutes=5)
+        assert not accounts.needs_touch(login, now=soon)
+        accounts.touch(session, used=login, now=soon)
+        assert login.last_used_at == service.now
+        accounts.touch(session, used=login, now=later)
+        assert login.last_used_at == later
+
+
+def test_an_api_token_is_shown_once_and_works_until_it_is_revoked(service: Any) -> None:
+    user = sign_up(service, "ada")
+    with service.database.write() as session:
+        token, text = accounts.create_token(session, user=user, name=" my\nlaptop ", now=service.now)
+    assert (token.name, text.startswith(token.prefix)) == ("my laptop", True)
+    assert text not in {token.token_sha256, token.prefix}
+    with service.database.write() as session:
+        found = accounts.find_token(session, token=text)
+        assert found is not None and found.user.id == user.id
+        accounts.touch(session, used=found, now=service.now)
+        assert found.last_used_at == service.now
+        assert [each.id for each in accounts.list_tokens(session, user=user)] == [token.id]
+        accounts.revoke_token(session, user=user, token_id=token.id, now=service.now)
+        assert accounts.find_token(session, token=text) is None
+        assert accounts.list_tokens(session, user=user) == []
+
+
+def test_nobody_revokes_another_persons_token(service: Any) -> None:
+    ada, bob = sign_up(service, "ada"), sign_up(service, "bob")
+    with service.database.write() as session:
+        token, _ = accounts.create_token(session, user=ada, name="mine", now=service.now)
+        with pytest.raises(UnknownToken):
+            accounts.revoke_token(session, user=bob, token_id=token.id, now=service.now)
+        assert session.get_one(ApiToken, token.id).revoked_at is None
+
+
+def test_the_setup_link_makes_one_administrator_once(service: Any, passwords: Any) -> None:
+    with service.database.write() as session:
+        replaced = accounts.create_setup_link(session, now=service.now)
+        token = accounts.create_setup_link(session, now=service.now)
+        assert replaced and token and replaced != token
+        assert session.scalar(select(func.count()).select_from(SetupLink)) == 1
+        assert accounts.is_setup_link(session, token=token)
+        assert not accounts.is_setup_link(session, token=replaced)
+
+    def use(token: str, name: str) -> User:
+        with service.database.write() as session:
+            return accounts.use_setup_link(
+                session, token=token, name=name, password=GOOD, passwords=passwords, now=service.now
+            )
+
+    with pytest.raises(InvalidSetupLink):
+        use(replaced, "early")
+    with pytest.raises(InvalidAccount):
+        use(token, "")
+    assert use(token, "root").is_admin
+    with pytest.raises(InvalidSetupLink):
+        use(token, "second")
+    with service.database.write() as session:
+        assert accounts.create_setup_link(session, now=service.now) is None
+        assert not accounts.is_setup_link(session, token=token)

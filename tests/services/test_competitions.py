@@ -1,0 +1,116 @@
+"""Competitions: making one, its phases, the reveal."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from grader.leaderboard.visibility import Phase
+from grader.models import ScoringVersion, ScoringVersionState, Split, Standing
+from grader.services import competitions
+from grader.services.competitions import (
+    AlreadyRevealed,
+    InvalidCompetition,
+    ScoringPending,
+    UnknownCompetition,
+)
+
+HOUR = timedelta(hours=1)
+
+
+def reveal(service: Any, competition: Any, after: timedelta = timedelta()) -> competitions.Revealed:
+    with service.database.write() as session:
+        return competitions.reveal(session, competition=competition, now=service.now + after)
+
+
+def test_a_new_competition_is_open_at_once_under_scoring_version_one(service: Any) -> None:
+    competition = service.reload(service.competition())
+    assert competitions.phase(competition, service.now) is Phase.OPEN
+    assert competitions.phase(competition, service.now + timedelta(days=9999)) is Phase.OPEN
+    version = competitions.live(competition)
+    assert (version.number, version.state) == (1, ScoringVersionState.LIVE)
+    assert version.solution.public_row_count == 200
+    assert version.metric_settings["identities"] == ["female", "muslim"]
+
+
+def test_the_phase_follows_the_dates_to_the_instant(service: Any) -> None:
+    competition = service.competition(opens_at=service.now + HOUR, closes_at=service.now + 2 * HOUR)
+    tick = timedelta(microseconds=1)
+    for after, phase in [
+        (HOUR - tick, Phase.SCHEDULED),
+        (HOUR, Phase.OPEN),
+        (2 * HOUR - tick, Phase.OPEN),
+        (2 * HOUR, Phase.CLOSED),
+    ]:
+        assert competitions.phase(competition, service.now + after) is phase
+
+
+@pytest.mark.parametrize("slug", ["", "Toxicity", "a b", "-a", "a-", "ü", "a" * 41, "a/b", "a\n"])
+def test_a_slug_that_is_no_part_of_an_address_is_refused(service: Any, slug: str) -> None:
+    with pytest.raises(InvalidCompetition, match="lower-case letters"):
+        service.competition(slug)
+
+
+@pytest.mark.parametrize("slug", ["list", "data", "submissions", "submission-url"])
+def test_slugs_that_the_api_needs_are_reserved(service: Any, slug: str) -> None:
+    with pytest.raises(InvalidCompetition, match="reserved"):
+        service.competition(slug)
+
+
+def test_everything_wrong_with_a_competition_is_told_at_once(service: Any) -> None:
+    service.competition()
+    with pytest.raises(InvalidCompetition) as caught:
+        service.competition(title=" ", opens_at=service.now, closes_at=service.now)
+    assert len(caught.value.problems) == 3
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(ScoringVersion)) == 1
+
+
+def test_competitions_are_found_by_slug_and_listed_newest_first(service: Any) -> None:
+    service.competition("first")
+    service.competition("second", now=service.now + HOUR)
+    with service.database.read() as session:
+        assert [each.slug for each in competitions.list_all(session)] == ["second", "first"]
+        assert competitions.get(session, slug="first").title == "Toxicity"
+        for unknown in ("third", "FIRST", "a\0b"):
+            with pytest.raises(UnknownCompetition):
+                competitions.get(session, slug=unknown)
+
+
+def test_a_reveal_writes_the_private_standings_and_closes_what_is_open(service: Any) -> None:
+    competition = service.competition()
+    for name in ("ada", "bob"):
+        service.score(service.submit(competition, user=name))
+    with service.database.read() as session:
+        assert set(session.scalars(select(Standing.split))) == {Split.PUBLIC}
+    done = reveal(service, competition, HOUR)
+    assert (done.closed_now, done.team_count) == (True, 2)
+    competition = service.reload(competition)
+    assert competition.closes_at == competition.revealed_at == service.now + HOUR
+    assert competitions.phase(competition, service.now) is Phase.REVEALED
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).where(Standing.split == Split.PRIVATE)) == 2
+
+
+def test_a_reveal_after_the_close_keeps_the_closing_time(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + HOUR)
+    assert not reveal(service, competition, 2 * HOUR).closed_now
+    assert service.reload(competition).closes_at == service.now + HOUR
+
+
+def test_a_reveal_waits_until_nothing_is_pending_and_says_how_much_is(service: Any) -> None:
+    competition = service.competition()
+    waiting = [service.submit(competition, seed=seed) for seed in range(2)]
+    with pytest.raises(ScoringPending, match="2 submissions are still being scored") as caught:
+        reveal(service, competition)
+    assert caught.value.count == 2
+    service.score(*waiting)
+    assert reveal(service, competition).team_count == 1
+
+
+def test_a_second_reveal_is_refused(service: Any) -> None:
+    competition = service.competition()
+    reveal(service, competition)
+    with pytest.raises(AlreadyRevealed):
+        reveal(service, competition)

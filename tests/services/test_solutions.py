@@ -1,0 +1,189 @@
+"""Taking in a solution: the secret split, the identity set, what is refused."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.files import RowIds, read_solution
+from grader.metrics import MetricSettings
+from grader.models import Split
+from grader.services import solutions
+from grader.services.solutions import Rules, StoredSolution, UnusableSolution
+from grader.services.splitting import split_in_half
+from grader.services.truth import PRIVATE, PUBLIC, Truth
+from grader.storage import LocalStorage
+
+
+@pytest.fixture
+def storage(tmp_path: Any) -> LocalStorage:
+    return LocalStorage(tmp_path / "blobs")
+
+
+@pytest.fixture
+def store(storage: LocalStorage) -> Callable[..., StoredSolution]:
+    def store(csv: bytes, **options: Any) -> StoredSolution:
+        solution = read_solution(csv)
+        return solutions.store(storage, solution, **({"split_key": b"key"} | options))
+
+    return store
+
+
+def truth_of(storage: LocalStorage, stored: StoredSolution) -> Truth:
+    return Truth.from_bytes(storage.read(stored.prepared_sha256))
+
+
+def strata(rows: int, seed: int = 3) -> tuple[list[str], Any, dict[str, Any]]:
+    generator = np.random.default_rng(seed)
+    ids = [str(1000 + row) for row in range(rows)]
+    positive = generator.random(rows) < 0.3
+    members = {name: generator.random(rows) < share for name, share in (("a", 0.3), ("b", 0.05))}
+    return ids, positive, members
+
+
+def test_a_usage_column_is_kept_as_it_is(
+    store: Any, storage: LocalStorage, solution_csv: Callable[..., bytes]
+) -> None:
+    stored = store(solution_csv())
+    assert (stored.row_count, stored.public_row_count, stored.private_row_count) == (400, 200, 200)
+    assert truth_of(storage, stored).usage.tolist() == [PUBLIC, PRIVATE] * 200
+    assert stored.report["split_by"] == "usage"
+
+
+def test_the_blobs_give_back_the_solution(
+    store: Any, storage: LocalStorage, solution_csv: Callable[..., bytes]
+) -> None:
+    csv = (
+        solution_csv().replace(b"r5,0,0", b"r5,0,").replace(b"r5,1,0", b"r5,1,").replace(b"r5,1,1", b"r5,1,")
+    )
+    solution, stored = read_solution(csv), store(csv)
+    truth = truth_of(storage, stored)
+    assert np.array_equal(truth.labels, solution.labels)
+    assert list(truth.identities) == list(solution.identities)
+    for name, values in solution.identities.items():
+        assert np.array_equal(truth.identities[name], values, equal_nan=True)
+    assert RowIds.from_bytes(storage.read(stored.row_ids_sha256)) == solution.row_ids
+
+
+def test_the_sample_submission_names_every_row_in_id_order(
+    store: Any, storage: LocalStorage, solution_csv: Callable[..., bytes]
+) -> None:
+    header, *rows = storage.read(store(solution_csv()).sample_submission_sha256).decode().splitlines()
+    assert header == "id,prediction"
+    assert {row.split(",")[0] for row in rows} == {f"r{row}" for row in range(400)}
+
+
+def test_without_usage_rows_are_split_in_half_by_the_key(
+    store: Any, storage: LocalStorage, solution_csv: Callable[..., bytes]
+) -> None:
+    csv = solution_csv(usage=False)
+    first, same, other = store(csv), store(csv), store(csv, split_key=b"another key")
+    assert (first.public_row_count, first.private_row_count) == (200, 200)
+    assert first.prepared_sha256 == same.prepared_sha256 != other.prepared_sha256
+    assert first.report["split_by"] == "keyed hash"
+
+
+def test_every_stratum_is_halved_to_within_one_row() -> None:
+    ids, positive, members = strata(4001)
+    usage = split_in_half(ids, positive, members, key=b"key")
+    for label in (True, False):
+        for a in (True, False):
+            for b in (True, False):
+                stratum = usage[(positive == label) & (members["a"] == a) & (members["b"] == b)]
+                assert abs(np.count_nonzero(stratum == PUBLIC) - np.count_nonzero(stratum == PRIVATE)) <= 1
+
+
+def test_the_split_does_not_follow_from_the_order_or_the_id() -> None:
+    ids, positive, members = strata(4000)
+    usage = split_in_half(ids, positive, members, key=b"key")
+    public = usage == PUBLIC
+    assert 0.45 < np.mean(np.argsort(np.argsort(ids))[public]) / 4000 < 0.55
+    assert 0.45 < np.mean(public[:-1] == public[1:]) < 0.55
+
+
+def test_the_split_of_a_row_does_not_depend_on_the_order_of_the_file() -> None:
+    ids, positive, members = strata(500)
+    usage = split_in_half(ids, positive, members, key=b"key")
+    order = np.random.default_rng(1).permutation(500)
+    shuffled = split_in_half(
+        [ids[row] for row in order],
+        positive[order],
+        {name: values[order] for name, values in members.items()},
+        key=b"key",
+    )
+    assert np.array_equal(shuffled, usage[order])
+
+
+def test_splitting_nothing_gives_nothing() -> None:
+    assert split_in_half([], np.zeros(0, bool), {}, key=b"key").size == 0
+
+
+def test_identities_with_25_rows_of_each_class_in_each_split_are_proposed(
+    store: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    lines = solution_csv().decode().splitlines()
+    rare = [lines[0] + ",rare"] + [f"{line},{int(number < 60)}" for number, line in enumerate(lines[1:])]
+    stored = store("\n".join(rare).encode())
+    assert stored.rules.identities == ("female", "muslim")
+    listed = {line["name"]: line for line in stored.report["identities"]}
+    assert not listed["rare"]["in_score"] and listed["female"]["in_score"]
+    assert sum(listed["rare"]["public"].values()) == 30
+    assert stored.report["splits"]["public"]["rows"] == 200
+
+
+def test_named_identities_make_the_score_even_if_they_are_few(
+    store: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    stored = store(solution_csv(rows=60), identities=["muslim"])
+    assert stored.rules == Rules(("muslim",), MetricSettings())
+
+
+def test_an_undefined_cell_is_refused_with_its_split_and_its_reason(
+    store: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    lines = solution_csv().decode().splitlines()
+    never = [lines[0] + ",nobody"] + [f"{line},0" for line in lines[1:]]
+    with pytest.raises(UnusableSolution) as caught:
+        store("\n".join(never).encode(), identities=["female", "nobody"])
+    assert len(caught.value.problems) >= 2
+    assert all("nobody" in problem for problem in caught.value.problems)
+    assert any("public split" in problem for problem in caught.value.problems)
+    assert any("private split" in problem for problem in caught.value.problems)
+
+
+def test_a_split_without_rows_is_refused(store: Any, solution_csv: Callable[..., bytes]) -> None:
+    with pytest.raises(UnusableSolution, match="private split"):
+        store(solution_csv().replace(b"Private", b"Public"), identities=["female"])
+
+
+def test_a_solution_in_which_no_identity_is_frequent_is_refused(
+    store: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    with pytest.raises(UnusableSolution, match="at least 25 positive and 25 negative"):
+        store(solution_csv(rows=60))
+
+
+@pytest.mark.parametrize("identities", [[], ["female", "martian"]])
+def test_identities_must_be_there(
+    store: Any, solution_csv: Callable[..., bytes], identities: list[str]
+) -> None:
+    with pytest.raises(UnusableSolution):
+        store(solution_csv(), identities=identities)
+
+
+def test_ignored_rows_are_in_no_split(
+    store: Any, storage: LocalStorage, solution_csv: Callable[..., bytes]
+) -> None:
+    csv = solution_csv()
+    line = next(line for line in csv.splitlines() if line.startswith(b"r7,"))
+    stored = store(csv.replace(line, line.replace(b"Private", b"ignored")))
+    assert (stored.public_row_count, stored.private_row_count) == (200, 199)
+    assert stored.report["ignored_rows"] == 1
+    truth = truth_of(storage, stored)
+    assert 7 not in {*truth.rows(Split.PUBLIC), *truth.rows(Split.PRIVATE)}
+
+
+def test_rules_survive_json() -> None:
+    rules = Rules(("a", "b"), MetricSettings(power=float("-inf")))
+    assert Rules.from_dict(rules.as_dict()) == rules

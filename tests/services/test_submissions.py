@@ -1,0 +1,193 @@
+"""Accepting files: deadline, teams, jobs, and whose they are."""
+
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from grader.models import ScoringJob, Submission, SubmissionStatus, Team, TeamMember
+from grader.services import scoring, submissions
+from grader.services.submissions import (
+    CompetitionClosed,
+    CompetitionNotOpen,
+    DescriptionTooLong,
+    UnknownSubmission,
+)
+from grader.storage import StoredBlob
+
+HOUR = timedelta(hours=1)
+BLOB = StoredBlob("0" * 64, 10)
+
+
+def accept(service: Any, competition: Any, **options: Any) -> submissions.Accepted:
+    options = {"blob": BLOB, "file_name": "a.csv", "user": service.user()} | options
+    with service.database.write() as session:
+        return submissions.accept(session, competition=competition, **({"now": service.now} | options))
+
+
+def test_an_accepted_file_waits_with_one_job_under_the_live_version(service: Any) -> None:
+    competition = service.competition()
+    accepted = accept(service, competition, description="first try")
+    submission = service.submission(accepted)
+    assert submission.status is SubmissionStatus.PENDING
+    assert (submission.sha256, submission.size_bytes) == ("0" * 64, 10)
+    assert (submission.submitted_at, submission.description) == (service.now, "first try")
+    with service.database.read() as session:
+        job = session.scalars(select(ScoringJob)).one()
+        assert accepted.job_ids == (job.id,)
+        assert job.scoring_version_id == service.reload(competition).live_scoring_version_id
+
+
+def test_the_databases_clock_is_read_when_no_time_is_given(service: Any) -> None:
+    before = accept(service, service.competition(), now=None).submission.submitted_at
+    assert before > service.now and before.utcoffset() == timedelta()
+
+
+def test_files_are_accepted_before_the_deadline_and_not_at_it(service: Any) -> None:
+    competition = service.competition(opens_at=service.now + HOUR, closes_at=service.now + 2 * HOUR)
+    tick = timedelta(microseconds=1)
+    with pytest.raises(CompetitionNotOpen) as early:
+        accept(service, competition, now=service.now + HOUR - tick)
+    assert early.value.opens_at == service.now + HOUR
+    accept(service, competition, now=service.now + HOUR)
+    accept(service, competition, now=service.now + 2 * HOUR - tick)
+    with pytest.raises(CompetitionClosed) as late:
+        accept(service, competition, now=service.now + 2 * HOUR)
+    assert late.value.closes_at == service.now + 2 * HOUR
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Submission)) == 2
+
+
+def test_no_file_is_accepted_after_the_reveal(service: Any) -> None:
+    competition = service.competition()
+    service.reveal(competition)
+    with pytest.raises(CompetitionClosed):
+        accept(service, competition)
+
+
+def test_a_person_gets_a_team_of_one_with_the_first_file_and_keeps_it(service: Any) -> None:
+    competition = service.competition()
+    first, second = accept(service, competition), accept(service, competition)
+    assert first.submission.team_id == second.submission.team_id
+    with service.database.read() as session:
+        assert session.scalars(select(Team)).one().name == "ada"
+        assert session.scalars(select(TeamMember)).one().user_id == service.user().id
+
+
+def test_a_person_has_a_team_in_each_competition(service: Any) -> None:
+    one, other = service.competition("one"), service.competition("other")
+    assert accept(service, one).submission.team_id != accept(service, other).submission.team_id
+
+
+def test_a_taken_team_name_gets_a_number(service: Any) -> None:
+    competition = service.competition()
+    with service.database.write() as session:
+        session.add(Team(competition_id=competition.id, name="Ada", name_key="ada", created_at=service.now))
+    team_id = accept(service, competition).submission.team_id
+    with service.database.read() as session:
+        assert session.get_one(Team, team_id).name == "ada (2)"
+
+
+def test_first_files_sent_at_once_make_one_team(service: Any) -> None:
+    competition, user = service.competition(), service.user()
+    errors = []
+
+    def send() -> None:
+        try:
+            accept(service, competition, user=user, now=None)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=send) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Team)) == 1
+        assert session.scalar(select(func.count()).select_from(ScoringJob)) == 8
+        rows = session.scalars(select(Submission).order_by(Submission.id)).all()
+        assert [row.submitted_at for row in rows] == sorted(row.submitted_at for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ("C:\\Users\\ada\\best.csv", "best.csv"),
+        ("../../etc/passwd", "passwd"),
+        ("", "submission.csv"),
+        ("a\0b\n.csv", "a b .csv"),
+        ("x" * 300, "x" * 255),
+        ("\ud800", "submission.csv"),
+    ],
+)
+def test_file_names_are_kept_without_folders_and_controls(service: Any, sent: str, kept: str) -> None:
+    accepted = accept(service, service.competition(), file_name=sent)
+    assert service.submission(accepted).file_name == kept
+
+
+def test_a_description_has_a_limit_and_can_be_changed_by_its_team_only(service: Any) -> None:
+    accepted = accept(service, service.competition())
+    submission_id = accepted.submission.id
+    with service.database.write() as session:
+        submissions.describe(session, user=service.user(), submission_id=submission_id, description="a\0b")
+        with pytest.raises(DescriptionTooLong, match="501"):
+            submissions.describe(
+                session, user=service.user(), submission_id=submission_id, description="x" * 501
+            )
+    assert service.submission(accepted).description == "a b"
+    stranger = service.user("eve")
+    with pytest.raises(UnknownSubmission), service.database.write() as session:
+        submissions.describe(session, user=stranger, submission_id=submission_id, description="mine")
+
+
+def test_another_teams_submission_is_as_unknown_as_none(service: Any) -> None:
+    accepted = accept(service, service.competition())
+    stranger = service.user("eve")
+    with service.database.read() as session:
+        own = submissions.get_own(session, user=service.user(), submission_id=accepted.submission.id)
+        assert own.competition.slug == "toxicity"
+        for submission_id in (accepted.submission.id, 999):
+            with pytest.raises(UnknownSubmission, match="You have no submission"):
+                submissions.get_own(session, user=stranger, submission_id=submission_id)
+
+
+def test_own_submissions_are_listed_newest_first_in_pages(service: Any) -> None:
+    competition = service.competition()
+    ids = [accept(service, competition, now=service.now + number * HOUR).submission.id for number in range(5)]
+    accept(service, competition, user=service.user("eve"))
+    stranger = service.user("new")
+    with service.database.read() as session:
+        first = submissions.list_own(session, competition=competition, user=service.user(), page_size=2)
+        last = submissions.list_own(
+            session, competition=competition, user=service.user(), page=99, page_size=2
+        )
+        none = submissions.list_own(session, competition=competition, user=stranger)
+    assert [row.id for row in first.submissions] == ids[:2:-1]
+    assert (first.page, first.page_count, first.submission_count) == (1, 3, 5)
+    assert ([row.id for row in last.submissions], last.page) == (ids[:1], 3)
+    assert (none.submissions, none.page_count) == ((), 1)
+
+
+def test_the_size_cap_grows_with_the_solution(service: Any) -> None:
+    assert submissions.size_cap(service.reload(service.competition())) == 50_000_000
+
+
+def test_one_of_many_that_claim_a_job_at_once_gets_it(service: Any) -> None:
+    [job_id] = accept(service, service.competition()).job_ids
+    claims = []
+
+    def claim() -> None:
+        with service.database.write() as session:
+            claims.append(scoring.claim(session, job_id=job_id, lease=timedelta(seconds=40), now=service.now))
+
+    threads = [threading.Thread(target=claim) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(claims) == 8
+    assert sum(claim is not None for claim in claims) == 1
