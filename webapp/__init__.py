@@ -31,6 +31,7 @@ def create_app(
         passwords=password_hasher(settings),
     )
     app = Flask(__name__)
+    app.request_class = uploads.UploadRequest
     app.extensions["fairboard"] = site
     # Of any request; `uploads` sets another limit for the files of a competition.
     app.config.update(

@@ -55,8 +55,11 @@ class FileTooLarge(ParticipantError):
     """An upload over the limit of its competition."""
 
     def __init__(self, size_bytes: int | None, limit_bytes: int) -> None:
-        found = f"The file is {formats.size(size_bytes)}" if size_bytes else "The file is too large"
-        super().__init__(f"{found}; the limit is {formats.size(limit_bytes)}.")
+        found, limit = formats.size(size_bytes or 0), formats.size(limit_bytes)
+        if found == limit:
+            found, limit = f"{size_bytes:,} bytes", f"{limit_bytes:,} bytes"
+        whose = f"The file is {found}" if size_bytes else "The file is too large"
+        super().__init__(f"{whose}; the limit is {limit}.")
 
 
 class LoginNeeded(ParticipantError):

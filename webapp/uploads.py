@@ -1,8 +1,9 @@
 """Receiving a submission's file, on a page or in the API: its limit before its first byte, then its bytes."""
 
 import os
+from typing import IO, Any
 
-from flask import g, request
+from flask import Request, g, request
 from flask.typing import ResponseReturnValue
 
 from grader.models import Submission
@@ -13,6 +14,20 @@ from webapp.site import current_site
 
 PAGE_ENDPOINT, API_ENDPOINT = "submissions.submit", "api.submit"
 FORM_OVERHEAD_BYTES = 64_000
+
+
+class UploadRequest(Request):
+    """A request that closes the files it has received, also those of a body that was refused half-way."""
+
+    def _get_file_stream(self, *args: Any, **options: Any) -> IO[bytes]:
+        stream = super()._get_file_stream(*args, **options)
+        self.__dict__.setdefault("received", []).append(stream)
+        return stream
+
+    def close(self) -> None:
+        super().close()
+        for stream in self.__dict__.get("received", ()):
+            stream.close()
 
 
 class FileMissing(BadRequest):

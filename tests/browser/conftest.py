@@ -31,6 +31,11 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
     return {**browser_type_launch_args, "executable_path": CHROMIUM, "args": list(FLAGS)}
 
 
+@pytest.fixture(scope="session")
+def base_url() -> None:
+    """None: every test has a server of its own. (The plugin's fixture is one that pytest will drop.)"""
+
+
 class FollowedHints:
     """Scores hinted jobs one after the other, a moment later, as a worker does."""
 

@@ -1,0 +1,130 @@
+"""The main job in a real browser: a file is sent and its score appears by itself."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+SUBMIT = "/competitions/toxicity/submit"
+
+
+@pytest.fixture
+def predictions(live: Any, tmp_path: Path) -> Path:
+    path = tmp_path / "predictions.csv"
+    path.write_bytes(live.truth.predictions(noise=1.4))
+    return path
+
+
+def test_a_new_person_signs_up_sends_a_file_and_watches_its_score_appear(
+    live: Any, page: Page, predictions: Path
+) -> None:
+    live.competition(title="Unintended bias")
+    page.goto(live.address)
+    page.get_by_role("link", name="Unintended bias").click()
+    page.get_by_role("link", name="Submit", exact=True).click()
+    page.get_by_role("link", name="Make an account").click()
+    page.get_by_label("Name").fill("Ann")
+    page.get_by_label("Password").fill("correct horse battery")
+    page.get_by_role("button", name="Sign up").click()
+
+    page.goto(live.address + SUBMIT)
+    page.get_by_label("Drop a file here").set_input_files(predictions)
+    expect(page.get_by_text("predictions.csv, ")).to_be_visible()
+    page.get_by_label("Description").fill("first try")
+    page.get_by_role("button", name="Submit").click()
+
+    expect(page.get_by_text("Waiting to be scored")).to_be_visible()
+    page.evaluate("window.isSamePage = true")
+    expect(page.get_by_text("your first score; 1st of 1. Weakest term:")).to_be_visible(timeout=15_000)
+    assert page.evaluate("window.isSamePage"), "the score came without loading the page again"
+    expect(page.get_by_role("table").get_by_text("black or african")).to_be_visible()
+
+    page.get_by_role("link", name="Leaderboard").click()
+    expect(page.get_by_role("row", name="Ann")).to_have_class("own")
+
+
+def test_the_list_of_submissions_follows_too(live: Any, page: Page, predictions: Path) -> None:
+    live.competition()
+    ann = _logged_in(live, page)
+    page.goto(live.address + "/competitions/toxicity/submissions")
+    live.submit(ann, predictions.read_bytes())
+    page.reload()
+    expect(page.get_by_text("pending")).to_be_visible()
+    expect(page.get_by_text("scored")).to_be_visible(timeout=15_000)
+
+
+def test_a_file_can_be_dropped_and_a_rejected_one_says_everything_that_is_wrong(
+    live: Any, page: Page
+) -> None:
+    live.competition()
+    _logged_in(live, page)
+    page.goto(live.address + SUBMIT)
+    transfer = page.evaluate_handle(
+        """() => {
+          const transfer = new DataTransfer();
+          transfer.items.add(new File(["id,prediction\\n7000000,nan\\nx,0.5\\n"], "broken.csv"));
+          return transfer;
+        }"""
+    )
+    page.dispatch_event(".drop", "drop", {"dataTransfer": transfer})
+    expect(page.get_by_text("broken.csv, ")).to_be_visible()
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_text("Rejected: your file has 3 problems.")).to_be_visible(timeout=15_000)
+    expect(page.get_by_role("listitem").filter(has_text="NaN")).to_be_visible()
+
+
+def test_a_file_over_the_limit_is_told_so_before_it_is_sent(live: Any, page: Page, tmp_path: Path) -> None:
+    live.competition()
+    _logged_in(live, page)
+    page.goto(live.address + SUBMIT)
+    large = tmp_path / "large.csv"
+    with large.open("wb") as file:
+        file.truncate(61_300_000)
+    page.get_by_label("Drop a file here").set_input_files(large)
+    expect(page.get_by_text("The file is 61.3 MB; the limit is 50.0 MB.")).to_be_visible()
+    expect(page.get_by_role("button", name="Submit")).to_be_disabled()
+
+
+def test_everything_works_without_javascript(live: Any, browser: Any, predictions: Path) -> None:
+    live.competition()
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    _logged_in(live, page)
+    page.goto(live.address + SUBMIT)
+    page.get_by_label("Drop a file here").set_input_files(predictions)
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_text("Waiting to be scored")).to_be_visible()
+    expect(page.get_by_text("Weakest term:")).to_be_visible(timeout=15_000)
+    context.close()
+
+
+def test_the_pages_can_be_walked_with_the_keyboard(live: Any, page: Page) -> None:
+    live.competition()
+    page.goto(live.address + "/competitions/toxicity")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#content")
+
+
+def test_hostile_names_run_no_script(live: Any, page: Page) -> None:
+    hostile = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+    live.competition(title=hostile, overview=hostile)
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    ann = _logged_in(live, page, hostile)
+    live.submit(ann, live.truth.predictions(), description=hostile)
+    live.score_all()
+    for path in ("", "/leaderboard", "/submissions", "/submissions/1"):
+        page.goto(f"{live.address}/competitions/toxicity{path}")
+        expect(page.get_by_text("<script>").first).to_be_visible()
+    assert not dialogs
+
+
+def _logged_in(live: Any, page: Page, name: str = "Ann") -> Any:
+    person = live.person(name)
+    token = person.browser.get_cookie("fairboard_login").value
+    page.context.add_cookies([{"name": "fairboard_login", "value": token, "url": live.address}])
+    return person

@@ -1,0 +1,137 @@
+"""The headers that every answer carries, errors and files included."""
+
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+PATHS = {
+    "/": 200,
+    "/competitions/toxicity": 200,
+    "/competitions/toxicity/data/sample_submission.csv": 200,
+    "/competitions/toxicity/submit": 302,
+    "/login": 200,
+    "/static/fairboard.css": 200,
+    "/static/nothing.css": 404,
+    "/nothing": 404,
+    "/logout": 405,
+    "/healthz": 200,
+    "/api/v1/competitions": 401,
+    "/api/v1/nothing": 404,
+}
+POLICY = {
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "font-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+}
+
+
+def test_every_answer_carries_the_strict_policy(arena: Any) -> None:
+    arena.competition()
+    browser = arena.app.test_client()
+    for path, status in PATHS.items():
+        answer = browser.get(path)
+        assert answer.status_code == status, path
+        _check(answer)
+
+
+def test_an_error_of_ours_carries_it_too(arena: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    _break_the_list(monkeypatch)
+    answer = arena.app.test_client().get("/")
+    assert answer.status_code == 500
+    _check(answer)
+
+
+def test_nothing_personal_is_kept_by_a_cache(arena: Any) -> None:
+    arena.competition()
+    ann = arena.person("Ann")
+    for path in ("/", "/account", "/competitions/toxicity/submissions", "/competitions/toxicity"):
+        headers = ann.browser.get(path).headers
+        assert headers["Cache-Control"] == "no-store"
+        assert "Cookie" in headers["Vary"]
+    answer = arena.app.test_client().get("/api/v1/competitions", headers=ann.bearer)
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_static_files_named_by_their_content_are_kept_for_ever_and_others_are_asked_for(arena: Any) -> None:
+    browser = arena.app.test_client()
+    assert "immutable" in browser.get("/static/fairboard.css?v=1").headers["Cache-Control"]
+    assert browser.get("/static/fairboard.css").headers["Cache-Control"] == "no-cache"
+    assert "immutable" not in browser.get("/static/nothing.css?v=1").headers["Cache-Control"]
+
+
+def test_pages_hold_no_script_or_style_of_their_own(scene: Any) -> None:
+    here = "/competitions/toxicity"
+    for path in (here, f"{here}/leaderboard", f"{here}/submissions/{scene.scored_id}", f"{here}/submit"):
+        text = scene.ann.browser.get(path).text
+        assert "<style" not in text
+        assert " style=" not in text
+        assert text.count("<script") == text.count('<script type="module" src="/static/')
+        assert " onclick" not in text
+
+
+def test_https_makes_cookies_secure_and_binds_them_to_the_host(make_arena: Any) -> None:
+    arena = make_arena(base_url="https://fairboard.example")
+    answer = arena.app.test_client().get("/login", base_url="https://fairboard.example")
+    cookie = answer.headers["Set-Cookie"]
+    assert cookie.startswith("__Host-fairboard_session=")
+    for flag in ("Secure", "HttpOnly", "SameSite=Lax", "Path=/"):
+        assert flag in cookie
+    assert "Domain" not in cookie
+    assert answer.headers["Strict-Transport-Security"]
+
+
+def test_an_error_of_ours_shows_an_incident_and_nothing_else(
+    arena: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    _break_the_list(monkeypatch)
+    ann = arena.person("Ann")
+    page = ann.browser.get("/")
+    data = arena.app.test_client().get("/api/v1/competitions", headers=ann.bearer)
+    for answer in (page, data):
+        assert answer.status_code == 500
+        assert "hidden label" not in answer.text
+        assert "Traceback" not in answer.text
+    assert data.json.keys() == {"code", "error", "message", "incident"}
+    assert data.json["incident"] in data.json["message"]
+    assert data.json["incident"] in caplog.text
+    assert "hidden label" in caplog.text
+
+
+def test_an_organizers_error_is_not_shown_to_participants(
+    arena: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from grader.errors import OrganizerError
+
+    _break_the_list(monkeypatch, OrganizerError("Row 7 of the solution is a hidden label."))
+    answer = arena.app.test_client().get("/")
+    assert answer.status_code == 500
+    assert "hidden label" not in answer.text
+
+
+def test_an_upload_of_a_stranger_is_answered_before_it_is_read(arena: Any) -> None:
+    arena.competition()
+    body = BytesIO(b"x" * 3_000_000)
+    answer = arena.app.test_client().post("/api/v1/competitions/toxicity/submissions", input_stream=body)
+    assert answer.status_code == 401
+    assert body.tell() == 0
+
+
+def _break_the_list(monkeypatch: pytest.MonkeyPatch, error: Exception | None = None) -> None:
+    def broken(session: object) -> None:
+        raise error or RuntimeError("a hidden label")
+
+    monkeypatch.setattr("grader.services.competitions.list_all", broken)
+
+
+def _check(answer: Any) -> None:
+    assert set(answer.headers["Content-Security-Policy"].split("; ")) == POLICY
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Referrer-Policy"] == "same-origin"
+    assert answer.headers["X-Frame-Options"] == "DENY"

@@ -1,0 +1,96 @@
+"""What is hidden cannot be reached: all that every role can open holds no private score before the reveal."""
+
+import re
+from html import unescape
+from typing import Any
+
+from sqlalchemy import select
+
+from grader.leaderboard import standings
+from grader.models import Score, Solution, Split
+
+HERE = "/competitions/toxicity"
+STARTS = (
+    "/",
+    f"{HERE}/leaderboard/private",
+    f"{HERE}/leaderboard?split=private",
+    f"{HERE}/leaderboard?page=2&sort=private_score",
+    f"{HERE}/submissions?order=private",
+    "/healthz",
+    "/readyz",
+)
+API_PATHS = (
+    "/api/v1/competitions",
+    "/api/v1/competitions/toxicity",
+    "/api/v1/competitions/toxicity/leaderboard",
+    "/api/v1/competitions/toxicity/leaderboard?split=private",
+    "/api/v1/competitions/toxicity/leaderboard?split=all",
+    *(f"/api/v1/submissions/{number}" for number in range(1, 6)),
+)
+
+
+def test_no_role_reaches_a_private_value_before_the_reveal(scene: Any, caplog: Any) -> None:
+    hidden = _hidden_texts(scene)
+    for role in ("stranger", "outsider", "owner"):
+        for place, text in _everything(scene, role).items():
+            assert not [value for value in hidden if value in text], f"{place} as {role}"
+    assert not [value for value in hidden if value in caplog.text]
+
+
+def test_after_the_reveal_the_same_walk_finds_the_private_scores(make_scene: Any) -> None:
+    scene = make_scene(revealed=True)
+    found = "\n".join(_everything(scene, "owner").values())
+    scores = [text for text in _hidden_texts(scene) if re.fullmatch(r"0\.\d{5}", text)]
+    assert scores
+    assert all(score in found for score in scores)
+
+
+def test_the_files_of_the_solution_are_behind_no_address(scene: Any) -> None:
+    with scene.arena.database.read() as session:
+        solution = session.scalars(select(Solution)).one()
+    for sha256 in (solution.prepared_sha256, solution.row_ids_sha256):
+        for path in (f"/blobs/{sha256}", f"/static/../blobs/{sha256[:2]}/{sha256}", f"/{sha256}"):
+            assert scene.ann.browser.get(path).status_code == 404
+    assert all(solution.prepared_sha256 not in text for text in _everything(scene, "owner").values())
+
+
+def test_the_two_private_errors_do_not_tell_whether_a_competition_has_scores(arena: Any) -> None:
+    arena.competition()
+    ann = arena.person("Ann")
+    before = ann.browser.get(f"{HERE}/leaderboard/private")
+    arena.submit(ann, arena.truth.predictions())
+    arena.score_all()
+    after = ann.browser.get(f"{HERE}/leaderboard/private")
+    assert (before.status_code, before.text) == (after.status_code, after.text)
+
+
+def _everything(scene: Any, role: str) -> dict[str, str]:
+    """Return bodies and headers of all pages that links reach, and of all API addresses."""
+    browser, seen = scene.browser(role), {}
+    left = [*STARTS, f"{HERE}/submissions/{scene.scored_id}/status"]
+    while left:
+        path = left.pop()
+        if path in seen:
+            continue
+        answer = browser.get(path)
+        seen[path] = f"{answer.headers}\n{answer.get_data(as_text=True)}"
+        if answer.mimetype == "text/html":
+            links = re.findall(r'(?:href|action|src|data-live)="(/[^"#]*)', answer.text)
+            left += [unescape(link) for link in links if not link.startswith("/static/")]
+    api = scene.arena.app.test_client()
+    for path in API_PATHS:
+        answer = api.get(path, headers=scene.bearer(role))
+        seen[path] = f"{answer.headers}\n{answer.text}"
+    return seen
+
+
+def _hidden_texts(scene: Any) -> set[str]:
+    """Return all texts of private values that no public value shares."""
+    texts: dict[Split, set[str]] = {split: set() for split in Split}
+    with scene.arena.database.read() as session:
+        for score in session.scalars(select(Score)):
+            texts[score.split].add(standings.score_text(standings.score_units(score.score)))
+            for term in ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"):
+                texts[score.split].add(f"{standings.rounded_term(getattr(score, term)):.4f}")
+    assert len(texts[Split.PRIVATE] - texts[Split.PUBLIC]) > 5
+    return texts[Split.PRIVATE] - texts[Split.PUBLIC]

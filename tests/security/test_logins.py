@@ -1,0 +1,204 @@
+"""Logins: new tokens each time, ended on the server, and no way out to other sites."""
+
+from typing import Any
+
+import pytest
+
+PASSWORD = "correct horse battery"
+
+
+def test_each_login_has_a_new_token_and_the_old_one_is_dead(arena: Any) -> None:
+    ann = arena.person("Ann")
+    first = ann.browser.get_cookie("fairboard_login").value
+    token = arena.form_token(ann.browser, "/account")
+    ann.browser.post("/login", data={"csrf_token": token, "name": "Ann", "password": PASSWORD})
+    assert ann.browser.get_cookie("fairboard_login").value != first
+    assert _status_with(arena, first) == 302
+
+
+def test_a_cookie_that_was_there_before_the_login_is_worth_nothing_after_it(arena: Any) -> None:
+    arena.person("Ann")
+    browser = arena.app.test_client()
+    browser.set_cookie("fairboard_login", "planted")
+    arena.log_in(browser, "Ann")
+    assert browser.get_cookie("fairboard_login").value != "planted"
+    assert _status_with(arena, "planted") == 302
+
+
+def test_the_form_token_of_before_the_login_is_worth_nothing_after_it(arena: Any) -> None:
+    arena.person("Ann")
+    browser = arena.app.test_client()
+    token = arena.form_token(browser)
+    browser.post("/login", data={"csrf_token": token, "name": "Ann", "password": PASSWORD})
+    assert browser.post("/account/tokens", data={"csrf_token": token}).status_code == 403
+
+
+def test_logging_out_ends_the_login_on_the_server(arena: Any) -> None:
+    ann = arena.person("Ann")
+    token = ann.browser.get_cookie("fairboard_login").value
+    ann.post("/logout")
+    assert ann.browser.get_cookie("fairboard_login") is None
+    assert _status_with(arena, token) == 302
+
+
+def test_logging_out_everywhere_ends_the_other_browsers_too(arena: Any) -> None:
+    ann = arena.person("Ann")
+    other = arena.app.test_client()
+    arena.log_in(other, "Ann")
+    assert other.get("/account").status_code == 200
+    ann.post("/account/logins/end")
+    assert other.get("/account").status_code == 302
+
+
+def test_the_login_cookie_is_out_of_reach_of_scripts_and_other_sites(arena: Any) -> None:
+    arena.person("Ann")
+    browser = arena.app.test_client()
+    cookies = arena.log_in(browser, "Ann").headers.getlist("Set-Cookie")
+    login = next(cookie for cookie in cookies if cookie.startswith("fairboard_login="))
+    assert "HttpOnly" in login
+    assert "SameSite=Lax" in login
+    assert "Path=/" in login
+
+
+def test_an_unknown_name_and_a_wrong_password_are_answered_alike(arena: Any) -> None:
+    arena.person("Ann")
+    browser = arena.app.test_client()
+    answers = [arena.log_in(browser, name, "not the password") for name in ("Ann", "Bob")]
+    assert answers[0].status_code == answers[1].status_code == 422
+    texts = [_without_token(answer.text) for answer in answers]
+    assert texts[0].replace('value="Ann"', 'value="Bob"') == texts[1]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "https://evil.example",
+        "//evil.example",
+        "////evil.example",
+        "/\\evil.example",
+        "\\\\evil.example",
+        "/%09/evil.example",
+        "/%5Cevil.example",
+        "/%2F/evil.example",
+        "https:evil.example",
+        "javascript:alert(1)",
+        "/account\r\nSet-Cookie: a=b",
+        "/account%0d%0aSet-Cookie:a=b",
+        "/nothing-here",
+        "/logout",
+        "account",
+        " /account",
+    ],
+)
+def test_a_login_leads_to_no_other_site(arena: Any, target: str) -> None:
+    arena.person("Ann")
+    answer = arena.log_in(arena.app.test_client(), "Ann", next=target)
+    assert answer.headers["Location"] == "/"
+    assert "a=b" not in str(answer.headers)
+
+
+def test_a_login_leads_back_to_the_page_that_asked_for_it(arena: Any) -> None:
+    arena.competition()
+    arena.person("Ann")
+    browser = arena.app.test_client()
+    asked = browser.get("/competitions/toxicity/submissions?page=2").headers["Location"]
+    token = arena.form_token(browser, asked)
+    form = {"csrf_token": token, "name": "Ann", "password": PASSWORD}
+    assert browser.post(asked, data=form).headers["Location"] == "/competitions/toxicity/submissions?page=2"
+
+
+def test_an_upload_whose_login_has_ended_is_sent_to_the_login_page(arena: Any) -> None:
+    arena.competition()
+    path = "/competitions/toxicity/submit"
+    assert arena.app.test_client().post(path, data={"x": "y"}).headers["Location"].startswith("/login")
+    answer = arena.app.test_client().post(path, headers={"Accept": "application/json"})
+    assert (answer.status_code, answer.json["error"]) == (401, "login_needed")
+
+
+def test_the_setup_link_makes_one_administrator_and_then_works_no_more(arena: Any) -> None:
+    from grader.services import accounts
+
+    with arena.database.write() as session:
+        link = accounts.create_setup_link(session, now=arena.now())
+    browser = arena.app.test_client()
+    form = {
+        "csrf_token": arena.form_token(browser, f"/setup/{link}"),
+        "name": "Root",
+        "password": PASSWORD,
+    }
+    assert browser.post(f"/setup/{link}", data=form).status_code == 302
+    assert "Administrator" in browser.get("/account").text
+    assert browser.get(f"/setup/{link}").status_code == 404
+
+
+def test_sign_up_can_be_closed(make_arena: Any) -> None:
+    browser = make_arena(sign_up=False).app.test_client()
+    assert browser.get("/sign-up").status_code == 404
+    assert "/sign-up" not in browser.get("/login").text
+
+
+def test_guesses_at_passwords_are_slowed_down(make_arena: Any) -> None:
+    arena = make_arena(rate_limits=True)
+    browser = arena.app.test_client()
+    statuses = [arena.log_in(browser, "Ann", "guess").status_code for _ in range(22)]
+    assert statuses == [422] * 20 + [429] * 2
+    answer = arena.log_in(browser, "Ann", "guess")
+    assert "Wait a minute" in answer.text
+
+
+def test_a_forged_forwarded_address_does_not_evade_the_limit(make_arena: Any) -> None:
+    arena = make_arena(rate_limits=True)
+    browser = arena.app.test_client()
+    token = arena.form_token(browser)
+    answers = [
+        browser.post(
+            "/login",
+            data={"csrf_token": token, "name": f"n{place}", "password": "guess"},
+            headers={"X-Forwarded-For": f"10.0.0.{place}"},
+        ).status_code
+        for place in range(21)
+    ]
+    assert answers[-1] == 429
+
+
+def test_behind_a_trusted_proxy_each_address_has_its_own_limit(make_arena: Any) -> None:
+    arena = make_arena(rate_limits=True, trusted_proxies=1)
+    browser = arena.app.test_client()
+    token = arena.form_token(browser)
+    for place in range(21):
+        answer = browser.post(
+            "/login",
+            data={"csrf_token": token, "name": f"n{place}", "password": "guess"},
+            headers={"X-Forwarded-For": f"spoofed, 10.0.0.{place}"},
+        )
+        assert answer.status_code == 422
+
+
+def test_many_addresses_cannot_share_the_guesses_at_one_account(make_arena: Any) -> None:
+    arena = make_arena(rate_limits=True, trusted_proxies=1)
+    browser = arena.app.test_client()
+    token = arena.form_token(browser)
+    statuses = [
+        browser.post(
+            "/login",
+            data={"csrf_token": token, "name": "Ann", "password": "guess"},
+            headers={"X-Forwarded-For": f"10.0.0.{place}"},
+        ).status_code
+        for place in range(61)
+    ]
+    assert statuses[59:] == [422, 429]
+
+
+def test_a_broker_that_is_gone_lets_people_log_in(make_arena: Any) -> None:
+    arena = make_arena(rate_limits=True, broker_url="redis://127.0.0.1:1/0")
+    arena.person("Ann")
+
+
+def _status_with(arena: Any, token: str) -> int:
+    browser = arena.app.test_client()
+    browser.set_cookie("fairboard_login", token)
+    return browser.get("/account").status_code
+
+
+def _without_token(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if "csrf_token" not in line)

@@ -1,0 +1,151 @@
+"""Bodies that are too large, too many or not what they say; names that would be something else."""
+
+import time
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+PATH = "/api/v1/competitions/toxicity/submissions"
+CAP = 50_000_000
+
+
+@pytest.fixture
+def ann(arena: Any) -> Any:
+    arena.competition()
+    return arena.person("Ann")
+
+
+def test_a_file_just_over_the_cap_is_told_both_sizes_in_bytes(arena: Any, ann: Any) -> None:
+    answer = _send(arena, ann, b"x" * (CAP + 1))
+    assert answer.status_code == 413
+    assert answer.json == {
+        "code": 413,
+        "error": "file_too_large",
+        "message": "The file is 50,000,001 bytes; the limit is 50,000,000 bytes.",
+    }
+
+
+@pytest.mark.parametrize("path", [PATH, "/competitions/toxicity/submit"])
+def test_a_body_over_the_cap_is_refused_by_its_length_alone(arena: Any, ann: Any, path: str) -> None:
+    answer = ann.browser.post(
+        path,
+        content_type="multipart/form-data; boundary=b",
+        environ_overrides={"CONTENT_LENGTH": "61300000"},
+        headers=ann.bearer,
+    )
+    assert answer.status_code == 413
+    assert "The file is 61.3 MB; the limit is 50 MB." in answer.text
+
+
+def test_a_body_without_a_length_is_cut_at_the_cap(arena: Any, ann: Any) -> None:
+    head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="p.csv"\r\n\r\n'
+    answer = arena.app.test_client().post(
+        PATH,
+        input_stream=BytesIO(head + b"x" * (CAP + 200_000)),
+        environ_overrides={"wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"},
+        content_type="multipart/form-data; boundary=b",
+        headers=ann.bearer,
+    )
+    assert answer.status_code == 413
+
+
+def test_a_form_is_much_smaller_than_a_file(arena: Any) -> None:
+    answer = arena.app.test_client().post("/login", data={"name": "x" * 300_000})
+    assert answer.status_code == 413
+
+
+def test_a_thousand_parts_are_refused_at_once(arena: Any, ann: Any) -> None:
+    parts = b"".join(
+        b'--b\r\nContent-Disposition: form-data; name="f%d"\r\n\r\nx\r\n' % place for place in range(1001)
+    )
+    began = time.process_time()
+    answer = arena.app.test_client().post(
+        PATH,
+        data=parts + b"--b--\r\n",
+        content_type="multipart/form-data; boundary=b",
+        headers=ann.bearer,
+    )
+    assert answer.status_code == 413
+    assert time.process_time() - began < 1
+
+
+def test_a_text_field_cannot_be_as_large_as_a_file(arena: Any, ann: Any) -> None:
+    answer = _send(arena, ann, b"id,prediction\n", b"x" * 1_000_000)
+    assert answer.status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b"", "multipart/form-data; boundary=b"),
+        (b"--b\r\n", "multipart/form-data; boundary=b"),
+        (b"{}", "application/json"),
+        (b"id,prediction\n", "text/csv"),
+        (b"file=x", "application/x-www-form-urlencoded"),
+        (b"\r\n" * 1000, "multipart/form-data"),
+    ],
+)
+def test_a_request_without_a_file_says_where_to_put_it(
+    arena: Any, ann: Any, body: bytes, content_type: str
+) -> None:
+    answer = arena.app.test_client().post(PATH, data=body, content_type=content_type, headers=ann.bearer)
+    assert answer.status_code == 400
+    assert answer.json["error"] == "file_missing"
+    assert "`file`" in answer.json["message"]
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "C:\\x\\p.csv", "n" * 400 + ".csv", "=1+1.csv", "\u202egpj.csv"]
+)
+def test_file_names_are_kept_as_text_and_never_as_paths(arena: Any, ann: Any, name: str) -> None:
+    answer = arena.app.test_client().post(
+        PATH, data={"file": (BytesIO(b"id,prediction\n"), name)}, headers=ann.bearer
+    )
+    assert answer.status_code == 201
+    shown = arena.app.test_client().get(answer.headers["Location"], headers=ann.bearer).json["file_name"]
+    assert len(shown) <= 255
+    assert not set(shown) & set("/\\\r\n")
+
+
+def test_every_hostile_text_is_shown_as_text(arena: Any) -> None:
+    hostile = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
+    arena.competition(
+        title=hostile,
+        overview=f"{hostile}\n\n[a](javascript:alert(3)) [b](data:text/html,x) <b onclick=alert(4)>c</b>",
+    )
+    ann = arena.person(hostile)
+    arena.app.test_client().post(
+        PATH,
+        data={"file": (BytesIO(b'id,prediction\n"<script>alert(5)",0\n'), hostile), "description": hostile},
+        headers=ann.bearer,
+    )
+    submission_id = arena.submit(ann, arena.truth.predictions(), description=hostile)
+    arena.score_all()
+    ann.post("/account/tokens", {"token_name": hostile})
+    here = "/competitions/toxicity"
+    for path in (
+        "/",
+        here,
+        f"{here}/submit",
+        f"{here}/submissions",
+        f"{here}/submissions/1",
+        f"{here}/submissions/{submission_id}",
+        f"{here}/leaderboard",
+        "/account",
+        "/competitions/<script>alert(6)<script>",
+    ):
+        text = ann.browser.get(path).text
+        assert "<script>alert" not in text, path
+        assert "<img" not in text, path
+        assert 'href="javascript' not in text, path
+        assert "<b onclick" not in text, path
+
+
+def _send(arena: Any, person: Any, file: bytes, description: bytes = b"") -> Any:
+    """Send a form that is encoded here: the test client would leave a large one in an open file."""
+    part = b'--b\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n'
+    body = part % (b"file", b'; filename="p.csv"', file) + part % (b"description", b"", description)
+    return arena.app.test_client().post(
+        PATH, data=body + b"--b--\r\n", content_type="multipart/form-data; boundary=b", headers=person.bearer
+    )
