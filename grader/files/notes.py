@@ -11,25 +11,25 @@ _ROWS_PER_VALUE = 10
 _LARGE_SHARE = 0.02
 
 
-def remarks_on(predictions: NDArray[np.float64], lines: NDArray[np.int64]) -> list[Note]:
+def remarks_on(predictions: NDArray[np.float64], first_line: int) -> list[Note]:
     """Say where predictions lie outside [0, 1] and where many of them tie.
 
     Parameters
     ----------
     predictions : array of float64, shape (n,)
-        Finite.
-    lines : array of int64, shape (n,)
-        The line each stands on.
+        Finite, in the order of the file: an accepted file has one on every line.
+    first_line : int
+        The line the first of them stands on.
     """
-    return [*_outside(predictions, lines), *_ties(predictions)]
+    return [*_outside(predictions, first_line), *_ties(predictions)]
 
 
-def _outside(predictions: NDArray[np.float64], lines: NDArray[np.int64]) -> list[Note]:
+def _outside(predictions: NDArray[np.float64], first_line: int) -> list[Note]:
     outside = (predictions < 0) | (predictions > 1)
     count = int(np.count_nonzero(outside))
     if not count:
         return []
-    line = int(lines[outside].min())
+    line = first_line + int(outside.argmax())
     return [
         Note(
             "outside_unit_interval",

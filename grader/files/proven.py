@@ -18,7 +18,7 @@ _WHOLE_FIELDS_QUOTED = re.compile(rb'(?:("?)[^",\n]*+\1,("?)[^",\n]*+\2\n)*+')
 _LF, _COMMA = ord("\n"), ord(",")
 
 
-def read_proven(body: bytes, row_ids: RowIds) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
+def read_proven(body: bytes, row_ids: RowIds) -> tuple[NDArray[np.float64], NDArray[np.int64] | slice] | None:
     """Read rows ``id,prediction``, one a line.
 
     Parameters
@@ -31,7 +31,7 @@ def read_proven(body: bytes, row_ids: RowIds) -> tuple[NDArray[np.float64], NDAr
     -------
     predictions : array of float64, shape (n,)
         In the order of the file.
-    positions : array of int64, shape (n,)
+    positions : array of int64, shape (n,), or slice
         The place of each row in the solution's order.
 
     Notes
@@ -67,19 +67,19 @@ def read_proven(body: bytes, row_ids: RowIds) -> tuple[NDArray[np.float64], NDAr
     return predictions, positions
 
 
-def _positions(body: bytes, row_ids: RowIds) -> NDArray[np.int64] | None:
-    padded = np.empty(len(body) + PADDING_BYTES, np.uint8)
+def _positions(body: bytes, row_ids: RowIds) -> NDArray[np.int64] | slice | None:
+    padded = np.zeros(len(body) + PADDING_BYTES, np.uint8)
     padded[: len(body)] = np.frombuffer(body, np.uint8)
-    padded[len(body) :] = 0
-    ends = np.flatnonzero(padded == _LF)
-    commas = np.flatnonzero(padded == _COMMA)
-    if len(ends) != len(row_ids) or len(commas) != len(row_ids):
+    # No number holds a byte up to the comma but the plus sign, which is rare enough to be doubtful.
+    marks = np.flatnonzero(padded[: len(body)] <= _COMMA)
+    if len(marks) != 2 * len(row_ids):
+        marks = np.flatnonzero((padded == _LF) | (padded == _COMMA))
+    commas, ends = marks[0::2], marks[1::2]
+    if len(marks) != 2 * len(row_ids) or (padded[commas] != _COMMA).any() or (padded[ends] != _LF).any():
         return None
-    starts = np.empty_like(ends)
-    starts[0] = 0
-    starts[1:] = ends[:-1] + 1
-    widths = ends - commas - 1
-    if (commas <= starts).any() or (widths < 1).any() or (widths > LONGEST_NUMBER).any():
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    widths = ends - commas
+    if widths.min() <= 1 or widths.max() > LONGEST_NUMBER + 1:
         return None
     return row_ids.positions(padded, starts, commas - starts)
 

@@ -125,7 +125,7 @@ class RowIds:
 
     def positions(
         self, buffer: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]
-    ) -> NDArray[np.int64] | None:
+    ) -> NDArray[np.int64] | slice | None:
         """Prove that the ids lying in a buffer are the expected ones in some order.
 
         Parameters
@@ -137,9 +137,9 @@ class RowIds:
 
         Returns
         -------
-        array of int64, shape (n,), or None
-            The place of each id in the solution's order, or None where they are not proven to be
-            exactly the expected ids, each once.
+        array of int64, shape (n,), or slice, or None
+            The place of each id in the solution's order; a slice of everything where they are in
+            that order; None where they are not proven to be exactly the expected ids, each once.
 
         Notes
         -----
@@ -150,7 +150,7 @@ class RowIds:
             return None
         words = _words(buffer, starts, lengths, self.longest)
         if np.array_equal(lengths, self._lengths) and all(map(np.array_equal, words, self._words)):
-            return np.arange(len(self))
+            return slice(None)
         keys = _mixed(words)
         order = np.argsort(keys)
         expected_keys, expected_order = self._sorted
@@ -202,9 +202,15 @@ def _words(
         (len(buffer) - _WORD_BYTES + 1,), "<u8", buffer, strides=(1,)
     )
     return [
-        at_every_byte[starts + offset] & _MASKS[np.clip(lengths - offset, 0, _WORD_BYTES)]
-        for offset in range(0, longest, _WORD_BYTES)
+        at_every_byte[starts + offset] & _mask(lengths - offset) for offset in range(0, longest, _WORD_BYTES)
     ]
+
+
+def _mask(lengths: NDArray[np.int64]) -> NDArray[np.uint64] | np.uint64:
+    """Return which bits of a word belong to an id of which so many bytes are left."""
+    if lengths.min() == lengths.max():
+        return np.uint64(_MASKS[min(int(lengths[0]), _WORD_BYTES)])
+    return _MASKS[np.clip(lengths, 0, _WORD_BYTES)]
 
 
 def _mixed(words: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:

@@ -70,10 +70,9 @@ def read_submission(source: Path | bytes | BinaryIO, row_ids: RowIds) -> Submiss
         raise FileRejected("submission", [error.problem]) from error
     text = _text_of(data, row_ids)
     del data
-    header = read_header(text)
-    predictions, lines, notes = _read_rows(text, header, row_ids)
-    remarks = remarks_on(predictions, lines)
-    return SubmissionFile(predictions, (*content.notes, *text.notes, *header.notes, *notes, *remarks))
+    accepted = _read_rows(text, read_header(text), row_ids)
+    notes = (*content.notes, *text.notes, *accepted.notes)
+    return SubmissionFile(accepted.predictions, notes)
 
 
 def _read_all(stream: BinaryIO) -> bytes:
@@ -98,10 +97,8 @@ def _text_of(data: bytes, row_ids: RowIds) -> Text:
     return text
 
 
-def _read_rows(
-    text: Text, header: Header, row_ids: RowIds
-) -> tuple[NDArray[np.float64], NDArray[np.int64], list[Note]]:
-    """Return predictions and their lines in the solution's order, and notes."""
+def _read_rows(text: Text, header: Header, row_ids: RowIds) -> SubmissionFile:
+    """Read the rows, the fast way if they are clean, and remark on them."""
     layout = header.layout
     if layout is None:
         raise FileRejected("submission", header.problems)
@@ -111,13 +108,13 @@ def _read_rows(
             in_file_order, positions = proven
             predictions = np.empty(len(row_ids))
             predictions[positions] = in_file_order
-            lines = np.empty(len(row_ids), np.int64)
-            lines[positions] = np.arange(len(row_ids)) + layout.first_line
-            return predictions, lines, []
+            remarks = remarks_on(in_file_order, layout.first_line)
+            return SubmissionFile(predictions, (*header.notes, *remarks))
     rows = read_rows(text, layout, row_ids)
     if header.problems or rows.problems:
         raise FileRejected("submission", [*header.problems, *rows.problems])
-    return rows.predictions, rows.lines, rows.notes
+    remarks = remarks_on(rows.predictions[np.argsort(rows.lines)], layout.first_line)
+    return SubmissionFile(rows.predictions, (*header.notes, *rows.notes, *remarks))
 
 
 def write_sample_submission(row_ids: RowIds) -> bytes:

@@ -68,8 +68,9 @@ def with_plain_line_ends(data: bytes) -> Text:
     """Find where the text begins and ends, and turn lone carriage returns into line feeds."""
     start = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
     notes: tuple[Note, ...] = ()
-    has_doubled_returns = b"\r\r\n" in data
+    has_doubled_returns = False
     if b"\r" in data:
+        has_doubled_returns = b"\r\r\n" in data
         kinds, first_odd_line = _line_ends(data)
         if _CR in kinds:
             data = _with_lone_returns_replaced(data)
