@@ -57,6 +57,7 @@ class Installation:
 @contextlib.contextmanager
 def serving(installation: Installation, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Run `fairboard serve` until the end of the block, or of this process, and wait until it is ready."""
+    _refuse_taken_address(installation)
     with log.open("wb") as output:
         server = subprocess.Popen(
             [*FAIRBOARD, "serve"],
@@ -82,6 +83,15 @@ def serving(installation: Installation, log: Path) -> Iterator[subprocess.Popen[
             server.kill()
             server.wait()
         guardian.communicate()
+
+
+def _refuse_taken_address(installation: Installation) -> None:
+    with contextlib.suppress(Unreachable):
+        installation.api().is_ready()
+        raise ServiceFailed(
+            f"Something answers at {installation.address} already. Is a demo running? "
+            "Stop it, or choose another port with FAIRBOARD_PORT."
+        )
 
 
 def _wait_until_ready(installation: Installation, server: subprocess.Popen[bytes], log: Path) -> None:
