@@ -54,6 +54,7 @@ def opened() -> Iterator[Installation]:
 @contextmanager
 def opened_database(settings: Settings) -> Iterator[Database]:
     """Open the database as it is, whatever tables it has."""
+    make_data_folder(settings)
     database = Database(settings.database(), pool_size=2)
     try:
         yield database
@@ -61,6 +62,17 @@ def opened_database(settings: Settings) -> Iterator[Database]:
         raise click.ClickException(f"The database cannot be used: {error.orig}") from error
     finally:
         database.dispose()
+
+
+def make_data_folder(settings: Settings) -> None:
+    """Make the data folder where it is not there yet; raise a sentence where it cannot be."""
+    try:
+        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.ClickException(
+            f"The data folder {settings.data_dir} cannot be used: {error.strerror}. "
+            f"{PREFIX}DATA_DIR names another one."
+        ) from error
 
 
 def load_settings(**overrides: Any) -> Settings:

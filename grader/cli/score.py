@@ -172,4 +172,4 @@ def _rejection(error: FairboardError) -> dict[str, Any] | None:
 
 
 def _json(value: dict[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    return json.dumps(value, indent=2)

@@ -10,14 +10,32 @@ from sqlalchemy import Connection, text
 
 import migrations
 from grader.db import Database
+from grader.errors import OrganizerError
 
 _ADVISORY_LOCK = 7777_0001
 
 
+class UnknownTables(OrganizerError):
+    """The database has a revision that this installation does not know."""
+
+    def __init__(self, revision: str) -> None:
+        super().__init__(
+            f"The database has the tables of a newer version of Fairboard ({revision}; this one knows up to "
+            f"{head()}). Install that version, or restore a backup from before it."
+        )
+        self.revision = revision
+
+
 def upgrade(database: Database, revision: str = "head") -> None:
-    """Bring the tables up to `revision`; processes that start together wait for each other."""
+    """Bring the tables up to `revision`; processes that start together wait for each other.
+
+    Raises UnknownTables, and changes nothing, where they come from a newer version.
+    """
     with database.engine.begin() as connection:
         _lock(connection)
+        found = MigrationContext.configure(connection).get_current_revision()
+        if found is not None and found not in _known():
+            raise UnknownTables(found)
         command.upgrade(_config(connection), revision)
 
 
@@ -36,12 +54,20 @@ def current(database: Database) -> str | None:
 
 def head() -> str | None:
     """Return the newest revision that this installation knows."""
-    return ScriptDirectory.from_config(_config(None)).get_current_head()
+    return _scripts().get_current_head()
 
 
 def is_current(database: Database) -> bool:
     """Tell whether the database has the revision that this installation expects."""
     return current(database) == head()
+
+
+def _known() -> set[str]:
+    return {script.revision for script in _scripts().walk_revisions()}
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config(None))
 
 
 def _config(connection: Connection | None) -> Config:

@@ -59,8 +59,7 @@ class Child:
             self._note_end(self._process.returncode)
         if self._process or time.monotonic() < self._start_at:
             return False
-        self._start()
-        return True
+        return self._start()
 
     def request_stop(self) -> None:
         """Ask the process to end."""
@@ -78,33 +77,35 @@ class Child:
         self._process.wait()
         self._process = None
 
-    def _start(self) -> None:
-        self._process = subprocess.Popen(
-            self.program.command,
-            env={**os.environ, **self.program.environment},
-            pass_fds=self.program.pass_fds,
-            start_new_session=True,
-            stdin=subprocess.PIPE if self.program.watches_us else subprocess.DEVNULL,
-            stdout=sys.stderr.fileno(),
-        )
+    def _start(self) -> bool:
         self._started_at = time.monotonic()
+        try:
+            self._process = subprocess.Popen(
+                self.program.command,
+                env={**os.environ, **self.program.environment},
+                pass_fds=self.program.pass_fds,
+                start_new_session=True,
+                stdin=subprocess.PIPE if self.program.watches_us else subprocess.DEVNULL,
+                stdout=sys.stderr.fileno(),
+            )
+        except OSError as error:  # no memory or no process left; it may pass
+            self._plan_start(f"cannot be started ({error})")
+            return False
         log.info("%s runs as process %d.", self.program.name, self._process.pid)
+        return True
 
     def _note_end(self, code: int) -> None:
         self._kill_session()
+        self._process = None
+        self._plan_start(f"ended {_ending(code)}")
+
+    def _plan_start(self, fact: str) -> None:
         lived = time.monotonic() - self._started_at
         self._early_ends = 0 if lived >= SETTLED_AFTER_SECONDS else self._early_ends + 1
         doublings = self._early_ends - 2
         pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2**doublings) if doublings >= 0 else 0
-        self._process = None
         self._start_at = time.monotonic() + pause
-        log.warning(
-            "%s ended %s after %.0f s and is started again in %.1f s.",
-            self.program.name,
-            _ending(code),
-            lived,
-            pause,
-        )
+        log.warning("%s %s after %.0f s; next start in %.1f s.", self.program.name, fact, lived, pause)
 
     def _kill_session(self) -> None:
         # What a killed leader leaves would hold its sockets and jobs. Ids are not given out again at once.

@@ -6,6 +6,7 @@ in the record.
 """
 
 import json
+import logging
 import math
 import os
 import time
@@ -19,6 +20,8 @@ MARK = "FAIRBOARD_SERVED_FROM"
 START_TIME_TOLERANCE_SECONDS = 5  # the clock that start times are derived from may be adjusted
 LOOK_AGAIN_SECONDS = 0.1
 ROUNDS = 3
+
+log = logging.getLogger(__name__)
 
 
 def mark_of(data_dir: Path) -> str:
@@ -36,8 +39,11 @@ def record(data_dir: Path, pids: Iterable[int]) -> None:
             continue
     path = _record_path(data_dir)
     draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps(started))
-    draft.replace(path)
+    try:
+        draft.write_text(json.dumps(started))
+        draft.replace(path)
+    except OSError as error:  # a full disk ends no service; most leftovers are known by their mark
+        log.warning("The list of processes cannot be written: %s.", error)
 
 
 def find(data_dir: Path) -> list[psutil.Process]:

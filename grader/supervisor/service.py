@@ -18,12 +18,11 @@ log = logging.getLogger(__name__)
 
 
 def serve(settings: Settings, *, announce: Callable[[str], None], application: str = APPLICATION) -> None:
-    """Serve the data folder until a signal asks to stop.
+    """Serve the data folder, which is there, until a signal asks to stop.
 
     Raises AlreadyServed, CannotListen, or what the migrations raise.
     """
     data_dir = settings.data_dir.resolve()
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with lock.hold(data_dir) as held:
         if count := leftovers.end(data_dir):
             log.warning("Ended %d processes that a killed service had left.", count)
@@ -84,6 +83,7 @@ def _start_valkey(supervisor: Supervisor, data_dir: Path) -> str | None:
     supervisor.add(valkey.program(server, data_dir=data_dir, socket=socket_path))
     if not valkey.wait_until_answering(socket_path):
         log.warning(
-            "Valkey does not answer yet. Until it does, the sweeper alone scores, some seconds later."
+            "Valkey does not answer yet (see %s). Until then only the sweeper scores, some seconds later.",
+            data_dir / "valkey" / "valkey.log",
         )
     return valkey.broker_url(socket_path)

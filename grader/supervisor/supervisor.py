@@ -46,7 +46,10 @@ class Supervisor:
     @contextmanager
     def stopping_on_signals(self) -> Iterator[None]:
         """Let signals end `run` within the block, in which everything is stopped at the end."""
-        before = {number: signal.signal(number, self._request_stop) for number in STOP_SIGNALS}
+        before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+        for number, handler in before.items():
+            if handler is not signal.SIG_IGN:  # as under nohup
+                signal.signal(number, self._request_stop)
         try:
             yield
         finally:

@@ -9,7 +9,7 @@ import pytest
 
 from grader.leaderboard.visibility import Phase
 from grader.models import ScoringVersionState
-from grader.services import accounts, boards, competitions, rescoring
+from grader.services import accounts, boards, competitions, rescoring, schema
 
 
 @pytest.fixture
@@ -285,14 +285,26 @@ def test_an_administrative_command_makes_the_database_that_is_not_there_yet(run,
     assert (tmp_path / "new" / "fairboard.db").exists()
 
 
-def test_tables_of_another_version_are_left_alone(admin, service):
-    with service.database.engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+@pytest.fixture
+def newer_tables(service):
+    """The installation as a newer version would leave it."""
 
-    result = admin("user", "create", "ada")
+    def stamp(revision):
+        with service.database.engine.begin() as connection:
+            connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{revision}'")
+
+    head = schema.head()
+    stamp("9999")
+    yield
+    stamp(head)
+
+
+@pytest.mark.parametrize("command", [("user", "create", "ada"), ("migrate",), ("serve", "--port", "0")])
+def test_tables_of_another_version_are_left_alone(admin, newer_tables, command):
+    result = admin(*command)
 
     assert result.exit_code == 1
-    assert "tables of another version of Fairboard (9999" in result.stderr
+    assert re.search(r"version of Fairboard \(9999", result.stderr)
 
 
 def test_migrate_makes_the_tables_and_may_be_repeated(run, monkeypatch, tmp_path):
@@ -334,3 +346,14 @@ def test_a_database_that_does_not_answer_is_said_in_a_sentence(run, monkeypatch,
 
     assert result.exit_code == 1
     assert "The database cannot be used: " in result.stderr
+
+
+@pytest.mark.parametrize("command", [("serve",), ("user", "create", "ada"), ("sweeper",)])
+def test_a_data_folder_that_cannot_be_made_is_named(run, monkeypatch, tmp_path, command):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "file" / "var"))
+
+    result = run(*command)
+
+    assert result.exit_code == 1
+    assert "cannot be used: Not a directory." in result.stderr

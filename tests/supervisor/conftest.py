@@ -38,6 +38,7 @@ class Service:
     def __init__(self, data_dir: Path, environment: dict, command=(*FAIRBOARD, "serve", "--port", "0")):
         self.data_dir = data_dir
         outside = {name: value for name, value in os.environ.items() if not name.startswith("FAIRBOARD_")}
+        data_dir.mkdir(exist_ok=True)
         self.environment = {**outside, **QUICK, **environment, "FAIRBOARD_DATA_DIR": str(data_dir)}
         self._command = command
         self.process = None

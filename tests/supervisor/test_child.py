@@ -1,4 +1,5 @@
 import itertools
+import signal
 import sys
 import time
 
@@ -89,3 +90,20 @@ def test_the_supervisor_reports_the_running_processes_and_stops_when_a_signal_as
     assert [len(pids) for pids in reported][:2] == [1, 2]
     assert reported[-1] == []
     assert not any(psutil.pid_exists(pid) for pids in reported for pid in pids)
+
+
+def test_a_program_that_cannot_be_started_is_tried_again():
+    child = Child(Program("missing", ("/no/such/program",)))
+
+    assert not child.tend()
+    assert child.pid is None
+    child.stop()
+
+
+def test_a_signal_that_was_ignored_stays_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Supervisor(lambda pids: None).stopping_on_signals():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -104,3 +104,9 @@ def test_the_guardian_ends_the_processes_when_its_standard_input_ends(tmp_path, 
     guardian.communicate(timeout=20)
 
     assert process.wait(5) != 0
+
+
+def test_a_record_that_cannot_be_written_ends_nothing(tmp_path, start, caplog):
+    leftovers.record(tmp_path / "gone", [start().pid])
+
+    assert "cannot be written" in caplog.text
