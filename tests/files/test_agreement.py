@@ -1,0 +1,211 @@
+"""The readers agree: the fast path, the explaining path, and a plain csv and Decimal reader."""
+
+import csv
+import io
+import itertools
+import math
+import re
+import struct
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from grader.files import FileRejected, RowIds, read_submission
+from grader.files.header import read_header
+from grader.files.numbers import NUMBER, NUMBER_BYTES
+from grader.files.proven import read_proven
+from grader.files.rows import read_rows
+from grader.files.text import with_plain_line_ends
+
+INTEGERS = [str(7_000_000 + place) for place in range(6)]
+TEXTS = ["q-17 a", "ä/ö", "e5", "日本語", "a long id that takes more than one word", "-"]
+GENEROUS_NUMBER = r"[+-]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?"
+NUMBER_TEXT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def read_plainly(data: bytes, ids: list[str]) -> list[float] | None:
+    """Read a submission with csv and Decimal; None where it must be rejected."""
+    try:
+        text = data.removeprefix(b"\xef\xbb\xbf").decode()
+    except UnicodeDecodeError:
+        return None
+    text = re.sub("\r\n|\r", "\n", text).rstrip(" \t\n")
+    try:
+        rows = list(csv.reader(io.StringIO(text + "\n", newline=""), strict=True))
+    except csv.Error:
+        return None
+    if "\0" in text or any(len(row) != 2 or "\n" in "".join(row) for row in rows):
+        return None
+    header, *body = [[field.strip(" \t") for field in row] for row in rows]
+    if sorted(header) != ["id", "prediction"]:
+        return None
+    found: dict[str, float] = {}
+    for row in body:
+        name, value = row if header[0] == "id" else row[::-1]
+        if name not in ids and re.fullmatch(r"[0-9]+\.0*", name, re.ASCII):
+            name = name.partition(".")[0]
+        if name in found or name not in ids or not NUMBER_TEXT.fullmatch(value) or len(value) > 512:
+            return None
+        found[name] = rounded(value)
+    if len(found) != len(ids) or not all(map(math.isfinite, found.values())):
+        return None
+    return [found[name] for name in ids]
+
+
+def rounded(value: str) -> float:
+    if abs(Decimal(value).adjusted()) > 400:
+        return float(Decimal(value))  # zero or infinity: a fraction would be too large
+    try:
+        magnitude = float(Fraction(abs(Decimal(value))))
+    except OverflowError:
+        return math.inf
+    return math.copysign(magnitude, Decimal(value))
+
+
+@st.composite
+def numbers(draw: st.DrawFn) -> str:
+    return draw(
+        st.one_of(
+            st.floats(allow_nan=False, allow_infinity=False).map(repr),
+            st.floats(0, 1).map(repr),
+            st.decimals(allow_nan=False, allow_infinity=False, places=25).map(str),
+            st.from_regex(GENEROUS_NUMBER, fullmatch=True),
+            st.text("0123456789eE+-._ nai%", max_size=6),
+        )
+    )
+
+
+@st.composite
+def files(draw: st.DrawFn) -> tuple[list[str], bytes]:
+    """A file that is nearly right: its ids, and its bytes after a few accidents."""
+    ids = draw(st.sampled_from([INTEGERS, TEXTS, ["1"], ["5", "05", "5.5"]]))
+    order = draw(st.permutations(ids)) if draw(st.booleans()) else list(ids)
+    if draw(st.integers(0, 5)) == 0:
+        order = [*order[1:], draw(st.sampled_from([*ids, "x", "7000000.0", ""]))]
+    good = st.floats(0, 1).map(repr)
+    values = [draw(numbers() if draw(st.integers(0, 5)) == 0 else good) for _ in order]
+    wrap = draw(st.sampled_from(["{}", "{}", '"{}"', " {}\t"]))
+    rows = [f"{wrap.format(name)},{wrap.format(value)}" for name, value in zip(order, values, strict=True)]
+    end = draw(st.sampled_from(["\n", "\n", "\r\n", "\r"]))
+    data = end.join(["id,prediction", *rows, *draw(st.sampled_from([[], [""], ["", ""]]))]).encode()
+    data = draw(st.sampled_from([b"", b"", b"\xef\xbb\xbf"])) + data
+    for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
+        place = draw(st.integers(0, len(data)))
+        put = draw(st.sampled_from([*b'",\n\r \t0e+-.x_\0\xc3\xa4\xff', None]))
+        data = data[:place] + (b"" if put is None else bytes([put])) + data[place + (put is None) :]
+    return ids, data
+
+
+def read_ours(data: bytes, ids: list[str]) -> list[float] | None:
+    try:
+        return read_submission(data, RowIds.of(ids)).predictions.tolist()
+    except FileRejected as rejection:
+        assert rejection.problems
+        return None
+
+
+@settings(max_examples=500, deadline=None)
+@given(files())
+def test_a_file_is_read_as_csv_and_decimal_read_it(case: tuple[list[str], bytes]) -> None:
+    ids, data = case
+    # A blank beside a quote is outside of CSV; we forgive it.
+    assume(not re.search(rb'[ \t]"|"[ \t]', data))
+    assert_same_floats(read_ours(data, ids), read_plainly(data, ids))
+
+
+@settings(max_examples=300, deadline=None)
+@given(files())
+def test_the_fast_path_accepts_nothing_that_the_explaining_path_reads_otherwise(
+    case: tuple[list[str], bytes],
+) -> None:
+    ids, data = case
+    row_ids = RowIds.of(ids)
+    text = with_plain_line_ends(data)
+    assume(text.end > text.start)
+    header = read_header(text)
+    assume(header.layout is not None and header.layout.is_standard)
+    proven = read_proven(text.data[header.layout.offset :], row_ids)
+    assume(proven is not None)
+    in_file_order, positions = proven
+    predictions = np.empty(len(ids))
+    predictions[positions] = in_file_order
+    rows = read_rows(text, header.layout, row_ids)
+    assert (rows.problems, rows.notes) == ([], [])
+    assert_same_floats(rows.predictions.tolist(), predictions.tolist())
+
+
+def assert_same_floats(left: list[float] | None, right: list[float] | None) -> None:
+    """Compare bit by bit, so that 0.0 and -0.0 differ."""
+    if left is None or right is None:
+        assert left is right is None
+    else:
+        assert [struct.pack("d", value) for value in left] == [struct.pack("d", value) for value in right]
+
+
+def test_every_clean_file_takes_the_fast_path() -> None:
+    for ids in (INTEGERS, TEXTS):
+        row_ids = RowIds.of(ids)
+        lines = [f"{name},{place / 7!r}\n" for place, name in enumerate(ids)]
+        for body in ("".join(lines), "".join(lines[::-1]), "".join(lines).replace("\n", "\r\n")):
+            assert read_proven(body.encode(), row_ids) is not None
+
+
+def test_of_bytes_of_numbers_the_fast_path_reads_exactly_the_grammar() -> None:
+    """Every text of up to four of the kinds of bytes numbers are made of."""
+    row_ids = RowIds.of(["1", "2"])
+    for length in range(1, 5):
+        for letters in itertools.product(b"7e+-.", repeat=length):
+            value = bytes(letters)
+            proven = read_proven(b"1,%s\n2,0.5\n" % value, row_ids)
+            expected = NUMBER.fullmatch(value)
+            assert (proven is not None) == (expected is not None), value
+            if proven is not None:
+                assert proven[0][0] == float(value)
+
+
+@pytest.mark.parametrize("byte", [bytes([b]) for b in range(256) if b not in NUMBER_BYTES])
+def test_no_other_byte_comes_through_the_fast_path(byte: bytes) -> None:
+    row_ids = RowIds.of(["1", "2"])
+    for value in (byte, b"0" + byte, byte + b"0", b"0" + byte + b"5"):
+        proven = read_proven(b"1,%s\n2,0.5\n" % value, row_ids)
+        accepted_line_end = value in (b"0\r",)
+        assert (proven is not None) == accepted_line_end
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["0.1", "0.30000000000000004", "2.2250738585072011e-308", "0." + "3" * 300, "9007199254740993", "1e-323"],
+)
+def test_predictions_are_rounded_correctly(value: str) -> None:
+    for data in (f"id,prediction\n1,{value}\n", f'id,prediction\n1," {value}"\n'):
+        assert read_ours(data.encode(), ["1"]) == [float(Fraction(Decimal(value)))]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.integers(0), st.integers(0, 255)), min_size=1, max_size=8))
+def test_flipped_bytes_are_accepted_or_explained_the_same_way_twice(
+    flips: list[tuple[int, int]],
+) -> None:
+    data = bytearray("id,prediction\n" + "".join(f"{name},0.25\n" for name in INTEGERS), "utf-8")
+    for place, value in flips:
+        data[place % len(data)] = value
+    answers = []
+    for _ in range(2):
+        try:
+            answers.append(read_submission(bytes(data), RowIds.of(INTEGERS)).predictions.tolist())
+        except FileRejected as rejection:
+            answers.append([problem.as_dict() for problem in rejection.problems])
+    assert answers[0] == answers[1]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=200), st.sampled_from([b"", b"id,prediction\n", b"\x1f\x8b\x08", b"PK\x03\x04"]))
+def test_any_bytes_are_answered(data: bytes, start: bytes) -> None:
+    try:
+        read_submission(start + data, RowIds.of(INTEGERS))
+    except FileRejected as rejection:
+        assert rejection.problems
