@@ -8,9 +8,9 @@ import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -78,6 +78,12 @@ class Settings(BaseSettings):
     password_hash_memory_kib: int = Field(65536, ge=8, description="Argon2id memory per hash.")
     password_hash_rounds: int = Field(3, ge=1, description="Argon2id passes per hash.")
     rate_limits: bool = Field(True, description="Whether requests per address are limited.")
+
+    @model_validator(mode="after")
+    def _lease_outlasts_the_limit(self) -> Self:
+        if self.scoring_lease_seconds <= self.scoring_time_limit_seconds:
+            raise ValueError("scoring_lease_seconds must be longer than scoring_time_limit_seconds")
+        return self
 
     @classmethod
     def settings_customise_sources(

@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from grader.models import JobState, Score, ScoringJob, Submission, SubmissionStatus
 from grader.settings import Settings
@@ -152,6 +152,10 @@ class Watch:
         with self.service.database.read() as session:
             statuses = set(session.scalars(select(Submission.status)))
         return statuses == {SubmissionStatus.SCORED}
+
+    def let_leases_run_out(self) -> None:
+        with self.service.database.write() as session:
+            session.execute(update(ScoringJob).values(lease_until=self.service.now))
 
     def score_count(self) -> int:
         with self.service.database.read() as session:

@@ -20,13 +20,8 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 @pytest.fixture
 def settings(make_settings: Callable[..., Settings], valkey: Any) -> Settings:
-    """Settings with short waits, for what is lost to be found soon."""
-    return make_settings(
-        broker_url=SecretStr(valkey.url),
-        scoring_lease_seconds=2,
-        sweep_interval_seconds=0.2,
-        sweep_after_seconds=0,
-    )
+    """Settings under which a sweeper takes at once whatever is free."""
+    return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
 
 
 def hint(service: Any, *accepted: Any) -> None:
@@ -46,6 +41,7 @@ def test_a_worker_that_is_killed_while_scoring_loses_nothing(
     processes.kill(worker)
     assert watch.states() == [JobState.CLAIMED]
     caught.restore()
+    watch.let_leases_run_out()
     processes.sweeper(service.settings)
     eventually(watch.all_scored)
     assert watch.score_count() == 2
@@ -62,6 +58,7 @@ def test_a_sweeper_that_is_killed_while_scoring_loses_nothing(
     eventually(caught.holds)
     processes.kill(sweeper)
     caught.restore()
+    watch.let_leases_run_out()
     processes.sweeper(service.settings)
     eventually(watch.all_scored)
     assert watch.score_count() == 2
@@ -77,6 +74,7 @@ def test_a_worker_that_wakes_up_after_its_lease_cannot_record(
     hint(service, accepted)
     eventually(caught.holds)
     caught.restore()
+    watch.let_leases_run_out()
     processes.sweeper(service.settings)
     eventually(watch.all_scored)
     caught.let_go()

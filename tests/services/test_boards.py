@@ -1,0 +1,223 @@
+"""Leaderboards: pages, ranks, ties, the private one after the reveal, and what a submission's page says."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from grader.leaderboard import standings
+from grader.leaderboard.visibility import Phase, Viewer
+from grader.metrics import PairCounts, report
+from grader.models import Score, Split, Standing, Team
+from grader.services import boards, competitions, results
+from grader.services.boards import NotRevealed
+from grader.services.results import Summary
+from grader.services.solutions import Rules
+from grader.services.standing_rows import to_entry
+
+MINUTE = timedelta(minutes=1)
+TEAMS = ("ada", "bob", "cleo", "dan", "eve")
+
+
+@pytest.fixture
+def competition(service: Any) -> Any:
+    """A competition in which five teams have two scored files each."""
+    competition = service.competition()
+    for number, name in enumerate(TEAMS * 2):
+        skill = (number * 7 % 10) / 20
+        accepted = service.submit(competition, user=name, seed=number, skill=skill, after=number * MINUTE)
+        service.score(accepted)
+    return service.reload(competition)
+
+
+def public(service: Any, competition: Any, **options: Any) -> boards.Board:
+    with service.database.read() as session:
+        return boards.public_board(session, competition=competition, **options)
+
+
+def private(service: Any, competition: Any, phase: Phase, **options: Any) -> boards.Board:
+    with service.database.read() as session:
+        return boards.private_board(session, competition=competition, phase=phase, **options)
+
+
+def summary_of(service: Any, submission_id: int, viewer: Viewer, phase: Phase = Phase.OPEN) -> Summary:
+    from grader.models import Submission
+
+    with service.database.read() as session:
+        submission = session.get_one(Submission, submission_id)
+        return results.summary(session, submission=submission, viewer=viewer, phase=phase)
+
+
+def test_an_empty_board_has_one_page_and_no_rows(service: Any) -> None:
+    board = public(service, service.reload(service.competition()))
+    assert (board.rows, board.page, board.page_count, board.team_count) == ((), 1, 1, 0)
+    assert board.scoring_version == 1
+    assert board.row_share == 0.5
+
+
+def test_the_board_is_the_pure_ranking_of_each_teams_best_entry(service: Any, competition: Any) -> None:
+    with service.database.read() as session:
+        scores = session.execute(
+            select(Team.name, Score.score)
+            .join_from(Score, Standing, Standing.split == Split.PUBLIC)
+            .join(Team, Team.id == Standing.team_id)
+            .where(Score.submission_id == Standing.submission_id, Score.split == Split.PUBLIC)
+        ).all()
+        entries = [to_entry(row) for row in session.scalars(select(Standing))]
+    board = public(service, competition)
+    assert [row.submission_id for row in board.rows] == [
+        line.entry.submission_id for line in standings.rank(entries)
+    ]
+    assert [row.rank for row in board.rows] == [1, 2, 3, 4, 5]
+    assert {row.team: row.score_units for row in board.rows} == {
+        name: standings.score_units(score) for name, score in scores
+    }
+    assert all(row.entry_count == 2 and row.rank_change is None for row in board.rows)
+    assert {row.team for row in board.rows} == set(TEAMS)
+
+
+def test_a_row_shows_rounded_values_only(service: Any, competition: Any) -> None:
+    for row in public(service, competition).rows:
+        assert row.score == standings.score_text(row.score_units)
+        assert list(row.terms) == ["overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"]
+        assert all(value == round(value, 4) for value in row.terms.values())
+
+
+def test_pages_cut_the_board_without_changing_ranks(service: Any, competition: Any) -> None:
+    whole = public(service, competition).rows
+    pages = [public(service, competition, page=page, page_size=2) for page in (1, 2, 3)]
+    assert [row for page in pages for row in page.rows] == list(whole)
+    assert {page.page_count for page in pages} == {3}
+    assert public(service, competition, page=99, page_size=2) == pages[2]
+    assert public(service, competition, page=-1, page_size=2) == pages[0]
+
+
+def test_equal_scores_are_ranked_by_acceptance_then_id(service: Any, competition: Any) -> None:
+    with service.database.write() as session:
+        session.execute(update(Standing).values(score_units=50000))
+        session.execute(update(Standing).where(Standing.team_id >= 4).values(submitted_at=service.now))
+    rows = public(service, competition).rows
+    with service.database.read() as session:
+        entries = [to_entry(row) for row in session.scalars(select(Standing))]
+    expected = [line.entry.team_id for line in standings.rank(entries)]
+    assert [row.team_id for row in rows] == expected
+    with service.database.read() as session:
+        for row, entry in zip(rows, sorted(entries, key=standings.order), strict=True):
+            rank = boards.rank_of(
+                session,
+                scoring_version_id=competition.live_scoring_version_id,
+                split=Split.PUBLIC,
+                entry=entry,
+            )
+            assert rank == row.rank
+
+
+def test_the_private_board_is_refused_before_the_reveal(service: Any, competition: Any) -> None:
+    for phase in (Phase.SCHEDULED, Phase.OPEN, Phase.CLOSED):
+        for viewer in (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM):
+            with pytest.raises(NotRevealed):
+                private(service, competition, phase, viewer=viewer)
+
+
+def test_the_private_board_shows_the_better_of_the_two_best_public_files(
+    service: Any, competition: Any
+) -> None:
+    third = service.submit(competition, user="ada", seed=99, skill=-0.5, after=20 * MINUTE)
+    service.score(third)
+    competition = service.reveal(competition)
+    board = private(service, competition, Phase.REVEALED)
+    with service.database.read() as session:
+        scores = session.scalars(select(Score).where(Score.split == Split.PRIVATE)).all()
+        mine = {score.submission_id: standings.score_units(score.score) for score in scores}
+    [ada] = [row for row in board.rows if row.team == "ada"]
+    assert ada.score_units == max(mine[1], mine[6])
+    assert ada.submission_id != third.submission.id
+    public_ranks = {row.team: row.rank for row in public(service, competition).rows}
+    assert {row.team: row.rank_change for row in board.rows} == {
+        row.team: public_ranks[row.team] - row.rank for row in board.rows
+    }
+    assert sum(row.rank_change or 0 for row in board.rows) == 0
+
+
+def test_a_summary_tells_gain_rank_and_previous_rank(service: Any, competition: Any) -> None:
+    rows = public(service, competition).rows
+    leader = rows[0]
+    summary = summary_of(service, leader.submission_id, Viewer.TEAM)
+    assert summary.public is not None and summary.public.score == leader.score
+    assert (summary.rank, summary.team_count) == (1, 5)
+    first, second = [summary_of(service, submission_id, Viewer.TEAM) for submission_id in (1, 6)]
+    assert first.public and second.public
+    assert first.best_before_units is None and first.gain_units is None and first.previous_rank is None
+    assert second.best_before_units == first.public.score_units
+    assert second.gain_units == second.public.score_units - first.public.score_units
+    standing = 6 if second.gain_units > 0 else 1
+    [ada] = [row for row in rows if row.team == "ada"]
+    assert (ada.submission_id, ada.rank) == (standing, [first.rank, second.rank][standing == 6])
+    assert {first.rank, second.rank} == {None, ada.rank}
+
+
+def test_the_previous_rank_is_that_of_the_best_earlier_file(service: Any) -> None:
+    competition = service.competition()
+    for name, skill in (("bob", 0.2), ("cleo", 0.4), ("ada", 0.1)):
+        service.score(service.submit(competition, user=name, seed=5, skill=skill))
+    better = service.submit(competition, user="ada", seed=5, skill=0.9, after=MINUTE)
+    service.score(better)
+    summary = summary_of(service, better.submission.id, Viewer.TEAM)
+    assert (summary.rank, summary.previous_rank) == (1, 3)
+
+
+def test_the_weakest_term_is_the_lowest_and_the_table_has_two_decimals(
+    service: Any, competition: Any
+) -> None:
+    summary = summary_of(service, 1, Viewer.TEAM)
+    result = summary.public
+    assert result is not None
+    assert result.terms[result.weakest_term] == min(result.terms.values())
+    with service.database.read() as session:
+        row = session.scalars(
+            select(Score).where(Score.submission_id == 1, Score.split == Split.PUBLIC)
+        ).one()
+    rules = Rules.from_dict(competitions.live(competition).metric_settings)
+    exact = report(PairCounts.from_dict(row.counts), rules.metric)
+    assert exact.score == row.score
+    assert [line.name for line in result.identities] == ["female", "muslim"]
+    for line, expected in zip(result.identities, exact.subgroups, strict=True):
+        assert line.cells["bpsn_auc"] == standings.rounded_cell(expected.bpsn_auc)
+        assert len(line.cells) == 5
+
+
+@pytest.mark.parametrize("phase", [Phase.OPEN, Phase.CLOSED])
+def test_a_summary_holds_nothing_private_before_the_reveal(
+    service: Any, competition: Any, phase: Phase
+) -> None:
+    for viewer in (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM):
+        summary = summary_of(service, 1, viewer, phase)
+        assert summary.private is None
+        assert summary.public is not None
+        assert bool(summary.public.identities) == (viewer is Viewer.TEAM)
+    assert summary_of(service, 1, Viewer.ORGANIZER, phase).private is not None
+
+
+def test_after_the_reveal_everybody_sees_the_tables_of_both_splits(service: Any, competition: Any) -> None:
+    service.reveal(competition)
+    summary = summary_of(service, 1, Viewer.PUBLIC, Phase.REVEALED)
+    assert summary.private is not None and summary.private.identities
+    assert summary.public is not None and summary.public.identities
+
+
+def test_an_unscored_submission_has_an_empty_summary(service: Any) -> None:
+    accepted = service.submit(service.competition())
+    assert summary_of(service, accepted.submission.id, Viewer.TEAM) == Summary()
+
+
+def test_the_scores_of_a_list_come_in_one_go(service: Any, competition: Any) -> None:
+    from grader.models import Submission
+
+    with service.database.read() as session:
+        submissions = session.scalars(select(Submission)).all()
+        found = results.public_scores(
+            session, submissions=submissions, version=competitions.live(competition)
+        )
+    assert found.keys() == {submission.id for submission in submissions}
+    assert all(result.identities == () for result in found.values())

@@ -1,0 +1,307 @@
+"""Rescoring: beside the live version, then one switch; interrupted, superseded, and while files arrive."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from grader.files import read_solution
+from grader.leaderboard import standings
+from grader.leaderboard.visibility import Phase
+from grader.models import (
+    JobState,
+    Score,
+    ScoringJob,
+    ScoringVersion,
+    ScoringVersionState,
+    Split,
+    SubmissionStatus,
+)
+from grader.services import boards, competitions, rescoring, scoring, solutions
+from grader.services.rescoring import (
+    NotPreparing,
+    RescoringIncomplete,
+    RescoringLosesScores,
+    RescoringUnderWay,
+)
+from grader.services.solutions import UnusableSolution
+from grader.services.truth import Truth
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def corrected_csv(solution_csv: Callable[..., bytes]) -> bytes:
+    """The solution with the labels of forty rows turned round, in another order of rows."""
+    header, *lines = solution_csv().decode().splitlines()
+    for number in range(40):
+        cells = lines[number].split(",")
+        cells[1] = str(1 - int(cells[1]))
+        lines[number] = ",".join(cells)
+    return "\n".join([header, *reversed(lines)]).encode()
+
+
+@pytest.fixture
+def competition(service: Any) -> Any:
+    """A competition with three scored teams."""
+    competition = service.competition()
+    for number, name in enumerate(("ada", "bob", "cleo")):
+        service.score(service.submit(competition, user=name, seed=number, skill=number / 10))
+    return service.reload(competition)
+
+
+def prepare(service: Any, competition: Any, csv: bytes) -> ScoringVersion:
+    columns = rescoring.columns(competition)
+    solution = read_solution(csv, label=columns.label, identities=columns.identities)
+    stored = solutions.store_corrected(service.storage, solution, live=competitions.live(competition))
+    with service.database.write() as session:
+        return rescoring.prepare(
+            session,
+            competition=competition,
+            solution=stored,
+            reason="Labels were wrong.",
+            created_by="organizer",
+            now=service.now,
+        )
+
+
+def open_jobs(service: Any, version: ScoringVersion) -> list[int]:
+    with service.database.read() as session:
+        return rescoring.open_jobs(session, scoring_version_id=version.id)
+
+
+def publish(service: Any, version: ScoringVersion, **options: Any) -> ScoringVersion:
+    with service.database.write() as session:
+        return rescoring.publish(session, scoring_version_id=version.id, now=service.now, **options)
+
+
+def board(service: Any, competition: Any, *, private: bool = False) -> boards.Board:
+    with service.database.read() as session:
+        current = competitions.get(session, slug=competition.slug)
+        if private:
+            return boards.private_board(session, competition=current, phase=Phase.REVEALED)
+        return boards.public_board(session, competition=current)
+
+
+def test_nothing_changes_before_the_publication_and_everything_with_it(
+    service: Any, competition: Any, corrected_csv: bytes
+) -> None:
+    before = board(service, competition)
+    version = prepare(service, competition, corrected_csv)
+    assert (version.number, version.state) == (2, ScoringVersionState.PREPARING)
+    service.run(*open_jobs(service, version))
+    assert board(service, competition) == before
+    publish(service, version)
+    after = board(service, competition)
+    assert (after.scoring_version, after.team_count) == (2, 3)
+    assert {row.score for row in after.rows}.isdisjoint(row.score for row in before.rows)
+    with service.database.read() as session:
+        states = {each.number: each.state for each in session.scalars(select(ScoringVersion))}
+        assert states == {1: ScoringVersionState.RETIRED, 2: ScoringVersionState.LIVE}
+        assert session.scalar(select(func.count()).select_from(Score)) == 12
+
+
+def test_the_new_scores_are_those_of_a_competition_on_the_corrected_solution(
+    service: Any, competition: Any, corrected_csv: bytes
+) -> None:
+    version = prepare(service, competition, corrected_csv)
+    service.run(*open_jobs(service, version))
+    publish(service, version)
+    twin = service.competition("twin", csv=corrected_csv)
+    for number, name in enumerate(("ada", "bob", "cleo")):
+        service.score(service.submit(twin, user=name, seed=number, skill=number / 10))
+    assert [(row.team, row.score, row.terms) for row in board(service, competition).rows] == [
+        (row.team, row.score, row.terms) for row in board(service, twin).rows
+    ]
+
+
+def test_without_usage_every_row_stays_in_its_split(
+    service: Any, solution_csv: Callable[..., bytes], corrected_csv: bytes
+) -> None:
+    competition = service.reload(service.competition(csv=solution_csv(usage=False)))
+    without = b"\n".join(line.rpartition(b",")[0] for line in corrected_csv.splitlines())
+    version = prepare(service, competition, without)
+    assert version.solution.report["split_by"] == "live solution"
+    splits = []
+    for solution in (competitions.live(competition).solution, version.solution):
+        truth = Truth.from_bytes(service.storage.read(solution.prepared_sha256))
+        ids = service.storage.read(solution.row_ids_sha256).decode().split()
+        splits.append({ids[row] for row in truth.rows(Split.PUBLIC)})
+    assert splits[0] == splits[1] and len(splits[0]) == 200
+
+
+def test_publishing_waits_until_every_job_is_finished(
+    service: Any, competition: Any, corrected_csv: bytes
+) -> None:
+    version = prepare(service, competition, corrected_csv)
+    first, *_ = open_jobs(service, version)
+    service.run(first)
+    with pytest.raises(RescoringIncomplete, match="2 submissions are not yet scored"):
+        publish(service, version)
+    with service.database.read() as session:
+        progress = rescoring.progress(session, scoring_version_id=version.id)
+    assert (progress.total, progress.done, progress.open, progress.finished) == (3, 1, 2, 1)
+
+
+def test_an_interrupted_rescoring_goes_on_where_it_was(
+    service: Any, competition: Any, corrected_csv: bytes
+) -> None:
+    version = prepare(service, competition, corrected_csv)
+    first, *rest = open_jobs(service, version)
+    service.run(first)
+    assert open_jobs(service, version) == rest
+    service.run(*rest)
+    publish(service, version)
+    with service.database.read() as session:
+        attempts = session.scalars(
+            select(ScoringJob.attempt_count).where(ScoringJob.scoring_version_id == version.id)
+        )
+        assert list(attempts) == [1, 1, 1]
+
+
+def test_a_file_that_arrives_meanwhile_is_scored_under_both_versions(
+    service: Any, competition: Any, corrected_csv: bytes
+) -> None:
+    version = prepare(service, competition, corrected_csv)
+    accepted = service.submit(competition, user="dan", seed=9)
+    assert len(accepted.job_ids) == 2
+    service.score(accepted)
+    assert board(service, competition).team_count == 4
+    service.run(*open_jobs(service, version))
+    publish(service, version)
+    assert board(service, competition).team_count == 4
+
+
+def test_a_file_that_only_the_new_version_has_scored_is_scored_after_the_switch(
+    service: Any, competition: Any, corrected_csv: bytes
+) -> None:
+    version = prepare(service, competition, corrected_csv)
+    accepted = service.submit(competition, user="dan", seed=9)
+    live_job, _ = accepted.job_ids
+    service.run(*open_jobs(service, version))
+    assert service.submission(accepted).status is SubmissionStatus.PENDING
+    publish(service, version)
+    submission = service.submission(accepted)
+    assert submission.status is SubmissionStatus.SCORED and submission.finished_at is not None
+    service.run(live_job)  # the retired version may still be scored; nothing shown changes
+    assert service.submission(accepted).status is SubmissionStatus.SCORED
+    assert board(service, competition).scoring_version == 2
+
+
+def test_rejected_files_are_not_scored_again(service: Any, competition: Any, corrected_csv: bytes) -> None:
+    rejected = service.submit(competition, csv=b"nonsense")
+    service.score(rejected)
+    version = prepare(service, competition, corrected_csv)
+    assert len(open_jobs(service, version)) == 3
+    service.run(*open_jobs(service, version))
+    publish(service, version)
+    assert service.submission(rejected).status is SubmissionStatus.REJECTED
+
+
+def test_failed_files_get_another_chance(service: Any, competition: Any, corrected_csv: bytes) -> None:
+    accepted = service.submit(competition, user="dan", seed=9)
+    fail(service, accepted.job_ids[0])
+    assert service.submission(accepted).status is SubmissionStatus.FAILED
+    version = prepare(service, competition, corrected_csv)
+    service.run(*open_jobs(service, version))
+    publish(service, version)
+    submission = service.submission(accepted)
+    assert (submission.status, submission.incident) == (SubmissionStatus.SCORED, None)
+
+
+def test_a_publication_that_would_lose_scores_is_refused_unless_it_is_wanted(
+    service: Any, competition: Any, corrected_csv: bytes
+) -> None:
+    version = prepare(service, competition, corrected_csv)
+    first, *rest = open_jobs(service, version)
+    service.run(*rest)
+    fail(service, first)
+    with pytest.raises(RescoringLosesScores, match="1 submission that has a score would lose it"):
+        publish(service, version)
+    assert board(service, competition).scoring_version == 1
+    publish(service, version, lose_scores=True)
+    assert board(service, competition).team_count == 2
+
+
+def test_one_version_is_prepared_at_a_time(service: Any, competition: Any, corrected_csv: bytes) -> None:
+    version = prepare(service, competition, corrected_csv)
+    with pytest.raises(RescoringUnderWay, match=r"Scoring version 2 is already being prepared"):
+        prepare(service, competition, corrected_csv)
+    with service.database.write() as session:
+        rescoring.drop(session, scoring_version_id=version.id)
+    assert prepare(service, competition, corrected_csv).number == 3
+
+
+def test_a_dropped_version_leaves_no_open_job_and_cannot_be_published(
+    service: Any, competition: Any, corrected_csv: bytes
+) -> None:
+    version = prepare(service, competition, corrected_csv)
+    first, second, third = open_jobs(service, version)
+    service.run(first)
+    with service.database.write() as session:
+        held = scoring.claim(session, job_id=second, lease=HOUR, now=service.now)
+    assert held is not None
+    with service.database.write() as session:
+        rescoring.drop(session, scoring_version_id=version.id)
+    assert open_jobs(service, version) == []
+    with service.database.write() as session:
+        assert not scoring.record_rejection(
+            session, job_id=second, token=held.token, problems=[], now=service.now
+        )
+        assert scoring.claim(session, job_id=third, lease=HOUR, now=service.now) is None
+    for act in (rescoring.publish, rescoring.drop):
+        with pytest.raises(NotPreparing), service.database.write() as session:
+            act(session, scoring_version_id=version.id)
+
+
+def test_a_publication_after_the_reveal_writes_the_private_standings_anew(
+    service: Any, competition: Any, corrected_csv: bytes
+) -> None:
+    competition = service.reveal(competition)
+    before = board(service, competition, private=True)
+    version = prepare(service, competition, corrected_csv)
+    service.run(*open_jobs(service, version))
+    assert board(service, competition, private=True) == before
+    publish(service, version)
+    after = board(service, competition, private=True)
+    assert (after.scoring_version, after.team_count) == (2, 3)
+    with service.database.read() as session:
+        scores = session.scalars(
+            select(Score).where(Score.scoring_version_id == version.id, Score.split == Split.PRIVATE)
+        )
+        expected = {each.submission_id: standings.score_units(each.score) for each in scores}
+    assert all(row.score_units == expected[row.submission_id] for row in after.rows)
+
+
+def test_a_solution_with_other_rows_is_refused_before_anything_is_scored(
+    service: Any, competition: Any, corrected_csv: bytes
+) -> None:
+    with pytest.raises(UnusableSolution) as caught:
+        prepare(service, competition, corrected_csv.replace(b"\nr7,", b"\nr7000,"))
+    assert len(caught.value.problems) == 2
+    assert "r7." in caught.value.problems[0] and "r7000" in caught.value.problems[1]
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(ScoringVersion)) == 1
+
+
+def test_a_solution_with_one_class_in_a_split_is_refused(service: Any, competition: Any) -> None:
+    live = competitions.live(competition).solution
+    ids = service.storage.read(live.row_ids_sha256).decode().split()
+    lines = [f"{row_id},0,1,0,{('Public', 'Private')[number % 2]}" for number, row_id in enumerate(ids)]
+    with pytest.raises(UnusableSolution):
+        prepare(service, competition, "\n".join(["id,toxicity,female,muslim,Usage", *lines]).encode())
+
+
+def fail(service: Any, job_id: int) -> None:
+    """Have a job break three times."""
+    now = service.now
+    for _ in range(3):
+        with service.database.write() as session:
+            held = scoring.claim(session, job_id=job_id, lease=HOUR, now=now)
+            assert held is not None
+            scoring.record_error(session, job_id=job_id, token=held.token, incident="abc", now=now)
+        now += HOUR
+    with service.database.read() as session:
+        assert session.get_one(ScoringJob, job_id).state is JobState.FAILED

@@ -1,0 +1,110 @@
+"""The database's door: times, read and write sessions, one clock."""
+
+import threading
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+from sqlalchemy.exc import DBAPIError, StatementError
+from sqlalchemy.orm import Session
+
+from grader import db
+from grader.db import Database
+from grader.models import SetupLink
+
+NOON = datetime(2026, 1, 5, 12, 0, 0, 123456, tzinfo=UTC)
+
+
+def link(token: str, created_at: datetime = NOON) -> SetupLink:
+    return SetupLink(token_sha256=token, created_at=created_at, used_at=None)
+
+
+def test_times_come_back_aware_and_in_utc_whatever_zone_they_came_in(database: Database) -> None:
+    abroad = NOON.astimezone(timezone(timedelta(hours=-7)))
+    with database.write() as session:
+        session.add(link("a", abroad))
+    with database.read() as session:
+        stored = session.scalars(select(SetupLink.created_at)).one()
+    assert stored == NOON
+    assert stored.utcoffset() == timedelta()
+
+
+def test_a_time_without_a_zone_is_refused(database: Database) -> None:
+    with pytest.raises(StatementError, match="without a zone"), database.write() as session:
+        session.add(link("a", NOON.replace(tzinfo=None)))
+
+
+def test_the_clock_is_aware_utc_and_goes_on_within_a_transaction(database: Database) -> None:
+    with database.write() as session:
+        first, second = db.now(session), db.now(session)
+    assert first.utcoffset() == timedelta()
+    assert first <= second
+    assert abs(first - datetime.now(UTC)) < timedelta(minutes=1)
+
+
+def test_a_write_session_commits_when_it_ends_well_and_rolls_back_otherwise(database: Database) -> None:
+    with database.write() as session:
+        session.add(link("kept"))
+    with pytest.raises(ZeroDivisionError), database.write() as session:
+        session.add(link("lost"))
+        session.flush()
+        _ = 1 / 0
+    with database.read() as session:
+        assert session.scalars(select(SetupLink.token_sha256)).all() == ["kept"]
+
+
+def test_a_read_session_cannot_write(database: Database) -> None:
+    with pytest.raises(DBAPIError), database.read() as session:
+        session.add(link("a"))
+        session.flush()
+    with database.write() as session:  # the connection is as good as before
+        session.add(link("b"))
+
+
+def test_a_read_session_sees_one_state(database: Database) -> None:
+    def tokens(session: Session) -> list[str]:
+        return list(session.scalars(select(SetupLink.token_sha256).order_by(SetupLink.id)))
+
+    with database.write() as session:
+        session.add(link("a"))
+    with database.read() as reader:
+        assert tokens(reader) == ["a"]
+        with database.write() as writer:
+            writer.add(link("b"))
+        assert tokens(reader) == ["a"]
+    with database.read() as reader:
+        assert tokens(reader) == ["a", "b"]
+
+
+def test_many_that_read_and_then_write_neither_fail_nor_lose_an_update(database: Database) -> None:
+    with database.write() as session:
+        session.add(link("0"))
+    errors: list[Exception] = []
+
+    def count_up() -> None:
+        try:
+            for _ in range(10):
+                with database.write() as session:
+                    row = session.scalars(select(SetupLink).with_for_update()).one()
+                    session.execute(update(SetupLink).values(token_sha256=str(int(row.token_sha256) + 1)))
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=count_up) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    with database.read() as session:
+        assert session.scalars(select(SetupLink.token_sha256)).one() == "80"
+
+
+def test_sqlite_keeps_what_is_committed_through_a_power_cut(sqlite_url: str) -> None:
+    database = Database(sqlite_url)
+    with database.engine.connect() as connection:
+        wanted: dict[str, Any] = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
+        found = {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in wanted}
+    database.dispose()
+    assert found == wanted

@@ -1,0 +1,73 @@
+"""Settings: from variables, from files, and handed on to other processes."""
+
+import stat
+import threading
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from grader.settings import Settings, load
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    for name in list(os.environ):
+        if name.startswith("FAIRBOARD_"):
+            monkeypatch.delenv(name)
+
+
+def test_the_defaults_suit_one_machine() -> None:
+    settings = load()
+    assert settings.port == 7777
+    assert settings.database().endswith("/var/fairboard.db")
+    assert urlsplit(settings.storage()).scheme == "file"
+    assert settings.scoring_lease_seconds > settings.scoring_time_limit_seconds
+
+
+def test_variables_and_files_of_variables_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "url").write_text("postgresql://db/fairboard\n")
+    monkeypatch.setenv("FAIRBOARD_DATABASE_URL_FILE", str(tmp_path / "url"))
+    monkeypatch.setenv("FAIRBOARD_PORT", "8000")
+    settings = load()
+    assert (settings.database(), settings.port) == ("postgresql://db/fairboard", 8000)
+
+
+def test_a_bad_value_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRBOARD_PORT", "many")
+    with pytest.raises(ValidationError, match="port"):
+        load()
+
+
+def test_a_lease_must_outlast_the_time_limit() -> None:
+    with pytest.raises(ValidationError, match="longer than"):
+        Settings(scoring_time_limit_seconds=30, scoring_lease_seconds=30)
+
+
+def test_settings_do_not_change_and_do_not_show_secrets() -> None:
+    settings = Settings(secret_key=SecretStr("hush"), database_url=SecretStr("postgresql://u:hush@db/x"))
+    assert "hush" not in repr(settings)
+    with pytest.raises(ValidationError):
+        settings.port = 1  # type: ignore[misc]
+
+
+def test_another_process_gets_the_same_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, secret_key=SecretStr("hush"), sign_up=False, web_threads=3)
+    for name, value in settings.environment().items():
+        monkeypatch.setenv(name, value)
+    assert load() == settings
+
+
+def test_the_secret_key_is_made_once_for_everybody_and_is_private(tmp_path: Path) -> None:
+    settings, found = Settings(data_dir=tmp_path / "var"), []
+    threads = [threading.Thread(target=lambda: found.append(settings.secret())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8 and len(set(found)) == 1 and len(found[0]) >= 32
+    assert stat.S_IMODE((tmp_path / "var" / "secret_key").stat().st_mode) == 0o600
+    assert [path.name for path in (tmp_path / "var").iterdir()] == ["secret_key"]

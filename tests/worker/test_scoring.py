@@ -1,0 +1,105 @@
+"""Scoring one job in this process: what breaks is counted and told, never shown and never looped."""
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import JobState, ScoringJob, SubmissionStatus
+from grader.services import scoring
+from grader.services.scoring import Claim
+from grader.worker.prepared import PreparedSolution, PreparedSolutions
+from grader.worker.scoring import Scorer
+
+LEASE = timedelta(seconds=40)
+
+
+def claim_of(version_id: int) -> Claim:
+    return Claim(1, "token", 1, 1, version_id, "a", "b", "c", rules=None)  # type: ignore[arg-type]
+
+
+def test_an_exception_of_our_own_is_logged_under_an_incident_and_tried_again_later(
+    service: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    accepted = service.submit(service.competition())
+    service.storage.delete(accepted.submission.sha256)
+    scorer = Scorer(service.database, service.storage, lease=LEASE)
+    with caplog.at_level(logging.ERROR):
+        assert scorer.run(accepted.job_ids[0])
+    assert "Incident" in caplog.text and "BlobMissing" in caplog.text
+    with service.database.read() as session:
+        job = session.scalars(select(ScoringJob)).one()
+    assert (job.state, job.error_count) == (JobState.WAITING, 1)
+    assert job.available_at > service.now
+    assert not scorer.run(accepted.job_ids[0])
+    assert service.submission(accepted).status is SubmissionStatus.PENDING
+
+
+def test_no_transaction_is_open_while_a_file_is_read(service: Any) -> None:
+    class Watching:
+        def __init__(self, storage: Any) -> None:
+            self.open_connections: list[int] = []
+            self.storage = storage
+
+        def read(self, sha256: str) -> bytes:
+            self.open_connections.append(service.database.engine.pool.checkedout())
+            data: bytes = self.storage.read(sha256)
+            return data
+
+    accepted = service.submit(service.competition())
+    storage = Watching(service.storage)
+    assert Scorer(service.database, storage, lease=LEASE).run(accepted.job_ids[0])  # type: ignore[arg-type]
+    assert storage.open_connections == [0, 0, 0]
+    assert service.submission(accepted).status is SubmissionStatus.SCORED
+
+
+def test_a_solution_is_prepared_once_for_many_files(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = []
+    load = PreparedSolution.load
+
+    def counting(storage: Any, claim: Claim) -> PreparedSolution:
+        loaded.append(claim.scoring_version_id)
+        return load(storage, claim)
+
+    monkeypatch.setattr(PreparedSolution, "load", counting)
+    competition = service.competition()
+    scorer = Scorer(service.database, service.storage, lease=LEASE)
+    for seed in range(3):
+        assert scorer.run(service.submit(competition, seed=seed).job_ids[0])
+    assert len(loaded) == 1
+
+
+def test_the_solution_that_was_not_used_for_longest_is_forgotten_first() -> None:
+    loaded: list[int] = []
+
+    def load(claim: Claim) -> Any:
+        loaded.append(claim.scoring_version_id)
+        return object()
+
+    solutions = PreparedSolutions(load, kept=2)
+    for version_id in (1, 2, 1, 3, 1, 2):
+        solutions.get(claim_of(version_id))
+    assert loaded == [1, 2, 3, 2]
+
+
+def test_a_job_that_was_finished_by_another_while_it_was_computed_is_not_recorded_twice(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accepted = service.submit(service.competition())
+    slow = Scorer(service.database, service.storage, lease=timedelta(seconds=0))
+    quick = Scorer(service.database, service.storage, lease=LEASE)
+    compute = slow._compute
+
+    def overtaken(claim: Claim) -> Any:
+        assert quick.run(accepted.job_ids[0])
+        return compute(claim)
+
+    monkeypatch.setattr(slow, "_compute", overtaken)
+    assert not slow.run(accepted.job_ids[0])
+    assert service.submission(accepted).status is SubmissionStatus.SCORED
+
+
+def test_every_end_of_a_job_has_a_status_for_its_submission() -> None:
+    assert set(scoring.STATUS_OF) == set(JobState) - set(scoring.OPEN_STATES)
