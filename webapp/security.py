@@ -71,8 +71,8 @@ def init_app(app: Flask, site: Site) -> None:
 
 def refuse_foreign_forms() -> None:
     """Refuse an unsafe request that comes from no form of ours; bearer requests carry no cookie to abuse."""
-    if request.method in SAFE_METHODS or request.blueprint == "api":
-        return
+    if request.method in SAFE_METHODS or request.blueprint == "api" or request.endpoint is None:
+        return  # without an endpoint nothing will happen but a 404 or 405
     if _is_foreign(request):
         raise CSRFError("The request comes from another site.")
     current_app.extensions["csrf"].protect()

@@ -55,9 +55,7 @@ def test_the_list_of_submissions_follows_too(live: Any, page: Page, predictions:
     expect(page.get_by_text("scored")).to_be_visible(timeout=15_000)
 
 
-def test_a_file_can_be_dropped_and_a_rejected_one_says_everything_that_is_wrong(
-    live: Any, page: Page
-) -> None:
+def test_a_dropped_file_that_is_rejected_is_told_all_its_problems(live: Any, page: Page) -> None:
     live.competition()
     _logged_in(live, page)
     page.goto(live.address + SUBMIT)

@@ -5,7 +5,10 @@ from importlib.metadata import version
 from flask import Flask, request
 from markupsafe import Markup
 
-from webapp.pages import account, competitions, leaderboards, submissions
+from webapp.pages.account import blueprint as account
+from webapp.pages.competitions import blueprint as competitions
+from webapp.pages.leaderboards import blueprint as leaderboards
+from webapp.pages.submissions import blueprint as submissions
 from webapp.site import current_site
 
 CURRENT = Markup(' aria-current="page"')
@@ -14,7 +17,7 @@ CURRENT = Markup(' aria-current="page"')
 def init_app(app: Flask) -> None:
     """Register the pages and what all their templates need."""
     for family in (account, competitions, leaderboards, submissions):
-        app.register_blueprint(family.blueprint)
+        app.register_blueprint(family)
     app.add_template_global(_current, "current")
     app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]
     app.context_processor(lambda: {"can_sign_up": current_site().settings.sign_up})

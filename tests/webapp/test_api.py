@@ -1,0 +1,223 @@
+"""The JSON API, version 1."""
+
+import re
+from datetime import datetime, timedelta
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+UPLOAD = "/api/v1/competitions/toxicity/submissions"
+BOARD = "/api/v1/competitions/toxicity/leaderboard"
+TERMS = {"overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"}
+
+
+@pytest.fixture
+def ann(arena: Any) -> Any:
+    arena.competition()
+    return arena.person("Ann")
+
+
+def test_an_upload_is_answered_before_it_is_validated(arena: Any, ann: Any) -> None:
+    answer = _post(arena, ann, b"this is no submission")
+    assert answer.status_code == 201
+    assert answer.json["status"] == "pending"
+    assert isinstance(answer.json["id"], int)
+    assert answer.headers["Location"] == answer.json["url"] == f"/api/v1/submissions/{answer.json['id']}"
+
+
+def test_the_queue_is_hinted_once_the_submission_is_committed(arena: Any, ann: Any) -> None:
+    seen: list[str] = []
+
+    def look(job_ids: Any) -> None:
+        seen.extend(_get(arena, ann, f"/api/v1/submissions/{1}").json["status"] for _ in job_ids)
+
+    arena.hints.send = look
+    _post(arena, ann, b"id,prediction\n")
+    assert seen == ["pending"]
+
+
+def test_scores_are_null_until_they_are_there(arena: Any, ann: Any) -> None:
+    submission_id = arena.submit(ann, arena.truth.predictions(noise=1.9), description="first  try")
+    before = _get(arena, ann, f"/api/v1/submissions/{submission_id}").json
+    assert (before["status"], before["public_score"], before["terms"]) == ("pending", None, None)
+    arena.score_all()
+    after = _get(arena, ann, f"/api/v1/submissions/{submission_id}").json
+    assert after["status"] == "scored"
+    assert after["terms"].keys() == TERMS
+    assert re.fullmatch(r"0\.\d{1,5}", repr(after["public_score"]))
+    assert all(re.fullmatch(r"0\.\d{1,4}", repr(term)) for term in after["terms"].values())
+    assert after["description"] == "first try"
+    assert after["problems"] == []
+    assert datetime.fromisoformat(after["finished_at"]) >= datetime.fromisoformat(after["submitted_at"])
+
+
+def test_nothing_stands_in_the_answer_but_what_is_promised(arena: Any, ann: Any) -> None:
+    submission_id = arena.submit(ann, arena.truth.predictions())
+    arena.score_all()
+    assert list(_get(arena, ann, f"/api/v1/submissions/{submission_id}").json) == [
+        "id",
+        "competition",
+        "status",
+        "file_name",
+        "description",
+        "submitted_at",
+        "finished_at",
+        "public_score",
+        "terms",
+        "problems",
+        "notes",
+        "incident",
+    ]
+    board = _get(arena, ann, BOARD).json
+    assert list(board) == ["split", "scoring_version", "row_share", "team_count", "rows", "next"]
+    assert list(board["rows"][0]) == ["rank", "team", "score", "terms", "entries", "last_submitted_at"]
+
+
+def test_a_rejected_file_lists_all_its_problems(arena: Any, ann: Any) -> None:
+    submission_id = arena.submit(ann, b"id,prediction\n7000000,nan\nx,1\n")
+    arena.score_all()
+    answer = _get(arena, ann, f"/api/v1/submissions/{submission_id}").json
+    assert answer["status"] == "rejected"
+    assert answer["public_score"] is None
+    assert len(answer["problems"]) == 3
+    keys = {"code", "message", "line", "lines", "count", "expected", "found"}
+    assert all(problem.keys() == keys for problem in answer["problems"])
+
+
+def test_an_accepted_file_may_carry_notes(arena: Any, ann: Any) -> None:
+    submission_id = arena.submit(ann, arena.truth.predictions(noise=3))
+    arena.score_all()
+    (note,) = _get(arena, ann, f"/api/v1/submissions/{submission_id}").json["notes"]
+    assert note["code"] == "outside_unit_interval"
+
+
+def test_the_leaderboard_ranks_the_best_of_each_team(arena: Any, ann: Any) -> None:
+    bob = arena.person("Bob")
+    arena.submit(ann, arena.truth.predictions(noise=4))
+    arena.submit(bob, arena.truth.predictions(noise=1.3))
+    arena.submit(ann, arena.truth.predictions(noise=1.1))
+    arena.score_all()
+    board = _get(arena, bob, BOARD).json
+    assert [(row["rank"], row["team"], row["entries"]) for row in board["rows"]] == [
+        (1, "Ann", 2),
+        (2, "Bob", 1),
+    ]
+    assert board["scoring_version"] == 1
+    assert board["next"] is None
+    assert board["rows"][0]["terms"].keys() == TERMS
+
+
+def test_the_leaderboard_comes_in_pages_of_fifty(arena: Any, ann: Any) -> None:
+    for place in range(51):
+        arena.submit(arena.person(f"Team {place}"), arena.truth.predictions(noise=2, seed=place))
+    arena.score_all()
+    first = _get(arena, ann, BOARD).json
+    assert [row["rank"] for row in first["rows"]] == list(range(1, 51))
+    second = _get(arena, ann, first["next"]).json
+    assert [row["rank"] for row in second["rows"]] == [51]
+    assert second["next"] is None
+    assert _get(arena, ann, f"{BOARD}?page=banana").json == first
+    assert _get(arena, ann, f"{BOARD}?page=-3").json == first
+
+
+def test_the_private_leaderboard_opens_with_the_reveal(arena: Any, ann: Any) -> None:
+    submission_id = arena.submit(ann, arena.truth.predictions(noise=2))
+    arena.score_all()
+    before = _get(arena, ann, f"{BOARD}?split=private")
+    assert (before.status_code, before.json["error"]) == (403, "not_revealed")
+    arena.reveal()
+    (row,) = _get(arena, ann, f"{BOARD}?split=private").json["rows"]
+    assert row["rank_change"] == 0
+    own = _get(arena, ann, f"/api/v1/submissions/{submission_id}").json
+    assert own["private_score"] == row["score"] != own["public_score"]
+
+
+def test_an_unknown_split_is_refused(arena: Any, ann: Any) -> None:
+    answer = _get(arena, ann, f"{BOARD}?split=all")
+    assert (answer.status_code, answer.json["error"]) == (400, "unknown_split")
+
+
+def test_competitions_are_listed_with_their_phase(arena: Any, ann: Any) -> None:
+    arena.competition("later", opens_at=arena.now() + timedelta(days=1))
+    listed = _get(arena, ann, "/api/v1/competitions").json["competitions"]
+    assert [(each["slug"], each["phase"]) for each in listed] == [
+        ("later", "scheduled"),
+        ("toxicity", "open"),
+    ]
+    assert _get(arena, ann, "/api/v1/competitions/later").json == listed[0]
+
+
+def test_files_are_refused_outside_the_opening_hours(arena: Any, ann: Any) -> None:
+    now = arena.now()
+    arena.competition("later", opens_at=now + timedelta(days=1))
+    arena.competition("over", opens_at=now - timedelta(days=2), closes_at=now - timedelta(days=1))
+    for slug, error in (("later", "competition_not_open"), ("over", "competition_closed")):
+        answer = _post(arena, ann, b"id,prediction\n", f"/api/v1/competitions/{slug}/submissions")
+        assert (answer.status_code, answer.json["error"]) == (403, error)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "error"),
+    [
+        ("GET", "/api/v1/submissions/1", 401, "unauthorized"),
+        ("GET", "/api/v1/nothing", 404, "not_found"),
+        ("GET", "/api/", 404, "not_found"),
+        ("DELETE", "/api/v1/submissions/1", 405, "method_not_allowed"),
+    ],
+)
+def test_errors_of_strangers_have_the_one_shape(
+    arena: Any, method: str, path: str, status: int, error: str
+) -> None:
+    _has_shape(arena.app.test_client().open(path, method=method), status, error)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "error"),
+    [
+        ("/api/v1/submissions/999", 404, "unknown_submission"),
+        ("/api/v1/submissions/x", 404, "not_found"),
+        ("/api/v1/competitions/nothing", 404, "unknown_competition"),
+        ("/api/v1/competitions/nothing/leaderboard", 404, "unknown_competition"),
+        ("/api/v1/competitions/%00/leaderboard", 404, "unknown_competition"),
+        (UPLOAD, 405, "method_not_allowed"),
+    ],
+)
+def test_errors_of_people_have_the_one_shape(
+    arena: Any, ann: Any, path: str, status: int, error: str
+) -> None:
+    _has_shape(_get(arena, ann, path), status, error)
+
+
+def test_an_upload_to_an_unknown_competition_is_not_found(arena: Any, ann: Any) -> None:
+    answer = _post(arena, ann, b"x", "/api/v1/competitions/nothing/submissions")
+    _has_shape(answer, 404, "unknown_competition")
+
+
+def test_a_description_that_is_too_long_is_refused_whole(arena: Any, ann: Any) -> None:
+    answer = arena.app.test_client().post(
+        UPLOAD, data={"file": (BytesIO(b"x"), "p.csv"), "description": "x" * 501}, headers=ann.bearer
+    )
+    _has_shape(answer, 400, "description_too_long")
+
+
+@pytest.mark.parametrize("header", ["Bearer", "Bearer ", "Bearer x y", "Basic eDp5", "bearer fb_x", "x"])
+def test_what_is_no_token_is_unauthorized(arena: Any, header: str) -> None:
+    answer = arena.app.test_client().get("/api/v1/competitions", headers={"Authorization": header})
+    _has_shape(answer, 401, "unauthorized")
+
+
+def _has_shape(answer: Any, status: int, error: str) -> None:
+    assert answer.status_code == status
+    assert answer.json.keys() == {"code", "error", "message"}
+    assert (answer.json["code"], answer.json["error"]) == (status, error)
+    assert answer.json["message"].endswith((".", "TOKEN`."))
+
+
+def _get(arena: Any, person: Any, path: str) -> Any:
+    return arena.app.test_client().get(path, headers=person.bearer)
+
+
+def _post(arena: Any, person: Any, file: bytes, path: str = UPLOAD) -> Any:
+    data = {"file": (BytesIO(file), "p.csv")}
+    return arena.app.test_client().post(path, data=data, headers=person.bearer)

@@ -1,0 +1,264 @@
+"""The pages of a competition and of a person, as they are read."""
+
+import json
+import re
+import shlex
+from datetime import timedelta
+from html import unescape
+from io import BytesIO
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from markupsafe import escape
+
+from grader.cli import main
+
+HERE = "/competitions/toxicity"
+
+
+@pytest.fixture
+def ann(arena: Any) -> Any:
+    arena.competition()
+    return arena.person("Ann")
+
+
+def test_an_empty_site_tells_how_to_make_a_competition(arena: Any) -> None:
+    assert "fairboard competition create" in arena.app.test_client().get("/").text
+
+
+def test_the_list_names_phase_and_deadline(arena: Any) -> None:
+    now = arena.now()
+    arena.competition("soon", title="Soon", opens_at=now + timedelta(days=2, minutes=1))
+    arena.competition("now", title="Now", closes_at=now + timedelta(hours=3, minutes=1))
+    arena.competition("over", title="Over", opens_at=now - timedelta(2), closes_at=now - timedelta(1))
+    text = _text(arena.app.test_client().get("/"))
+    assert re.search(r"Soon scheduled opens .* UTC \(in 2 d\)", text)
+    assert re.search(r"Now open closes .* UTC \(in 3 h\)", text)
+    assert re.search(r"Over closed closed .* UTC", text)
+
+
+def test_the_overview_tells_how_the_score_is_made(arena: Any) -> None:
+    arena.competition(overview="## The *task*")
+    page = arena.app.test_client().get(HERE)
+    assert "<h2>The <em>task</em></h2>" in page.text
+    text = _text(page)
+    assert "computed on 50% of the test set" in text
+    assert (
+        "harmless rows that mention the identity against harmful rows that do not false alarms 0.25" in text
+    )
+    assert "power mean with p = -5" in text
+    assert "male female black or african" in text
+
+
+def test_the_command_on_the_overview_scores_a_fold_as_the_server_does(
+    arena: Any, ann: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = arena.truth.predictions(noise=1.6)
+    arena.submit(ann, file)
+    arena.score_all()
+    board = arena.app.test_client().get("/api/v1" + HERE + "/leaderboard", headers=ann.bearer).json
+    shown = board["rows"][0]["score"]
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_fold.csv").write_bytes(_public_fold(arena, file))
+    page = arena.app.test_client().get(HERE).text
+    command = unescape(re.findall(r"<code>(fairboard score .*?)</code>", page, re.S)[0])
+    words = shlex.split(command.replace("\\\n", " "))
+    result = CliRunner().invoke(main, [*words[1:], "--json"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    mine = json.loads(result.stdout)["models"]["prediction"]["splits"]["all"]
+    assert round(mine["score"], 5) == shown
+
+
+def test_the_sample_submission_can_be_downloaded_and_is_accepted(arena: Any, ann: Any) -> None:
+    answer = ann.browser.get(f"{HERE}/data/sample_submission.csv")
+    assert answer.mimetype == "text/csv"
+    assert answer.headers["Content-Disposition"] == "attachment; filename=sample_submission.csv"
+    submission_id = arena.submit(ann, answer.data)
+    arena.score_all()
+    assert "0.50000, your first score" in _text(ann.browser.get(f"{HERE}/submissions/{submission_id}"))
+
+
+def test_an_unchanged_sample_is_not_sent_again(arena: Any, ann: Any) -> None:
+    path = f"{HERE}/data/sample_submission.csv"
+    etag = ann.browser.get(path).headers["ETag"]
+    assert ann.browser.get(path, headers={"If-None-Match": etag}).status_code == 304
+
+
+def test_the_form_says_what_the_file_must_look_like(ann: Any) -> None:
+    text = _text(ann.browser.get(f"{HERE}/submit"))
+    assert "id,prediction 7000000," in text
+    assert "at most 50 MB" in text
+    assert "Each of the 400 ids" in text
+
+
+def test_a_form_leads_to_the_page_of_the_new_submission(arena: Any, ann: Any) -> None:
+    answer = ann.post(f"{HERE}/submit", {"file": (BytesIO(b"x"), "p.csv"), "description": "one"})
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"{HERE}/submissions/1")
+    assert "Waiting to be scored" in ann.browser.get(answer.headers["Location"]).text
+
+
+def test_a_program_in_the_page_gets_the_address_instead(ann: Any) -> None:
+    answer = ann.post(
+        f"{HERE}/submit", {"file": (BytesIO(b"x"), "p.csv")}, headers={"Accept": "application/json"}
+    )
+    assert answer.status_code == 201
+    assert answer.json == {"id": 1, "status": "pending", "location": f"{HERE}/submissions/1"}
+
+
+def test_a_form_without_a_file_says_so(ann: Any) -> None:
+    answer = ann.post(f"{HERE}/submit", {"description": "no file"})
+    assert answer.status_code == 400
+    assert "No file has arrived." in answer.text
+
+
+def test_before_and_after_its_opening_hours_a_competition_shows_no_form(arena: Any, ann: Any) -> None:
+    now = arena.now()
+    arena.competition("soon", opens_at=now + timedelta(days=1))
+    arena.competition("over", opens_at=now - timedelta(days=2), closes_at=now - timedelta(days=1))
+    for slug, sentence in (("soon", "Submissions open on"), ("over", "No files are accepted any more.")):
+        page = ann.browser.get(f"/competitions/{slug}/submit").text
+        assert sentence in page
+        assert "<form" not in page
+
+
+def test_the_verdict_tells_gain_and_movement(arena: Any, ann: Any) -> None:
+    for place in range(3):
+        arena.submit(arena.person(f"Team {place}"), arena.truth.predictions(noise=1.5 + place / 2))
+    arena.submit(ann, arena.truth.predictions(noise=9, seed=5))
+    arena.score_all()
+    better = arena.submit(ann, arena.truth.predictions(noise=1.01, seed=6))
+    arena.score_all()
+    text = _text(ann.browser.get(f"{HERE}/submissions/{better}"))
+    assert re.search(r"0\.\d{5}, your best by 0\.\d{5}; 1st, up 3\. Weakest term: \w+\.", text)
+    worse = arena.submit(ann, arena.truth.predictions(noise=8, seed=7))
+    arena.score_all()
+    text = _text(ann.browser.get(f"{HERE}/submissions/{worse}"))
+    assert re.search(r", 0\.\d{5} below your best before it \(0\.\d{5}\)\. Weakest term", text)
+
+
+def test_a_rejected_submission_lists_every_problem(arena: Any, ann: Any) -> None:
+    submission_id = arena.submit(ann, b"id,prediction\n7000000,nan\nx,1\n")
+    arena.score_all()
+    text = _text(ann.browser.get(f"{HERE}/submissions/{submission_id}"))
+    assert "Rejected: your file has 3 problems. Mend them and send the file again." in text
+    assert "NaN" in text
+    assert "399 ids missing" in text
+
+
+def test_a_description_can_be_changed(arena: Any, ann: Any) -> None:
+    submission_id = arena.submit(ann, b"x", description="before")
+    answer = ann.post(f"{HERE}/submissions/{submission_id}/description", {"description": "after"})
+    page = ann.browser.get(answer.headers["Location"]).text
+    assert 'value="after"' in page
+    assert "The description is saved." in page
+
+
+def test_the_status_is_sent_again_only_when_it_has_changed(arena: Any, ann: Any) -> None:
+    submission_id = arena.submit(ann, arena.truth.predictions())
+    for path in (f"{HERE}/submissions/status", f"{HERE}/submissions/{submission_id}/status"):
+        first = ann.browser.get(path)
+        assert first.json == {"is_final": False, "statuses": {str(submission_id): "pending"}}
+        again = ann.browser.get(path, headers={"If-None-Match": first.headers["ETag"]})
+        assert (again.status_code, again.data) == (304, b"")
+    page = ann.browser.get(f"{HERE}/submissions/{submission_id}").text
+    assert f'data-etag="{escape(first.headers["ETag"])}"' in page
+    arena.score_all()
+    final = ann.browser.get(path, headers={"If-None-Match": first.headers["ETag"]})
+    assert final.json == {"is_final": True, "statuses": {str(submission_id): "scored"}}
+    assert "data-live" not in ann.browser.get(f"{HERE}/submissions/{submission_id}").text
+
+
+def test_a_submission_has_one_address(arena: Any, ann: Any) -> None:
+    arena.competition("other")
+    submission_id = arena.submit(ann, b"x")
+    other = f"/competitions/other/submissions/{submission_id}"
+    assert ann.browser.get(other).status_code == 404
+    assert ann.browser.get(f"{other}/status").status_code == 404
+    assert ann.post(f"{other}/description", {"description": "x"}).status_code == 404
+
+
+def test_the_leaderboard_marks_the_own_team_and_explains_its_columns(arena: Any, ann: Any) -> None:
+    arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1.1))
+    arena.submit(ann, arena.truth.predictions(noise=2))
+    arena.score_all()
+    page = ann.browser.get(f"{HERE}/leaderboard")
+    assert page.text.count('<tr class="own">') == 1
+    assert "low = false alarms" in page.text
+    assert "2 teams, computed on 50% of the test set." in _text(page)
+    assert 'class="own"' not in arena.app.test_client().get(f"{HERE}/leaderboard").text
+
+
+def test_a_leaderboard_without_scores_says_so(arena: Any, ann: Any) -> None:
+    assert "No team has a score yet." in ann.browser.get(f"{HERE}/leaderboard").text
+
+
+def test_the_final_leaderboard_shows_the_change_of_rank(arena: Any, ann: Any) -> None:
+    arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1.3))
+    mine = arena.submit(ann, arena.truth.predictions(noise=2))
+    arena.score_all()
+    assert "Final leaderboard" not in ann.browser.get(HERE).text
+    arena.reveal()
+    assert "Final leaderboard" in ann.browser.get(HERE).text
+    assert "Change" in _text(ann.browser.get(f"{HERE}/leaderboard/private"))
+    text = _text(ann.browser.get(f"{HERE}/submissions/{mine}"))
+    assert re.search(r"Private rows 0\.\d{5} on the rows that decided", text)
+
+
+def test_long_lists_of_submissions_come_in_pages(arena: Any, ann: Any) -> None:
+    for _ in range(51):
+        arena.submit(ann, b"x")
+    first, second = (ann.browser.get(f"{HERE}/submissions?page={page}").text for page in (1, 2))
+    assert ">#51</a>" in first
+    assert ">#1</a>" not in first
+    assert ">#1</a>" in second
+    assert "Page 2 of 2" in second
+
+
+def test_a_token_is_shown_once(ann: Any) -> None:
+    made = ann.post("/account/tokens", {"token_name": "laptop"})
+    assert made.status_code == 201
+    token = re.findall(r"<code>(fb_[\w-]{20,})</code>", made.text)[0]
+    page = ann.browser.get("/account").text
+    assert "laptop" in page
+    assert token not in page
+
+
+def test_signing_up_names_every_fault_at_once(arena: Any) -> None:
+    browser = arena.app.test_client()
+    form = {"csrf_token": arena.form_token(browser, "/sign-up"), "name": "\u200b", "password": "short"}
+    answer = browser.post("/sign-up", data=form)
+    assert answer.status_code == 422
+    assert answer.text.count('class="fault"') == 2
+
+
+def test_signing_up_logs_in(arena: Any) -> None:
+    browser = arena.app.test_client()
+    form = {"csrf_token": arena.form_token(browser, "/sign-up"), "name": "Ann", "password": "long enough"}
+    assert browser.post("/sign-up", data=form).status_code == 302
+    assert "Ann" in browser.get("/account").text
+
+
+def test_a_page_that_is_not_there_says_so(arena: Any) -> None:
+    answer = arena.app.test_client().get("/competitions/nothing")
+    assert answer.status_code == 404
+    assert "There is no competition &#39;nothing&#39;." in answer.text
+
+
+def _text(page: Any) -> str:
+    main_part = page.text.partition("<main")[2] or page.text
+    return (
+        " ".join(unescape(re.sub(r"<[^>]+>", " ", main_part)).split()).replace(" ,", ",").replace(" .", ".")
+    )
+
+
+def _public_fold(arena: Any, file: bytes) -> bytes:
+    """Return the public rows as a fold of one's own: labels, identities and predictions."""
+    predictions = [line.split(",")[1] for line in file.decode().split()[1:]]
+    lines = ["id,toxicity,male,female,black or african,prediction"]
+    for place, (row_id, label, mentions) in enumerate(arena.truth.rows):
+        if place % 2:
+            cells = [row_id, int(label), *(int(each) for each in mentions), predictions[place]]
+            lines.append(",".join(map(str, cells)))
+    return "\n".join(lines).encode() + b"\n"

@@ -1,0 +1,135 @@
+"""How numbers, sizes, times and verdicts are written."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from grader.services.results import SplitResult, Summary
+from webapp import formats, prose
+from webapp.representations import heat
+from webapp.representations.submission import verdict
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [(0, "0 bytes"), (999, "999 bytes"), (1000, "1 kB"), (61_300_000, "61.3 MB"), (2 * 10**9, "2 GB")],
+)
+def test_sizes(size_bytes: int, text: str) -> None:
+    assert formats.size(size_bytes) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (1, "1st"),
+        (2, "2nd"),
+        (3, "3rd"),
+        (4, "4th"),
+        (11, "11th"),
+        (12, "12th"),
+        (41, "41st"),
+        (1013, "1,013th"),
+    ],
+)
+def test_ordinals(number: int, text: str) -> None:
+    assert formats.ordinal(number) == text
+
+
+@pytest.mark.parametrize(
+    ("duration", "text"),
+    [
+        (timedelta(days=3, hours=4, minutes=5), "3 d 4 h"),
+        (timedelta(days=3), "3 d"),
+        (timedelta(minutes=12, seconds=5), "12 min 5 s"),
+        (timedelta(seconds=-5), "0 s"),
+    ],
+)
+def test_durations(duration: timedelta, text: str) -> None:
+    assert formats.span(duration) == text
+
+
+def test_times() -> None:
+    time = datetime(2026, 3, 4, 23, 58, tzinfo=UTC)
+    assert formats.moment(time) == "4 Mar 2026, 23:58 UTC"
+    assert formats.short_moment(time) == "4 Mar 23:58"
+    assert formats.iso(time) == "2026-03-04T23:58:00Z"
+    assert formats.iso(None) is None
+
+
+def test_counts_have_their_word() -> None:
+    assert formats.counted(1, "problem") == "1 problem"
+    assert formats.counted(1200, "entry", "entries") == "1,200 entries"
+    assert formats.percent(0, 0) == "0%"
+
+
+@pytest.mark.parametrize(
+    ("value", "shade"),
+    [(None, "undefined"), (0.0, "h0"), (0.49, "h0"), (0.5, "h1"), (0.93, "h7"), (0.98, "h9"), (1.0, "h10")],
+)
+def test_a_weaker_cell_has_a_stronger_shade(value: float | None, shade: str) -> None:
+    assert heat.shade(value) == shade
+
+
+RESULT = SplitResult(
+    score="0.93412",
+    score_units=93412,
+    terms={"overall_auc": 0.95, "subgroup_auc": 0.94, "bpsn_auc": 0.91, "bnsp_auc": 0.93},
+    weakest_term="bpsn_auc",
+    identities=(),
+)
+
+
+@pytest.mark.parametrize(
+    ("known", "sentence"),
+    [
+        (
+            {"best_before_units": 93381, "gain_units": 31, "rank": 41, "previous_rank": 53},
+            ", your best by 0.00031; 41st, up 12. Weakest term: BPSN.",
+        ),
+        (
+            {"best_before_units": 93381, "gain_units": 31, "rank": 41, "previous_rank": 41},
+            ", your best by 0.00031; 41st as before. Weakest term: BPSN.",
+        ),
+        (
+            {"best_before_units": 93381, "gain_units": 31},
+            ", your best by 0.00031 when it came. Weakest term: BPSN.",
+        ),
+        ({"rank": 3, "team_count": 12}, ", your first score; 3rd of 12. Weakest term: BPSN."),
+        (
+            {"best_before_units": 93412, "gain_units": 0},
+            ", equal to your best, which came earlier. Weakest term: BPSN.",
+        ),
+        (
+            {"best_before_units": 93443, "gain_units": -31},
+            ", 0.00031 below your best before it (0.93443). Weakest term: BPSN.",
+        ),
+    ],
+)
+def test_the_verdict_on_a_score(known: dict[str, int], sentence: str) -> None:
+    assert verdict(Summary(public=RESULT, **known)) == sentence
+
+
+def test_there_is_no_verdict_without_a_score() -> None:
+    assert verdict(Summary()) == ""
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<script>alert(1)</script>",
+        "[x](javascript:alert(1))",
+        "[x](data:text/html;base64,PHNjcmlwdD4=)",
+        "![x](https://tracker.example/pixel.png)",
+        '<a onclick="alert(1)">x</a>',
+    ],
+)
+def test_markdown_becomes_nothing_that_runs_or_calls_home(hostile: str) -> None:
+    html = prose.render(hostile)
+    for part in ("<script", 'href="javascript', 'href="data', "<img", "<a onclick"):
+        assert part not in html
+
+
+def test_markdown_keeps_what_an_overview_needs() -> None:
+    html = prose.render("# A\n\n**b** [c](https://example.org)\n\n| x |\n|---|\n| 1 |\n")
+    for part in ("<h1>A</h1>", "<strong>b</strong>", 'href="https://example.org"', "<td>1</td>"):
+        assert part in html

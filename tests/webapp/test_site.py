@@ -1,0 +1,69 @@
+"""The site as such: health, static files, errors in the shape their reader wants."""
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Any
+
+import webapp
+
+VENDOR = Path(webapp.__file__).parent / "static" / "vendor"
+
+
+def test_vendored_files_are_those_that_the_list_names() -> None:
+    listed = dict(re.findall(r"\| `([\w.]+)` \|.*\| `([0-9a-f]{64})` \|", (VENDOR / "VENDOR.md").read_text()))
+    assert listed.keys() == {path.name for path in VENDOR.iterdir()} - {"VENDOR.md", "PICO-LICENSE.md"}
+    for name, sha256 in listed.items():
+        assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == sha256
+
+
+def test_health_tells_how_long_the_oldest_submission_waits(arena: Any) -> None:
+    browser = arena.app.test_client()
+    assert browser.get("/healthz").json == {"status": "ok", "oldest_pending_seconds": None, "queue": "none"}
+    arena.competition()
+    arena.submit(arena.person("Ann"), b"x")
+    assert browser.get("/healthz").json["oldest_pending_seconds"] >= 0
+
+
+def test_health_tells_that_the_queue_is_gone(make_arena: Any) -> None:
+    arena = make_arena(broker_url="redis://127.0.0.1:1/0")
+    assert arena.app.test_client().get("/healthz").json["queue"] == "unreachable"
+
+
+def test_a_site_with_tables_and_room_is_ready(arena: Any) -> None:
+    answer = arena.app.test_client().get("/readyz")
+    assert (answer.status_code, answer.json["status"]) == (200, "ready")
+
+
+def test_a_site_without_its_tables_is_not_ready(arena: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("grader.services.schema.head", lambda: "9999")
+    answer = arena.app.test_client().get("/readyz")
+    assert (answer.status_code, answer.json["checks"]["database"]) == (503, False)
+
+
+def test_a_site_without_room_on_its_disk_is_not_ready(arena: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("webapp.health.MIN_FREE_BYTES", 10**18)
+    answer = arena.app.test_client().get("/readyz")
+    assert (answer.status_code, answer.json["checks"]["disk"]) == (503, False)
+
+
+def test_errors_come_as_pages_to_people_and_as_json_to_programs(arena: Any) -> None:
+    browser = arena.app.test_client()
+    page = browser.get("/nothing", headers={"Accept": "text/html,*/*"})
+    assert page.mimetype == "text/html"
+    assert "<h1>Not found</h1>" in page.text
+    data = browser.get("/nothing", headers={"Accept": "application/json"})
+    assert data.json["code"] == 404
+    assert browser.get("/nothing").mimetype == "text/html"
+
+
+def test_a_method_that_an_address_does_not_know_is_named_with_those_it_knows(arena: Any) -> None:
+    answer = arena.app.test_client().delete("/healthz")
+    assert answer.status_code == 405
+    assert "GET" in answer.headers["Allow"]
+
+
+def test_every_page_names_where_one_is(arena: Any) -> None:
+    arena.competition()
+    text = arena.app.test_client().get("/competitions/toxicity/leaderboard").text
+    assert text.count('aria-current="page"') == 1
