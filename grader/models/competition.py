@@ -4,7 +4,7 @@ import enum
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import ForeignKey, String, Text
+from sqlalchemy import ForeignKey, String, Text, true
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -22,8 +22,20 @@ class CompetitionState(enum.StrEnum):
     ARCHIVED = "archived"
 
 
+class EntryMode(enum.StrEnum):
+    """Who may join: anybody, whoever knows the code, or whom an organizer lets in."""
+
+    OPEN = "open"
+    CODE = "code"
+    APPROVAL = "approval"
+
+
 class Competition(Base):
-    """A competition; `live_scoring_version` is the one pointer that every board reads through."""
+    """A competition; `live_scoring_version` is the one pointer that every board reads through.
+
+    A limit of None is none. `reveals_at` is when the private leaderboard is revealed if no organizer did it
+    before; `finalized_at` is when the standings became final.
+    """
 
     __tablename__ = "competition"
 
@@ -36,6 +48,23 @@ class Competition(Base):
     closes_at: Mapped[datetime | None]
     revealed_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
+    rules: Mapped[str] = mapped_column(Text, default="", server_default="")
+    rules_version: Mapped[int] = mapped_column(default=1, server_default="1")
+    entry_mode: Mapped[EntryMode] = mapped_column(
+        stored_enum(EntryMode, name="entry_mode"), default=EntryMode.OPEN, server_default="open"
+    )
+    entry_code: Mapped[str | None] = mapped_column(String(64))
+    entry_deadline: Mapped[datetime | None]
+    merger_deadline: Mapped[datetime | None]
+    max_team_size: Mapped[int] = mapped_column(default=5, server_default="5")
+    max_daily_submissions: Mapped[int | None] = mapped_column(default=5, server_default="5")
+    max_total_submissions: Mapped[int | None]
+    max_pending_submissions: Mapped[int] = mapped_column(default=5, server_default="5")
+    max_hourly_rejections: Mapped[int] = mapped_column(default=30, server_default="30")
+    selection_count: Mapped[int] = mapped_column(default=2, server_default="2")
+    takes_late_submissions: Mapped[bool] = mapped_column(default=True, server_default=true())
+    reveals_at: Mapped[datetime | None]
+    finalized_at: Mapped[datetime | None]
     live_scoring_version_id: Mapped[int | None] = mapped_column(
         ForeignKey("scoring_version.id", use_alter=True)
     )

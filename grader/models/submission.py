@@ -1,10 +1,10 @@
 """A submission: one uploaded prediction file and its fate."""
 
 import enum
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, Text
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -22,11 +22,29 @@ class SubmissionStatus(enum.StrEnum):
     FAILED = "failed"
 
 
+class SubmissionKind(enum.StrEnum):
+    """`normal` ranks its team; the others are scored and never do.
+
+    `late` came after the close, `benchmark` is shown unranked, `hidden` is for organizers only.
+    """
+
+    NORMAL = "normal"
+    LATE = "late"
+    BENCHMARK = "benchmark"
+    HIDDEN = "hidden"
+
+
 class Submission(Base):
-    """An accepted upload. `problems` and `notes` are what the file reader answered."""
+    """An accepted upload. `problems` and `notes` are what the file reader answered.
+
+    `slot_day` is the UTC day whose limit it uses, None where it uses none: a pending file holds a slot of the
+    day of its acceptance, a rejected or failed one gives it back.
+    """
 
     __tablename__ = "submission"
     __table_args__ = (
+        UniqueConstraint("team_id", "idempotency_key"),
+        Index("ix_submission_team_id_slot_day", "team_id", "slot_day"),
         Index("ix_submission_competition_id_status", "competition_id", "status"),
         Index("ix_submission_team_id_submitted_at", "team_id", "submitted_at"),
     )
@@ -45,6 +63,12 @@ class Submission(Base):
     problems: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     notes: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     incident: Mapped[str | None] = mapped_column(String(16))
+    kind: Mapped[SubmissionKind] = mapped_column(
+        stored_enum(SubmissionKind, name="kind"), default=SubmissionKind.NORMAL, server_default="normal"
+    )
+    is_selected: Mapped[bool] = mapped_column(default=False, server_default=false())
+    slot_day: Mapped[date | None]
+    idempotency_key: Mapped[str | None] = mapped_column(String(128))
 
     competition: Mapped[Competition] = relationship()
     team: Mapped[Team] = relationship()

@@ -1,16 +1,20 @@
 """Teams: who competes in a competition, maybe one person."""
 
+import enum
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, String, UniqueConstraint
+from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from grader.db import Base
+from grader.db import Base, stored_enum
 from grader.models.user import User
 
 
 class Team(Base):
-    """A team of one competition; its name is unique there."""
+    """A team of one competition; its name is unique there.
+
+    A team that was merged into another keeps its row and name, and has neither members nor submissions.
+    """
 
     __tablename__ = "team"
     __table_args__ = (UniqueConstraint("competition_id", "name_key"),)
@@ -20,7 +24,12 @@ class Team(Base):
     name: Mapped[str] = mapped_column(String(64))
     name_key: Mapped[str] = mapped_column(String(256))
     created_at: Mapped[datetime]
+    leader_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"))
+    merged_into_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"))
+    disqualified_at: Mapped[datetime | None]
+    disqualification_reason: Mapped[str] = mapped_column(Text, default="", server_default="")
 
+    leader: Mapped[User | None] = relationship()
     members: Mapped[list["TeamMember"]] = relationship(back_populates="team")
 
 
@@ -38,3 +47,45 @@ class TeamMember(Base):
 
     team: Mapped[Team] = relationship(back_populates="members")
     user: Mapped[User] = relationship()
+
+
+class TeamInvite(Base):
+    """An invitation into a team: for one person by name, or for whoever holds the link."""
+
+    __tablename__ = "team_invite"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    team_id: Mapped[int] = mapped_column(ForeignKey("team.id"), index=True)
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"), index=True)
+    token_sha256: Mapped[str | None] = mapped_column(String(64), unique=True)
+    created_by_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
+    created_at: Mapped[datetime]
+    ended_at: Mapped[datetime | None]
+
+    team: Mapped[Team] = relationship()
+    user: Mapped[User | None] = relationship(foreign_keys=[user_id])
+
+
+class RequestState(enum.StrEnum):
+    """What became of a request that somebody else decides."""
+
+    OPEN = "open"
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+    WITHDRAWN = "withdrawn"
+
+
+class MergeRequest(Base):
+    """A team's wish to take in another team, which that team's leader decides."""
+
+    __tablename__ = "merge_request"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    from_team_id: Mapped[int] = mapped_column(ForeignKey("team.id"), index=True)
+    to_team_id: Mapped[int] = mapped_column(ForeignKey("team.id"), index=True)
+    state: Mapped[RequestState] = mapped_column(stored_enum(RequestState, name="state"))
+    created_at: Mapped[datetime]
+    decided_at: Mapped[datetime | None]
+
+    from_team: Mapped[Team] = relationship(foreign_keys=[from_team_id])
+    to_team: Mapped[Team] = relationship(foreign_keys=[to_team_id])

@@ -1,15 +1,20 @@
-"""People: their accounts, logins and API tokens."""
+"""People: their accounts, logins, API tokens and one-time links."""
 
+import enum
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, String, Text
+from sqlalchemy import JSON, ForeignKey, String, Text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from grader.db import Base
+from grader.db import Base, stored_enum
 
 
 class User(Base):
-    """An account. `name` is shown; `name_key` is its folded form, which is unique."""
+    """An account. `name` is shown; `name_key` is its folded form, which is unique.
+
+    `unwanted_notices` names the kinds of notice that the person switched off. A deleted account stays as an
+    anonymous row, so that standings and the audit keep what they refer to.
+    """
 
     __tablename__ = "user_account"
 
@@ -19,6 +24,12 @@ class User(Base):
     password_hash: Mapped[str] = mapped_column(String(255))
     is_admin: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime]
+    email: Mapped[str | None] = mapped_column(String(254))
+    email_key: Mapped[str | None] = mapped_column(String(254), unique=True)
+    email_verified_at: Mapped[datetime | None]
+    about: Mapped[str] = mapped_column(Text, default="", server_default="")
+    unwanted_notices: Mapped[list[str]] = mapped_column(JSON, default=list, server_default="[]")
+    deleted_at: Mapped[datetime | None]
 
     logins: Mapped[list["Login"]] = relationship(back_populates="user")
     tokens: Mapped[list["ApiToken"]] = relationship(back_populates="user")
@@ -50,7 +61,11 @@ class ApiToken(Base):
     name: Mapped[str] = mapped_column(String(64))
     prefix: Mapped[str] = mapped_column(String(16))
     token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
+    scopes: Mapped[list[str]] = mapped_column(
+        JSON, default=lambda: ["read", "submit"], server_default='["read", "submit"]'
+    )
     created_at: Mapped[datetime]
+    expires_at: Mapped[datetime | None]
     last_used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
 
@@ -66,3 +81,29 @@ class SetupLink(Base):
     token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
     created_at: Mapped[datetime]
     used_at: Mapped[datetime | None]
+
+
+class LinkPurpose(enum.StrEnum):
+    """What a one-time link lets its holder do."""
+
+    VERIFY_EMAIL = "verify_email"
+    RESET_PASSWORD = "reset_password"  # noqa: S105
+    SIGN_UP = "sign_up"
+
+
+class AccountLink(Base):
+    """A one-time link: verifying an address, setting a new password, or signing up by invitation."""
+
+    __tablename__ = "account_link"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    purpose: Mapped[LinkPurpose] = mapped_column(stored_enum(LinkPurpose, name="purpose"))
+    token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"), index=True)
+    email: Mapped[str | None] = mapped_column(String(254))
+    created_by: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
+
+    user: Mapped[User | None] = relationship()

@@ -1,5 +1,7 @@
 """The schema's version: moving a database up and down through the migrations."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from alembic import command
@@ -31,8 +33,7 @@ def upgrade(database: Database, revision: str = "head") -> None:
 
     Raises UnknownTables, and changes nothing, where they come from a newer version.
     """
-    with database.engine.begin() as connection:
-        _lock(connection)
+    with _migrating(database) as connection:
         found = MigrationContext.configure(connection).get_current_revision()
         if found is not None and found not in _known():
             raise UnknownTables(found)
@@ -41,8 +42,7 @@ def upgrade(database: Database, revision: str = "head") -> None:
 
 def downgrade(database: Database, revision: str) -> None:
     """Take the tables back to `revision`, or to none with "base"."""
-    with database.engine.begin() as connection:
-        _lock(connection)
+    with _migrating(database) as connection:
         command.downgrade(_config(connection), revision)
 
 
@@ -68,6 +68,29 @@ def _known() -> set[str]:
 
 def _scripts() -> ScriptDirectory:
     return ScriptDirectory.from_config(_config(None))
+
+
+@contextmanager
+def _migrating(database: Database) -> Iterator[Connection]:
+    """Open the one transaction of a migration.
+
+    SQLite alters a table by copying and dropping it, which the foreign keys that point at it would forbid;
+    they are not looked at until all is done, and then all at once.
+    """
+    with database.engine.connect() as connection:
+        sqlite = connection.dialect.name == "sqlite"
+        driver = connection.connection.driver_connection
+        if sqlite and driver is not None:
+            driver.execute("PRAGMA foreign_keys = OFF")  # before the transaction, or it has no effect
+        try:
+            with connection.begin():
+                _lock(connection)
+                yield connection
+                if sqlite and connection.exec_driver_sql("PRAGMA foreign_key_check").first():
+                    raise RuntimeError("The migration broke references between tables.")
+        finally:
+            if sqlite and driver is not None:
+                driver.execute("PRAGMA foreign_keys = ON")
 
 
 def _config(connection: Connection | None) -> Config:
