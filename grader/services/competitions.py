@@ -20,10 +20,13 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
+from grader.services import conditions as conditions_of
 from grader.services import private_standings
+from grader.services.conditions import Conditions, InvalidCompetition
 from grader.services.solutions import StoredSolution
 from grader.services.texts import one_line
 
+ORDINARY = Conditions()
 RESERVED_SLUGS = frozenset({"list", "data", "submissions", "submission-url"})
 TITLE_MAX_LENGTH = 200
 
@@ -36,14 +39,6 @@ class UnknownCompetition(ParticipantError):
     def __init__(self, slug: str) -> None:
         super().__init__(f"There is no competition {slug!r}.")
         self.slug = slug
-
-
-class InvalidCompetition(OrganizerError):
-    """A competition cannot be made like this; `problems` has one sentence each."""
-
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = tuple(problems)
 
 
 class ScoringPending(OrganizerError):
@@ -72,7 +67,15 @@ class Revealed:
     team_count: int
 
 
-def check(session: Session, *, slug: str, title: str, opens_at: datetime, closes_at: datetime | None) -> None:
+def check(
+    session: Session,
+    *,
+    slug: str,
+    title: str,
+    opens_at: datetime,
+    closes_at: datetime | None,
+    conditions: Conditions = ORDINARY,
+) -> None:
     """Raise InvalidCompetition with everything that is wrong about a competition to be made."""
     problems = []
     if not _SLUG.fullmatch(slug):
@@ -88,6 +91,7 @@ def check(session: Session, *, slug: str, title: str, opens_at: datetime, closes
         problems.append("A competition needs a title.")
     if closes_at is not None and closes_at <= opens_at:
         problems.append("A competition must close after it opens.")
+    problems += conditions_of.problems(conditions, opens_at=opens_at, closes_at=closes_at)
     if problems:
         raise InvalidCompetition(problems)
 
@@ -101,12 +105,13 @@ def create(
     solution: StoredSolution,
     opens_at: datetime | None = None,
     closes_at: datetime | None = None,
+    conditions: Conditions = ORDINARY,
     created_by: str,
     now: datetime,
 ) -> Competition:
     """Make a competition with scoring version 1, open at once without a date; raise InvalidCompetition."""
     opens_at = opens_at or now
-    check(session, slug=slug, title=title, opens_at=opens_at, closes_at=closes_at)
+    check(session, slug=slug, title=title, opens_at=opens_at, closes_at=closes_at, conditions=conditions)
     competition = Competition(
         slug=slug,
         title=one_line(title, TITLE_MAX_LENGTH),
@@ -116,6 +121,8 @@ def create(
         closes_at=closes_at,
         created_at=now,
     )
+    dated = conditions_of.with_dates(conditions, opens_at=opens_at, closes_at=closes_at)
+    conditions_of.apply(dated, competition)
     try:
         with session.begin_nested():
             session.add(competition)

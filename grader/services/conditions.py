@@ -1,0 +1,142 @@
+"""The conditions under which people take part in a competition: rules, entry, deadlines and limits."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from grader.errors import OrganizerError
+from grader.models import Competition, EntryMode
+from grader.services.texts import one_line
+
+WEEK = timedelta(days=7)
+ENTRY_CODE_MAX_LENGTH = 64
+
+
+class InvalidCompetition(OrganizerError):
+    """A competition cannot be made like this; `problems` has one sentence each."""
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """The conditions of one competition; the fields are the columns of that name.
+
+    A limit of None is none. Deadlines and the date of the reveal that are None follow from the closing time,
+    see `with_dates`.
+    """
+
+    rules: str = ""
+    entry_mode: EntryMode = EntryMode.OPEN
+    entry_code: str | None = None
+    entry_deadline: datetime | None = None
+    merger_deadline: datetime | None = None
+    max_team_size: int = 5
+    max_daily_submissions: int | None = 5
+    max_total_submissions: int | None = None
+    max_pending_submissions: int = 5
+    max_hourly_rejections: int = 30
+    selection_count: int = 2
+    takes_late_submissions: bool = True
+    reveals_at: datetime | None = None
+
+
+NAMES = tuple(field.name for field in fields(Conditions))
+_COUNTS = {
+    "max_team_size": "team size",
+    "max_daily_submissions": "daily limit",
+    "max_total_submissions": "total limit",
+    "max_pending_submissions": "limit of pending submissions",
+    "max_hourly_rejections": "hourly limit of rejected files",
+    "selection_count": "number of selected submissions",
+}
+
+
+def with_dates(conditions: Conditions, *, opens_at: datetime, closes_at: datetime | None) -> Conditions:
+    """Return the conditions with the dates that nobody gave.
+
+    Entry and mergers end 7 days before the close; in a competition that lasts no longer than that they end
+    with it. The private leaderboard is revealed 7 days after the close.
+    """
+    if closes_at is None:
+        return conditions
+    week_before = closes_at - WEEK
+    deadline = week_before if week_before > opens_at else closes_at
+    return replace(
+        conditions,
+        entry_deadline=conditions.entry_deadline or deadline,
+        merger_deadline=conditions.merger_deadline or deadline,
+        reveals_at=conditions.reveals_at or closes_at + WEEK,
+    )
+
+
+def problems(conditions: Conditions, *, opens_at: datetime, closes_at: datetime | None) -> list[str]:
+    """Return one sentence for everything that is wrong with the conditions."""
+    found = [*_entry_problems(conditions), *_date_problems(conditions, opens_at, closes_at)]
+    for name, words in _COUNTS.items():
+        value = getattr(conditions, name)
+        if value is not None and value < 1:
+            found.append(f"The {words} must be at least 1; {value} was given.")
+    return found
+
+
+def apply(conditions: Conditions, competition: Competition) -> None:
+    """Give a competition its conditions; other rules than before are the next version of them."""
+    rules = conditions.rules.replace("\0", "").strip()
+    if competition.rules is not None and competition.rules != rules:
+        competition.rules_version += 1
+    for name in NAMES:
+        setattr(competition, name, getattr(conditions, name))
+    competition.rules = rules
+    competition.entry_code = _clean_code(conditions.entry_code)
+
+
+def change(session: Session, *, competition: Competition, **changes: Any) -> None:
+    """Change conditions of a locked competition and nothing else; raise InvalidCompetition.
+
+    People must accept changed rules before their next upload.
+    """
+    changed = replace(of(competition), **changes)
+    if changed.entry_mode is not EntryMode.CODE:
+        changed = replace(changed, entry_code=changes.get("entry_code"))
+    opens_at = competition.opens_at or competition.created_at
+    found = problems(changed, opens_at=opens_at, closes_at=competition.closes_at)
+    if found:
+        raise InvalidCompetition(found)
+    apply(changed, competition)
+    session.flush()
+
+
+def of(competition: Competition) -> Conditions:
+    """Return the conditions of a competition."""
+    return Conditions(**{name: getattr(competition, name) for name in NAMES})
+
+
+def _entry_problems(conditions: Conditions) -> Iterable[str]:
+    code = _clean_code(conditions.entry_code)
+    if conditions.entry_mode is EntryMode.CODE and not code:
+        yield "Entry by code needs a code."
+    if conditions.entry_mode is not EntryMode.CODE and code:
+        yield f"A code is for entry by code; the entry mode is {conditions.entry_mode.value}."
+
+
+def _date_problems(conditions: Conditions, opens_at: datetime, closes_at: datetime | None) -> Iterable[str]:
+    for words, deadline in (("entry", conditions.entry_deadline), ("merger", conditions.merger_deadline)):
+        if deadline is not None and deadline <= opens_at:
+            yield f"The {words} deadline must come after the opening."
+        if deadline is not None and closes_at is not None and deadline > closes_at:
+            yield f"The {words} deadline cannot come after the close."
+    if conditions.reveals_at is not None:
+        if closes_at is None:
+            yield "A date for the reveal needs a closing time."
+        elif conditions.reveals_at < closes_at:
+            yield "The private leaderboard cannot be revealed before the close."
+
+
+def _clean_code(code: str | None) -> str | None:
+    return one_line(code or "", ENTRY_CODE_MAX_LENGTH) or None
