@@ -1,0 +1,289 @@
+"""Participations: who may take part in a competition, by which rules, and through which team."""
+
+import enum
+import hmac
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from grader.errors import ParticipantError
+from grader.leaderboard.visibility import Phase
+from grader.models import Competition, EntryMode, Participation, RequestState, Team, User
+from grader.services import competitions, rosters
+
+
+class EntryRefused(ParticipantError):
+    """The person may not take part as things are; the message says what to do about it."""
+
+
+class NotJoined(EntryRefused):
+    """The person has not joined the competition."""
+
+    def __init__(self, competition: Competition) -> None:
+        super().__init__(
+            f"You have not joined this competition yet. Open its page “{entry_page(competition)}” in the "
+            "browser and join there; then send the file again."
+        )
+
+
+class RulesChanged(EntryRefused):
+    """The rules have changed since the person accepted them."""
+
+    def __init__(self, competition: Competition) -> None:
+        super().__init__(
+            f"Accept the rules first: their version {competition.rules_version} stands on the competition's "
+            f"page “{entry_page(competition)}”."
+        )
+
+
+class RulesNotAccepted(EntryRefused):
+    """Whoever joins accepts the rules."""
+
+    def __init__(self) -> None:
+        super().__init__("To join, accept the rules: read them and tick the box.")
+
+
+class EntryPending(EntryRefused):
+    """An organizer has not yet decided."""
+
+    def __init__(self) -> None:
+        super().__init__("Your request to join waits for an organizer, who has not decided yet.")
+
+
+class NotAdmitted(EntryRefused):
+    """An organizer refused the person."""
+
+    def __init__(self) -> None:
+        super().__init__("The organizers did not admit you to this competition. Please ask them why.")
+
+
+class WrongEntryCode(EntryRefused):
+    """The code opens nothing."""
+
+    def __init__(self) -> None:
+        super().__init__("This is not the code of this competition. The organizers gave it to those invited.")
+
+
+class EntryClosed(EntryRefused):
+    """The time in which people could join is over."""
+
+    def __init__(self, deadline: datetime | None) -> None:
+        when = f" ended at {deadline:%Y-%m-%d %H:%M:%S} UTC" if deadline else " is over"
+        super().__init__(f"Entry into this competition{when}.")
+        self.deadline = deadline
+
+
+class LeftTeam(EntryRefused):
+    """The person left a team that has submitted, and nobody of it enters through another."""
+
+    def __init__(self, team: Team) -> None:
+        super().__init__(
+            f"You left the team {team.name}, which has submitted, and cannot enter this competition through "
+            "another team. Its leader can invite you back."
+        )
+
+
+class EntryState(enum.StrEnum):
+    """How a person stands to a competition."""
+
+    OUTSIDE = "outside"
+    WAITING = "waiting"
+    REFUSED = "refused"
+    RULES_CHANGED = "rules_changed"
+    JOINED = "joined"
+
+
+def entry_page(competition: Competition) -> str:
+    """Return the title of the page on which people join."""
+    return "Rules" if competition.rules else "Join"
+
+
+def must_ask(competition: Competition) -> bool:
+    """Tell whether joining is an act of its own; otherwise the first upload joins."""
+    return bool(competition.rules) or competition.entry_mode is not EntryMode.OPEN
+
+
+def is_entry_open(competition: Competition, now: datetime) -> bool:
+    """Tell whether people can join: until the entry deadline, and again for late submissions."""
+    phase = competitions.phase(competition, now)
+    if phase is Phase.REVEALED:
+        return competition.takes_late_submissions
+    deadline = competition.entry_deadline
+    return phase is not Phase.CLOSED and (deadline is None or now < deadline)
+
+
+def find(session: Session, *, competition: Competition, user: User) -> Participation | None:
+    """Return a person's participation in a competition."""
+    query = select(Participation).where(
+        Participation.competition_id == competition.id, Participation.user_id == user.id
+    )
+    return session.scalar(query.execution_options(populate_existing=True))
+
+
+def state(competition: Competition, participation: Participation | None) -> EntryState:
+    """Return how a person with this participation stands to the competition."""
+    if participation is None or participation.state is RequestState.WITHDRAWN:
+        return EntryState.OUTSIDE
+    if participation.state is RequestState.OPEN:
+        return EntryState.WAITING
+    if participation.state is RequestState.REFUSED:
+        return EntryState.REFUSED
+    if competition.rules and participation.rules_version != competition.rules_version:
+        return EntryState.RULES_CHANGED
+    return EntryState.JOINED
+
+
+def join(
+    session: Session,
+    *,
+    competition: Competition,
+    user: User,
+    accepted_rules_version: int | None = None,
+    code: str = "",
+    now: datetime | None = None,
+) -> Participation:
+    """Let a person join, ask to join, or accept the rules again; the accepted version is recorded.
+
+    Raises RulesNotAccepted, RulesChanged, EntryClosed, WrongEntryCode, NotAdmitted.
+    """
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    found = find(session, competition=competition, user=user)
+    known = state(competition, found)
+    if known is EntryState.REFUSED:
+        raise NotAdmitted
+    if known is EntryState.OUTSIDE:
+        _require_entry(competition, code=code, now=now)
+    _require_rules(competition, accepted_rules_version)
+    if found is None or known is EntryState.OUTSIDE:
+        waits = competition.entry_mode is EntryMode.APPROVAL and not user.is_admin
+        return _enter(session, competition, user, found, waits=waits, now=now)
+    found.rules_version = competition.rules_version
+    session.flush()
+    return found
+
+
+def decide(
+    session: Session, *, competition: Competition, user: User, admits: bool, now: datetime | None = None
+) -> Participation:
+    """Admit a person or refuse them, as an organizer; also somebody who has not asked, at any time.
+
+    Somebody who has not asked still accepts the rules before the first upload.
+    """
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    found = find(session, competition=competition, user=user)
+    if found is None:
+        found = Participation(
+            competition_id=competition.id, user_id=user.id, rules_version=0, requested_at=now
+        )
+        session.add(found)
+    found.state = RequestState.ACCEPTED if admits else RequestState.REFUSED
+    found.joined_at = (found.joined_at or now) if admits else None
+    session.flush()
+    return found
+
+
+def waiting(session: Session, *, competition: Competition) -> list[Participation]:
+    """Return the requests that wait for an organizer, the oldest first."""
+    return _in_state(session, competition, RequestState.OPEN)
+
+
+def refused(session: Session, *, competition: Competition) -> list[Participation]:
+    """Return whom the organizers refused, the oldest request first."""
+    return _in_state(session, competition, RequestState.REFUSED)
+
+
+def require_joined(session: Session, *, competition: Competition, user: User, now: datetime) -> Participation:
+    """Return a person's participation, joining silently where nothing is asked (the competition is locked).
+
+    Raises an EntryRefused that says what to do.
+    """
+    found = find(session, competition=competition, user=user)
+    match state(competition, found):
+        case EntryState.WAITING:
+            raise EntryPending
+        case EntryState.REFUSED:
+            raise NotAdmitted
+        case EntryState.RULES_CHANGED:
+            raise RulesChanged(competition)
+        case EntryState.OUTSIDE:
+            _require_open(competition, now)
+            if must_ask(competition):
+                raise NotJoined(competition)
+            return _enter(session, competition, user, found, waits=False, now=now)
+        case EntryState.JOINED if found is not None:
+            return found
+    raise NotJoined(competition)
+
+
+def require(session: Session, *, competition: Competition, user: User, now: datetime) -> Team:
+    """Return the team for which a person sends a file, made on first use (the competition is locked).
+
+    From this submission on its members are bound to it. Raises an EntryRefused that says what to do.
+    """
+    participation = require_joined(session, competition=competition, user=user, now=now)
+    team = rosters.find_team(session, competition=competition, user=user)
+    if team is None:
+        require_unbound(session, participation)
+        name = rosters.free_name(session, competition=competition, name=user.name)
+        team = rosters.make_team(session, competition=competition, user=user, name=name, now=now)
+    rosters.bind(session, team=team)
+    return team
+
+
+def require_unbound(session: Session, participation: Participation, *, to: Team | None = None) -> None:
+    """Raise LeftTeam if the person is bound to another team than `to`."""
+    bound_id = participation.bound_team_id
+    if bound_id is not None and (to is None or to.id != bound_id):
+        raise LeftTeam(session.get_one(Team, bound_id))
+
+
+def _require_entry(competition: Competition, *, code: str, now: datetime) -> None:
+    _require_open(competition, now)
+    if competition.entry_mode is EntryMode.CODE:
+        given, right = code.strip().encode(errors="replace"), (competition.entry_code or "").encode()
+        if not hmac.compare_digest(given, right):
+            raise WrongEntryCode
+
+
+def _require_open(competition: Competition, now: datetime) -> None:
+    if not is_entry_open(competition, now):
+        is_over = competitions.phase(competition, now) in (Phase.CLOSED, Phase.REVEALED)
+        raise EntryClosed(competition.closes_at if is_over else competition.entry_deadline)
+
+
+def _require_rules(competition: Competition, accepted_version: int | None) -> None:
+    if not competition.rules:
+        return
+    if accepted_version is None:
+        raise RulesNotAccepted
+    if accepted_version != competition.rules_version:
+        raise RulesChanged(competition)
+
+
+def _enter(
+    session: Session,
+    competition: Competition,
+    user: User,
+    found: Participation | None,
+    *,
+    waits: bool,
+    now: datetime,
+) -> Participation:
+    entered = found or Participation(competition_id=competition.id, user_id=user.id)
+    entered.rules_version = competition.rules_version
+    entered.requested_at = now
+    entered.state = RequestState.OPEN if waits else RequestState.ACCEPTED
+    entered.joined_at = None if waits else now
+    session.add(entered)
+    session.flush()
+    return entered
+
+
+def _in_state(session: Session, competition: Competition, wanted: RequestState) -> list[Participation]:
+    query = (
+        select(Participation)
+        .where(Participation.competition_id == competition.id, Participation.state == wanted)
+        .options(joinedload(Participation.user))
+    )
+    return list(session.scalars(query.order_by(Participation.requested_at, Participation.id)))

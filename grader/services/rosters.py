@@ -1,0 +1,195 @@
+"""Who is in which team. Whoever changes a roster holds the competition's lock."""
+
+from datetime import datetime
+
+from sqlalchemy import delete, exists, func, or_, select, update
+from sqlalchemy.orm import Session, joinedload
+
+from grader import db
+from grader.errors import ParticipantError
+from grader.leaderboard.visibility import Phase
+from grader.models import (
+    Competition,
+    MergeRequest,
+    Participation,
+    Submission,
+    Team,
+    TeamInvite,
+    TeamMember,
+    User,
+)
+from grader.services import accounts, competitions
+
+
+class TeamRefusal(ParticipantError):
+    """A wish about teams that cannot be met."""
+
+
+class NotInTeam(TeamRefusal):
+    """The person has no team in this competition."""
+
+    def __init__(self) -> None:
+        super().__init__("You have no team in this competition yet.")
+
+
+class NotLeader(TeamRefusal):
+    """Only the leader of a team does this."""
+
+    def __init__(self, team: Team) -> None:
+        leader = f", {team.leader.name}," if team.leader else ""
+        super().__init__(f"Only the leader of {team.name}{leader} can do this.")
+
+
+class TeamsFrozen(TeamRefusal):
+    """The time in which teams could change is over."""
+
+    def __init__(self, deadline: datetime | None) -> None:
+        when = f" ended at {deadline:%Y-%m-%d %H:%M:%S} UTC" if deadline else " is over"
+        super().__init__(f"The time in which teams can change{when}.")
+        self.deadline = deadline
+
+
+class TeamFull(TeamRefusal):
+    """A team has no place left."""
+
+    def __init__(self, name: str, limit: int) -> None:
+        people = "1 member" if limit == 1 else f"{limit} members"
+        super().__init__(f"The team {name} is full: a team has at most {people} here.")
+        self.limit = limit
+
+
+def find_team(session: Session, *, competition: Competition, user: User) -> Team | None:
+    """Return the person's team in a competition, None if they have none."""
+    return session.scalar(
+        select(Team)
+        .join(TeamMember, TeamMember.team_id == Team.id)
+        .where(TeamMember.competition_id == competition.id, TeamMember.user_id == user.id)
+        .options(joinedload(Team.leader))
+        .execution_options(populate_existing=True)
+    )
+
+
+def require_team(session: Session, *, competition: Competition, user: User) -> Team:
+    """Return the person's team; raise NotInTeam."""
+    team = find_team(session, competition=competition, user=user)
+    if team is None:
+        raise NotInTeam
+    return team
+
+
+def require_led_team(session: Session, *, competition: Competition, user: User) -> Team:
+    """Return the team that the person leads; raise NotInTeam, NotLeader."""
+    team = require_team(session, competition=competition, user=user)
+    if team.leader_id != user.id:
+        raise NotLeader(team)
+    return team
+
+
+def members(session: Session, *, team: Team) -> list[TeamMember]:
+    """Return the members of a team with their accounts, the longest member first."""
+    query = select(TeamMember).where(TeamMember.team_id == team.id).options(joinedload(TeamMember.user))
+    return list(session.scalars(query.order_by(TeamMember.joined_at, TeamMember.id)))
+
+
+def count_members(session: Session, *, team: Team) -> int:
+    """Return how many people are in a team."""
+    return session.scalar(select(func.count()).where(TeamMember.team_id == team.id)) or 0
+
+
+def has_submissions(session: Session, *, team: Team) -> bool:
+    """Tell whether a team has ever sent a file."""
+    return bool(session.scalar(select(exists().where(Submission.team_id == team.id))))
+
+
+def find_by_name(session: Session, *, competition: Competition, name: str) -> Team | None:
+    """Return the team whose name looks like this one; a team that was merged keeps its name."""
+    key = accounts.name_key(name)
+    query = select(Team).where(Team.competition_id == competition.id, Team.name_key == key)
+    return session.scalar(query.options(joinedload(Team.leader)))
+
+
+def free_name(session: Session, *, competition: Competition, name: str) -> str:
+    """Return a name for a new team: this one, or with a number while it is taken."""
+    candidate, number = name, 1
+    while find_by_name(session, competition=competition, name=candidate) is not None:
+        number += 1
+        suffix = f" ({number})"
+        candidate = name[: accounts.NAME_MAX_LENGTH - len(suffix)].rstrip() + suffix
+    return candidate
+
+
+def make_team(session: Session, *, competition: Competition, user: User, name: str, now: datetime) -> Team:
+    """Make a team with a free name, led by the person, who has none."""
+    team = Team(
+        competition_id=competition.id,
+        name=name,
+        name_key=accounts.name_key(name),
+        leader_id=user.id,
+        created_at=now,
+    )
+    session.add(team)
+    session.flush()
+    add_member(session, team=team, user=user, now=now)
+    return team
+
+
+def add_member(session: Session, *, team: Team, user: User, now: datetime) -> None:
+    """Put a person who has no team into one; a team that has submitted is theirs for good."""
+    session.add(
+        TeamMember(competition_id=team.competition_id, team_id=team.id, user_id=user.id, joined_at=now)
+    )
+    session.flush()
+    if has_submissions(session, team=team):
+        bind(session, team=team)
+
+
+def bind(session: Session, *, team: Team) -> None:
+    """Bind the members of a team that submits: nobody of it enters the competition through another."""
+    session.execute(
+        update(Participation)
+        .where(
+            Participation.competition_id == team.competition_id,
+            Participation.bound_team_id.is_(None),
+            Participation.user_id.in_(select(TeamMember.user_id).where(TeamMember.team_id == team.id)),
+        )
+        .values(bound_team_id=team.id)
+    )
+
+
+def remove_member(session: Session, *, team: Team, user: User) -> None:
+    """Take a person out of a team: the longest member leads on, and an empty team ends."""
+    session.execute(delete(TeamMember).where(TeamMember.team_id == team.id, TeamMember.user_id == user.id))
+    left = members(session, team=team)
+    if not left:
+        _end(session, team)
+    elif team.leader_id == user.id:
+        team.leader_id = left[0].user_id
+    session.flush()
+
+
+def require_changeable(competition: Competition, now: datetime) -> None:
+    """Raise TeamsFrozen after the merger deadline and after the close."""
+    require_running(competition, now)
+    deadline = competition.merger_deadline
+    if deadline is not None and now >= deadline:
+        raise TeamsFrozen(deadline)
+
+
+def require_running(competition: Competition, now: datetime) -> None:
+    """Raise TeamsFrozen after the close."""
+    if competitions.phase(competition, now) in (Phase.CLOSED, Phase.REVEALED):
+        raise TeamsFrozen(competition.closes_at)
+
+
+def lock(session: Session, *, competition: Competition, now: datetime | None) -> tuple[Competition, datetime]:
+    """Lock a competition and return it as it is now, with the time under the lock."""
+    locked = competitions.lock(session, competition_id=competition.id)
+    return locked, now or db.now(session)
+
+
+def _end(session: Session, team: Team) -> None:
+    """Delete a team without members and submissions; its name is free again."""
+    session.execute(delete(TeamInvite).where(TeamInvite.team_id == team.id))
+    asked = or_(MergeRequest.from_team_id == team.id, MergeRequest.to_team_id == team.id)
+    session.execute(delete(MergeRequest).where(asked))
+    session.delete(team)
