@@ -130,18 +130,21 @@ def select_automatically(
     public_entries : iterable of Entry
         The team's scored submissions with their public scores.
     picked : iterable of int
-        Ids of the submissions that the team picked itself; they are kept, in their order.
+        Ids of the submissions that the team picked itself; they are kept, in their order. Of more than
+        `count`, which a merge can leave, the best by displayed public score are kept.
     count : int
         How many may compete.
 
     Returns
     -------
     tuple of int
-        The picked ids and, where they are fewer than `count`, the best others by displayed public score. Private
-        scores play no part, or the choice would tell about them.
+        The picked ids and, where they are fewer than `count`, the best others by displayed public score.
+        Private scores play no part, or the choice would tell about them.
     """
     ranked = [entry.submission_id for entry in sorted(public_entries, key=order)]
-    chosen = [submission_id for submission_id in picked if submission_id in ranked][:count]
+    asked = tuple(picked)
+    kept = [submission_id for submission_id in ranked if submission_id in asked][:count]
+    chosen = [submission_id for submission_id in asked if submission_id in kept]
     others = [submission_id for submission_id in ranked if submission_id not in chosen]
     return tuple(chosen + others[: count - len(chosen)])
 

@@ -1,5 +1,6 @@
 """The tables: columns, constraints and relationships; no session, cache or HTML."""
 
+from grader.leaderboard.history import SubmissionKind
 from grader.models.competition import Competition, CompetitionState, EntryMode
 from grader.models.daily_rank import DailyRank
 from grader.models.final_board import FinalBoard, FinalStanding
@@ -10,7 +11,7 @@ from grader.models.scoring_job import JobState, ScoringJob
 from grader.models.scoring_version import ScoringVersion, ScoringVersionState
 from grader.models.solution import Solution
 from grader.models.standing import Standing
-from grader.models.submission import Submission, SubmissionKind, SubmissionStatus
+from grader.models.submission import Submission, SubmissionStatus
 from grader.models.team import MergeRequest, RequestState, Team, TeamInvite, TeamMember
 from grader.models.user import AccountLink, ApiToken, LinkPurpose, Login, SetupLink, User
 

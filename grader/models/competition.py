@@ -34,7 +34,8 @@ class Competition(Base):
     """A competition; `live_scoring_version` is the one pointer that every board reads through.
 
     A limit of None is none. `reveals_at` is when the private leaderboard is revealed if no organizer did it
-    before; `finalized_at` is when the standings became final.
+    before; `settled_at` is when the standings of the close were computed, for everything accepted in time had
+    its result, and `finalized_at` when they became final.
     """
 
     __tablename__ = "competition"
@@ -64,6 +65,7 @@ class Competition(Base):
     selection_count: Mapped[int] = mapped_column(default=2, server_default="2")
     takes_late_submissions: Mapped[bool] = mapped_column(default=True, server_default=true())
     reveals_at: Mapped[datetime | None]
+    settled_at: Mapped[datetime | None]
     finalized_at: Mapped[datetime | None]
     live_scoring_version_id: Mapped[int | None] = mapped_column(
         ForeignKey("scoring_version.id", use_alter=True)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, UniqueConstraint
+from sqlalchemy import ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -18,7 +18,18 @@ class Standing(Base):
     """
 
     __tablename__ = "standing"
-    __table_args__ = (UniqueConstraint("scoring_version_id", "split", "team_id"),)
+    __table_args__ = (
+        UniqueConstraint("scoring_version_id", "split", "team_id"),
+        # The order of a board, so that a page of it reads its own lines only.
+        Index(
+            "ix_standing_board",
+            "scoring_version_id",
+            "split",
+            text("score_units DESC"),
+            "submitted_at",
+            "submission_id",
+        ),
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))

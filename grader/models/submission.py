@@ -8,6 +8,7 @@ from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
+from grader.leaderboard.history import SubmissionKind
 from grader.models.competition import Competition
 from grader.models.team import Team
 from grader.models.user import User
@@ -20,18 +21,6 @@ class SubmissionStatus(enum.StrEnum):
     SCORED = "scored"
     REJECTED = "rejected"
     FAILED = "failed"
-
-
-class SubmissionKind(enum.StrEnum):
-    """`normal` ranks its team; the others are scored and never do.
-
-    `late` came after the close, `benchmark` is shown unranked, `hidden` is for organizers only.
-    """
-
-    NORMAL = "normal"
-    LATE = "late"
-    BENCHMARK = "benchmark"
-    HIDDEN = "hidden"
 
 
 class Submission(Base):

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from grader.services import names
+
 revision = "0002"
 down_revision = "0001"
 branch_labels = None
@@ -32,7 +34,7 @@ def upgrade() -> None:
         sa.Column("token_sha256", sa.String(length=64), nullable=False),
         sa.Column("user_id", sa.Integer(), nullable=True),
         sa.Column("email", sa.String(length=254), nullable=True),
-        sa.Column("created_by", sa.String(length=64), nullable=False),
+        sa.Column("created_by", sa.String(length=256), nullable=False),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("expires_at", TIME, nullable=False),
         sa.Column("used_at", TIME, nullable=True),
@@ -204,7 +206,7 @@ def upgrade() -> None:
         sa.Column("rank", sa.Integer(), nullable=False),
         sa.Column("public_rank", sa.Integer(), nullable=True),
         sa.Column("team_id", sa.Integer(), nullable=False),
-        sa.Column("team_name", sa.String(length=64), nullable=False),
+        sa.Column("team_name", sa.String(length=256), nullable=False),
         sa.Column("submission_id", sa.Integer(), nullable=False),
         sa.Column("score_units", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(
@@ -261,7 +263,14 @@ def upgrade() -> None:
             sa.Column("takes_late_submissions", sa.Boolean(), server_default=sa.true(), nullable=False)
         )
         batch_op.add_column(sa.Column("reveals_at", TIME, nullable=True))
+        batch_op.add_column(sa.Column("settled_at", TIME, nullable=True))
         batch_op.add_column(sa.Column("finalized_at", TIME, nullable=True))
+
+    op.create_index(
+        "ix_standing_board",
+        "standing",
+        ["scoring_version_id", "split", sa.text("score_units DESC"), "submitted_at", "submission_id"],
+    )
 
     with op.batch_alter_table("submission") as batch_op:
         batch_op.add_column(
@@ -290,6 +299,7 @@ def upgrade() -> None:
         )
 
     with op.batch_alter_table("team") as batch_op:
+        batch_op.alter_column("name", existing_type=sa.String(64), type_=sa.String(256))
         batch_op.add_column(sa.Column("leader_id", sa.Integer(), nullable=True))
         batch_op.add_column(sa.Column("merged_into_id", sa.Integer(), nullable=True))
         batch_op.add_column(sa.Column("disqualified_at", TIME, nullable=True))
@@ -304,6 +314,8 @@ def upgrade() -> None:
         )
 
     with op.batch_alter_table("user_account") as batch_op:
+        batch_op.alter_column("name", existing_type=sa.String(64), type_=sa.String(256))
+        batch_op.add_column(sa.Column("name_folded", sa.String(length=256), nullable=True))
         batch_op.add_column(sa.Column("email", sa.String(length=254), nullable=True))
         batch_op.add_column(sa.Column("email_key", sa.String(length=254), nullable=True))
         batch_op.add_column(sa.Column("email_verified_at", TIME, nullable=True))
@@ -313,6 +325,28 @@ def upgrade() -> None:
         batch_op.create_unique_constraint(batch_op.f("uq_user_account_email_key"), ["email_key"])
 
     _fill()
+    _fill_name_keys()
+    with op.batch_alter_table("user_account") as batch_op:
+        batch_op.alter_column("name_folded", existing_type=sa.String(256), nullable=False)
+        batch_op.create_unique_constraint(batch_op.f("uq_user_account_name_folded"), ["name_folded"])
+
+
+def _fill_name_keys() -> None:
+    """Let keys tell look-alikes too; of names that are there already, a later one keeps a key of its own."""
+    op.execute("UPDATE user_account SET name_folded = name_key")
+    for table, scope in (("user_account", sa.literal(0)), ("team", sa.column("competition_id"))):
+        name_key = sa.table(table, sa.column("id"), sa.column("name"), sa.column("name_key"))
+        rows = op.get_bind().execute(
+            sa.select(name_key.c.id, name_key.c.name, scope).select_from(name_key).order_by(name_key.c.id)
+        )
+        keys: dict[tuple[int, str], int] = {}
+        for row_id, name, within in rows.all():
+            key = names.name_key(name)
+            keys[(within, key if (within, key) not in keys else f"{key[:240]}\x1f{row_id}")] = row_id
+        # Two steps, for a new key may be the old key of a row that comes later.
+        op.execute(name_key.update().values(name_key="\x1f" + sa.cast(name_key.c.id, sa.String)))
+        for (_, key), row_id in keys.items():
+            op.execute(name_key.update().where(name_key.c.id == row_id).values(name_key=key))
 
 
 def _fill() -> None:
@@ -329,11 +363,18 @@ def _fill() -> None:
     if op.get_bind().dialect.name == "postgresql":
         week = "closes_at + interval '7 days'"
     op.execute(f"UPDATE competition SET reveals_at = {week} WHERE revealed_at IS NULL")  # noqa: S608
+    op.execute("UPDATE competition SET settled_at = revealed_at")
 
 
 def downgrade() -> None:
     """Take the tables and columns away again."""
+    op.execute("UPDATE user_account SET name_key = name_folded")
     with op.batch_alter_table("user_account") as batch_op:
+        batch_op.drop_constraint(batch_op.f("uq_user_account_name_folded"), type_="unique")
+        batch_op.drop_column("name_folded")
+        batch_op.alter_column(
+            "name", existing_type=sa.String(256), type_=sa.String(64), postgresql_using="left(name, 64)"
+        )
         batch_op.drop_constraint(batch_op.f("uq_user_account_email_key"), type_="unique")
         batch_op.drop_column("deleted_at")
         batch_op.drop_column("unwanted_notices")
@@ -349,6 +390,9 @@ def downgrade() -> None:
         batch_op.drop_column("disqualified_at")
         batch_op.drop_column("merged_into_id")
         batch_op.drop_column("leader_id")
+        batch_op.alter_column(
+            "name", existing_type=sa.String(256), type_=sa.String(64), postgresql_using="left(name, 64)"
+        )
 
     with op.batch_alter_table("submission") as batch_op:
         batch_op.drop_constraint(op.f("ck_submission_kind"), type_="check")
@@ -359,9 +403,11 @@ def downgrade() -> None:
         batch_op.drop_column("is_selected")
         batch_op.drop_column("kind")
 
+    op.drop_index("ix_standing_board", "standing")
     with op.batch_alter_table("competition") as batch_op:
         batch_op.drop_constraint(op.f("ck_competition_entry_mode"), type_="check")
         batch_op.drop_column("finalized_at")
+        batch_op.drop_column("settled_at")
         batch_op.drop_column("reveals_at")
         batch_op.drop_column("takes_late_submissions")
         batch_op.drop_column("selection_count")

@@ -1,0 +1,179 @@
+"""The boards as a pure function of what was scored, selected and disqualified under one scoring version.
+
+Every number of a leaderboard follows from here. The database keeps each team's entry as a row, so that a page
+need not compute 10,000 of them; tests compare those rows with these functions after random histories.
+"""
+
+import enum
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from grader.leaderboard import standings
+from grader.leaderboard.standings import AUTOMATIC_SELECTION_COUNT, Entry, Standing
+
+
+class SubmissionKind(enum.StrEnum):
+    """`normal` ranks its team; the others are scored and never do.
+
+    `late` came after the close, `benchmark` is shown unranked, `hidden` is for organizers only.
+    """
+
+    NORMAL = "normal"
+    LATE = "late"
+    BENCHMARK = "benchmark"
+    HIDDEN = "hidden"
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A submission with its displayed scores under one scoring version.
+
+    Attributes
+    ----------
+    submission_id, team_id : int
+        Which it is, and whose it is now: a merge moves submissions to another team.
+    submitted_at : datetime
+        When the file was accepted.
+    public_units, private_units : int
+        The displayed scores in units of 0.00001.
+    kind : SubmissionKind
+        Whether it ranks.
+    is_selected : bool
+        Whether its team picked it for the private leaderboard.
+    """
+
+    submission_id: int
+    team_id: int
+    submitted_at: datetime
+    public_units: int
+    private_units: int
+    kind: SubmissionKind = SubmissionKind.NORMAL
+    is_selected: bool = False
+
+    @property
+    def public(self) -> Entry:
+        """The entry that it would be on the public leaderboard."""
+        return Entry(self.team_id, self.submission_id, self.public_units, self.submitted_at)
+
+    @property
+    def private(self) -> Entry:
+        """The entry that it would be on the private leaderboard."""
+        return Entry(self.team_id, self.submission_id, self.private_units, self.submitted_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A submission that competes on the private leaderboard: picked by its team or filled in by itself."""
+
+    submission_id: int
+    is_picked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Boards:
+    """Both leaderboards of a competition.
+
+    Attributes
+    ----------
+    public, private : tuple of Standing
+        Best first.
+    choices : mapping of int to tuple of Choice
+        By team, what competes on the private leaderboard and why.
+    """
+
+    public: tuple[Standing, ...]
+    private: tuple[Standing, ...]
+    choices: Mapping[int, tuple[Choice, ...]]
+
+
+def compute(
+    scored: Iterable[Scored],
+    *,
+    disqualified: Collection[int] = (),
+    selection_count: int = AUTOMATIC_SELECTION_COUNT,
+) -> Boards:
+    """Compute both leaderboards.
+
+    Parameters
+    ----------
+    scored : iterable of Scored
+        The scored submissions, in any order.
+    disqualified : collection of int
+        Ids of the teams that stand on no board; the others close up.
+    selection_count : int
+        How many submissions of a team compete on the private leaderboard.
+
+    Returns
+    -------
+    Boards
+        Each team's best entry, ranked; of normal submissions only.
+    """
+    teams = _by_team(scored, disqualified)
+    choices = {team_id: choose(own, selection_count=selection_count) for team_id, own in teams.items()}
+    public = (standings.best(each.public for each in own) for own in teams.values())
+    private = (
+        standings.private_entry(
+            (each.private for each in own), [choice.submission_id for choice in choices[team_id]]
+        )
+        for team_id, own in teams.items()
+    )
+    return Boards(
+        public=tuple(standings.rank(entry for entry in public if entry)),
+        private=tuple(standings.rank(entry for entry in private if entry)),
+        choices=choices,
+    )
+
+
+def choose(own: Iterable[Scored], *, selection_count: int = AUTOMATIC_SELECTION_COUNT) -> tuple[Choice, ...]:
+    """Return which normal submissions of one team compete on the private leaderboard, and why."""
+    ranking = [each for each in own if each.kind is SubmissionKind.NORMAL]
+    picked = {each.submission_id for each in ranking if each.is_selected}
+    chosen = standings.select_automatically(
+        (each.public for each in ranking), picked=sorted(picked), count=selection_count
+    )
+    return tuple(Choice(submission_id, submission_id in picked) for submission_id in chosen)
+
+
+def ranks_at(
+    scored: Iterable[Scored], moment: datetime, *, disqualified: Collection[int] = ()
+) -> dict[int, int]:
+    """Return the public rank of each team by what was accepted before `moment`."""
+    teams = _by_team((each for each in scored if each.submitted_at < moment), disqualified)
+    entries = (standings.best(each.public for each in own) for own in teams.values())
+    return {line.entry.team_id: line.rank for line in standings.rank(entry for entry in entries if entry)}
+
+
+def place(entry: Entry, board: Iterable[Standing]) -> int:
+    """Return the rank that an entry has, or would have for its team, among the other teams of a board."""
+    own = standings.order(entry)
+    return 1 + sum(standings.order(line.entry) < own for line in board if line.entry.team_id != entry.team_id)
+
+
+def best_unselected(own: Iterable[Scored], choices: Iterable[Choice]) -> Entry | None:
+    """Return the best private entry of a team among the submissions that did not compete, None without."""
+    chosen = {choice.submission_id for choice in choices}
+    return standings.best(
+        each.private
+        for each in own
+        if each.kind is SubmissionKind.NORMAL and each.submission_id not in chosen
+    )
+
+
+def improvements(entries: Iterable[Entry]) -> list[Entry]:
+    """Return the entries of one team that were its best when they came, in order of time."""
+    steps: list[Entry] = []
+    for entry in sorted(entries, key=lambda each: (each.submitted_at, each.submission_id)):
+        if not steps or entry.score_units > steps[-1].score_units:
+            steps.append(entry)
+    return steps
+
+
+def _by_team(scored: Iterable[Scored], disqualified: Collection[int]) -> dict[int, list[Scored]]:
+    excluded = frozenset(disqualified)
+    teams: dict[int, list[Scored]] = defaultdict(list)
+    for each in scored:
+        if each.kind is SubmissionKind.NORMAL and each.team_id not in excluded:
+            teams[each.team_id].append(each)
+    return teams

@@ -1,0 +1,207 @@
+"""Thousands of random histories of a competition: the boards against a slow and obvious version."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.leaderboard import history
+from grader.leaderboard.history import Scored, SubmissionKind
+from grader.leaderboard.standings import Entry, Standing
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+TEAMS = 5
+
+teams = st.integers(1, TEAMS)
+units = st.integers(0, 3)  # few values, so that ties are the rule
+scores = st.tuples(units, units)
+kinds = st.sampled_from([SubmissionKind.NORMAL] * 4 + list(SubmissionKind))
+events = st.one_of(
+    st.tuples(st.just("submit"), teams, kinds, st.integers(0, 2), scores),
+    st.tuples(st.just("submit"), teams, kinds, st.integers(0, 2), scores),
+    st.tuples(st.just("submit"), teams, kinds, st.integers(0, 2), scores),
+    st.tuples(st.just("select"), st.integers(0, 30)),
+    st.tuples(st.just("unselect"), st.integers(0, 30)),
+    st.tuples(st.just("disqualify"), teams),
+    st.tuples(st.just("reinstate"), teams),
+    st.tuples(st.just("merge"), teams, teams),
+    st.tuples(st.just("mark"), st.integers(0, 30), kinds),
+    st.tuples(st.just("rescore"), st.lists(scores, min_size=1, max_size=5)),
+)
+histories = st.lists(events, max_size=24)
+
+
+@dataclass
+class Contest:
+    """What happened, as plain rows: one for each submission, with the team that owns it now."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    out: set[int] = field(default_factory=set)
+    clock: datetime = NOON
+
+    def play(self, happened: list[tuple[Any, ...]]) -> "Contest":
+        for name, *rest in happened:
+            getattr(self, name)(*rest)
+        return self
+
+    def submit(self, team: int, kind: SubmissionKind, wait: int, score: tuple[int, int]) -> None:
+        self.clock += timedelta(hours=wait)
+        row = {"id": len(self.rows), "team": team, "kind": kind, "time": self.clock, "picked": False}
+        self.rows.append(row | {"public": score[0], "private": score[1]})
+
+    def select(self, number: int, picked: bool = True) -> None:
+        for row in self.rows[number : number + 1]:
+            row["picked"] = picked
+
+    def unselect(self, number: int) -> None:
+        self.select(number, picked=False)
+
+    def disqualify(self, team: int) -> None:
+        self.out.add(team)
+
+    def reinstate(self, team: int) -> None:
+        self.out.discard(team)
+
+    def merge(self, one: int, other: int) -> None:
+        for row in self.rows:
+            row["team"] = one if row["team"] == other else row["team"]
+
+    def mark(self, number: int, kind: SubmissionKind) -> None:
+        for row in self.rows[number : number + 1]:
+            row["kind"] = kind
+
+    def rescore(self, values: list[tuple[int, int]]) -> None:
+        for number, row in enumerate(self.rows):
+            row["public"], row["private"] = values[number % len(values)]
+
+    def scored(self) -> list[Scored]:
+        return [
+            Scored(
+                row["id"], row["team"], row["time"], row["public"], row["private"], row["kind"], row["picked"]
+            )
+            for row in self.rows
+        ]
+
+
+def obvious_board(contest: Contest, split: str, count: int) -> list[tuple[int, int, int]]:
+    """Return (rank, team, submission) by insertion, one team after the other."""
+    board: list[dict[str, Any]] = []
+    for team in range(1, TEAMS + 1):
+        own = [row for row in contest.rows if row["team"] == team and row["kind"] == "normal"]
+        if team in contest.out or not own:
+            continue
+        if split == "private":
+            own = obvious_choice(own, count)
+        stands = own[0]
+        for row in own:
+            if is_better(row, stands, split):
+                stands = row
+        place = 0
+        while place < len(board) and is_better(board[place], stands, split):
+            place += 1
+        board.insert(place, stands)
+    return [(place + 1, row["team"], row["id"]) for place, row in enumerate(board)]
+
+
+def obvious_choice(own: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    chosen: list[dict[str, Any]] = []
+    for picked in (True, False):
+        left = [row for row in own if row["picked"] is picked]
+        while left and len(chosen) < count:
+            top = left[0]
+            for row in left:
+                if is_better(row, top, "public"):
+                    top = row
+            left.remove(top)
+            chosen.append(top)
+    return chosen
+
+
+def is_better(one: dict[str, Any], other: dict[str, Any], split: str) -> bool:
+    if one[split] != other[split]:
+        return one[split] > other[split]
+    if one["time"] != other["time"]:
+        return one["time"] < other["time"]
+    return one["id"] < other["id"]
+
+
+def lines(board: tuple[Standing, ...]) -> list[tuple[int, int, int]]:
+    return [(line.rank, line.entry.team_id, line.entry.submission_id) for line in board]
+
+
+@given(histories, st.integers(1, 3), st.randoms(use_true_random=False))
+@settings(max_examples=2000, deadline=None)
+def test_both_boards_are_those_of_the_slow_and_obvious_version(
+    happened: list[tuple[Any, ...]], count: int, dice: Any
+) -> None:
+    contest = Contest().play(happened)
+    scored = contest.scored()
+    dice.shuffle(scored)
+    boards = history.compute(scored, disqualified=contest.out, selection_count=count)
+    assert lines(boards.public) == obvious_board(contest, "public", count)
+    assert lines(boards.private) == obvious_board(contest, "private", count)
+    for team, choices in boards.choices.items():
+        own = [row for row in contest.rows if row["team"] == team and row["kind"] == "normal"]
+        expected = {(row["id"], row["picked"]) for row in obvious_choice(own, count)}
+        assert {(choice.submission_id, choice.is_picked) for choice in choices} == expected
+
+
+@given(histories, st.integers(0, 20))
+@settings(max_examples=300, deadline=None)
+def test_the_ranks_at_a_moment_are_the_board_of_what_had_come_by_then(
+    happened: list[tuple[Any, ...]], hours: int
+) -> None:
+    contest, moment = Contest().play(happened), NOON + timedelta(hours=hours)
+    ranks = history.ranks_at(contest.scored(), moment, disqualified=contest.out)
+    contest.rows = [row for row in contest.rows if row["time"] < moment]
+    assert ranks == {team: rank for rank, team, _ in obvious_board(contest, "public", 2)}
+
+
+@given(histories, scores, teams)
+@settings(max_examples=300, deadline=None)
+def test_the_place_of_a_late_file_is_the_one_it_would_have_taken(
+    happened: list[tuple[Any, ...]], score: tuple[int, int], team: int
+) -> None:
+    contest = Contest().play(happened)
+    late = Scored(len(contest.rows), team, contest.clock, *score, SubmissionKind.LATE)
+    board = history.compute(contest.scored(), disqualified=contest.out).public
+    place = history.place(late.public, board)
+    contest.rows = [row for row in contest.rows if row["team"] != team]
+    contest.out.discard(team)
+    contest.submit(team, SubmissionKind.NORMAL, 0, score)
+    contest.rows[-1]["id"] = late.submission_id
+    assert (place, team, late.submission_id) in obvious_board(contest, "public", 2)
+
+
+@given(histories)
+@settings(max_examples=300, deadline=None)
+def test_the_best_unselected_file_is_the_best_of_those_that_did_not_compete(
+    happened: list[tuple[Any, ...]],
+) -> None:
+    contest = Contest().play(happened)
+    scored = contest.scored()
+    for team, choices in history.compute(scored, disqualified=contest.out).choices.items():
+        chosen = {choice.submission_id for choice in choices}
+        rest = [
+            row
+            for row in contest.rows
+            if row["team"] == team and row["kind"] == "normal" and row["id"] not in chosen
+        ]
+        found = history.best_unselected((each for each in scored if each.team_id == team), choices)
+        assert (found is None) == (not rest)
+        if found:
+            assert not any(is_better(row, contest.rows[found.submission_id], "private") for row in rest)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), units), max_size=12))
+def test_improvements_are_the_records_in_order_of_time(values: list[tuple[int, int]]) -> None:
+    entries = [
+        Entry(1, number, score, NOON + timedelta(hours=hours)) for number, (hours, score) in enumerate(values)
+    ]
+    steps = history.improvements(entries)
+    best = -1
+    for entry in sorted(entries, key=lambda each: (each.submitted_at, each.submission_id)):
+        assert (entry in steps) == (entry.score_units > best)
+        best = max(best, entry.score_units)
