@@ -19,7 +19,7 @@ from werkzeug.exceptions import HTTPException, Unauthorized
 
 from grader import db
 from grader.models import ApiToken, Login, User
-from grader.services import accounts
+from grader.services import last_use, logins, tokens
 from webapp.errors import LoginNeeded, wants_json
 from webapp.site import Site, current_site
 
@@ -49,15 +49,15 @@ def identify() -> None:
         used: ApiToken | Login | None = None
         if request.blueprint == "api":
             if bearer := _bearer():
-                used = accounts.find_token(db_session, token=bearer)
+                used = tokens.find(db_session, token=bearer, now=now)
         elif cookie := request.cookies.get(login_cookie(site)):
-            used = g.login = accounts.find_login(db_session, token=cookie, now=now)
+            used = g.login = logins.find(db_session, token=cookie, now=now)
     if used is None:
         return
     g.user = used.user
-    if accounts.needs_touch(used, now=now):
+    if last_use.needs_touch(used, now=now):
         with site.database.write() as db_session:
-            accounts.touch(db_session, used=used, now=now)
+            last_use.touch(db_session, used=used, now=now)
 
 
 def require_token() -> None:
@@ -89,7 +89,7 @@ def log_in(user: User) -> Response:
     lifetime = timedelta(days=site.settings.login_days)
     with site.database.write() as db_session:
         _end_current_login(db_session)
-        token = accounts.start_login(
+        token = logins.start(
             db_session,
             user=user,
             user_agent=request.user_agent.string,
@@ -110,7 +110,7 @@ def log_out(*, everywhere: bool = False) -> Response:
     with site.database.write() as db_session:
         _end_current_login(db_session)
         if everywhere:
-            accounts.end_all_logins(db_session, user=g.user)
+            logins.end_all(db_session, user=g.user)
     session.clear()
     response = make_response(redirect(url_for("competitions.index")))
     response.delete_cookie(login_cookie(site), secure=site.is_https, httponly=True, samesite="Lax")
@@ -148,7 +148,7 @@ def _bearer() -> str | None:
 
 def _end_current_login(db_session: Any) -> None:
     if cookie := request.cookies.get(login_cookie(current_site())):
-        accounts.end_login(db_session, token=cookie)
+        logins.end(db_session, token=cookie)
 
 
 def _cookie_name(name: str, site: Site) -> str:

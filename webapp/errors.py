@@ -16,7 +16,7 @@ from flask_wtf.csrf import CSRFError  # type: ignore[import-untyped]
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from grader.errors import FairboardError, ParticipantError
-from grader.services import accounts, boards, competitions, submissions
+from grader.services import boards, competitions, links, logins, setup_links, submissions, tokens
 from grader.storage import BlobTooLarge
 from webapp import formats
 
@@ -74,8 +74,10 @@ STATUSES: dict[type[ParticipantError], int] = {
     boards.NotRevealed: 403,
     submissions.CompetitionClosed: 403,
     submissions.CompetitionNotOpen: 403,
-    accounts.InvalidSetupLink: 404,
-    accounts.UnknownToken: 404,
+    setup_links.InvalidSetupLink: 404,
+    links.InvalidLink: 404,
+    logins.UnknownLogin: 404,
+    tokens.UnknownToken: 404,
     competitions.UnknownCompetition: 404,
     submissions.UnknownSubmission: 404,
     FileTooLarge: 413,

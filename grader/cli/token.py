@@ -4,7 +4,7 @@ import click
 
 from grader import db
 from grader.cli.installation import opened
-from grader.services import accounts
+from grader.services import accounts, tokens
 
 
 @click.group()
@@ -19,5 +19,5 @@ def create(user: str, name: str) -> None:
     """Create an API token for USER and print it; it is not shown again."""
     with opened() as installation, installation.database.write() as session:
         account = accounts.get(session, name=user)
-        _, text = accounts.create_token(session, user=account, name=name, now=db.now(session))
+        _, text = tokens.create(session, user=account, name=name, now=db.now(session))
     click.echo(text)

@@ -35,7 +35,7 @@ class FinalStanding(Base):
     rank: Mapped[int]
     public_rank: Mapped[int | None]
     team_id: Mapped[int] = mapped_column(ForeignKey("team.id"))
-    team_name: Mapped[str] = mapped_column(String(64))
+    team_name: Mapped[str] = mapped_column(String(256))
     submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
     score_units: Mapped[int]
 

@@ -11,7 +11,7 @@ from grader.models.user import User
 
 
 class Team(Base):
-    """A team of one competition; its name is unique there.
+    """A team of one competition; its name is unique there, look-alikes included (`name_key`).
 
     A team that was merged into another keeps its row and name, and has neither members nor submissions.
     """
@@ -21,7 +21,7 @@ class Team(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
-    name: Mapped[str] = mapped_column(String(64))
+    name: Mapped[str] = mapped_column(String(256))
     name_key: Mapped[str] = mapped_column(String(256))
     created_at: Mapped[datetime]
     leader_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"))

@@ -10,16 +10,18 @@ from grader.db import Base, stored_enum
 
 
 class User(Base):
-    """An account. `name` is shown; `name_key` is its folded form, which is unique.
+    """An account. `name` is shown, `name_folded` finds it in any case, `name_key` keeps look-alikes away.
 
-    `unwanted_notices` names the kinds of notice that the person switched off. A deleted account stays as an
-    anonymous row, so that standings and the audit keep what they refer to.
+    `email_key` is the folded address once it is verified. `unwanted_notices` names the kinds of notice that
+    the person switched off. A deleted account stays as an anonymous row, so that standings and the audit keep
+    what they refer to.
     """
 
     __tablename__ = "user_account"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(String(64))
+    name: Mapped[str] = mapped_column(String(256))
+    name_folded: Mapped[str] = mapped_column(String(256), unique=True)
     name_key: Mapped[str] = mapped_column(String(256), unique=True)
     password_hash: Mapped[str] = mapped_column(String(255))
     is_admin: Mapped[bool] = mapped_column(default=False)
@@ -101,7 +103,7 @@ class AccountLink(Base):
     token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
     user_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"), index=True)
     email: Mapped[str | None] = mapped_column(String(254))
-    created_by: Mapped[str] = mapped_column(String(64))
+    created_by: Mapped[str] = mapped_column(String(256))
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime]
     used_at: Mapped[datetime | None]

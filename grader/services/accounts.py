@@ -1,35 +1,26 @@
-"""Accounts: signing up, logging in, API tokens, and the one-time link of the first administrator.
+"""Accounts: signing up, finding people, and their passwords."""
 
-Secrets (login and API tokens, the link) are shown once and kept as their sha256.
-"""
-
-import hashlib
-import re
 import secrets
 import unicodedata
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+from collections.abc import Collection, Mapping
+from datetime import datetime
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from sqlalchemy import delete, exists, select
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.orm import Session
 
 from grader.errors import ParticipantError
-from grader.models import ApiToken, Login, SetupLink, User
-from grader.services.texts import one_line
+from grader.models import Login, User
+from grader.services import logins, names
+from grader.services.mail import Notice
+from grader.services.texts import plain_text
 from grader.settings import Settings
 
-NAME_MAX_LENGTH = 64
 PASSWORD_MIN_LENGTH = 8
 PASSWORD_MAX_LENGTH = 1024
-TOKEN_PREFIX = "fb_"  # noqa: S105
-TOUCH_INTERVAL = timedelta(minutes=5)
-USER_AGENT_MAX_LENGTH = 300
-
-# Controls, formatting (zero-width and direction characters), surrogates, private use, unassigned, spaces.
-_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+ABOUT_MAX_LENGTH = 2000
 
 
 class InvalidAccount(ParticipantError):
@@ -41,10 +32,10 @@ class InvalidAccount(ParticipantError):
 
 
 class NameTaken(InvalidAccount):
-    """Somebody else has this name, or one that looks the same but for case."""
+    """Somebody else has this name, or one that looks like it."""
 
     def __init__(self, name: str) -> None:
-        super().__init__({"name": f"The name {name!r} is taken."})
+        super().__init__({"name": f"The name {name!r} is taken, or it looks like one that is."})
         self.name = name
 
 
@@ -56,19 +47,12 @@ class UnknownUser(ParticipantError):
         self.name = name
 
 
-class UnknownToken(ParticipantError):
-    """The person has no such API token."""
+class AboutTooLong(ParticipantError):
+    """A text about oneself has more characters than are kept."""
 
-    def __init__(self, token_id: int) -> None:
-        super().__init__(f"You have no API token {token_id}.")
-        self.token_id = token_id
-
-
-class InvalidSetupLink(ParticipantError):
-    """The link was used, replaced by a newer one, or never given out."""
-
-    def __init__(self) -> None:
-        super().__init__("This setup link is not valid: it was used or replaced by a newer one.")
+    def __init__(self, length: int) -> None:
+        super().__init__(f"The text has at most {ABOUT_MAX_LENGTH:,} characters; this one has {length:,}.")
+        self.length = length
 
 
 def password_hasher(settings: Settings) -> PasswordHasher:
@@ -76,20 +60,6 @@ def password_hasher(settings: Settings) -> PasswordHasher:
     return PasswordHasher(
         time_cost=settings.password_hash_rounds, memory_cost=settings.password_hash_memory_kib, parallelism=1
     )
-
-
-def clean_name(name: str) -> str:
-    """Return a name as it is shown: NFKC, single spaces; raise InvalidAccount if it cannot be one."""
-    shown = re.sub(" +", " ", unicodedata.normalize("NFKC", name)).strip(" ")
-    problem = _name_problem(shown)
-    if problem:
-        raise InvalidAccount({"name": problem})
-    return shown
-
-
-def name_key(name: str) -> str:
-    """Return the form of a clean name by which names are unique."""
-    return unicodedata.normalize("NFKC", name.casefold())
 
 
 def sign_up(
@@ -102,30 +72,46 @@ def sign_up(
     is_admin: bool = False,
 ) -> User:
     """Make an account; raise InvalidAccount with all problems, or NameTaken."""
+    # Hashing takes a tenth of a second: before the first statement, while no lock is held.
+    user = draft(name=name, password=password, passwords=passwords, now=now, is_admin=is_admin)
+    return add(session, user=user)
+
+
+def draft(
+    *, name: str, password: str, passwords: PasswordHasher, now: datetime, is_admin: bool = False
+) -> User:
+    """Return an account that `add` may store; raise InvalidAccount with all problems."""
     problems: dict[str, str] = {}
     shown = ""
     try:
-        shown = clean_name(name)
-    except InvalidAccount as error:
-        problems |= error.problems
-    password_problem = _password_problem(password, name=shown)
-    if password_problem:
+        shown = names.clean_name(name)
+    except names.InvalidName as error:
+        problems["name"] = error.message
+    if password_problem := _password_problem(password, name=shown):
         problems["password"] = password_problem
     if problems:
         raise InvalidAccount(problems)
-    # Hashing takes a tenth of a second: before the first statement, while no lock is held.
-    user = User(
+    return User(
         name=shown,
-        name_key=name_key(shown),
+        name_folded=names.folded(shown),
+        name_key=names.name_key(shown),
         password_hash=passwords.hash(_normalized(password)),
         is_admin=is_admin,
         created_at=now,
+        about="",
+        unwanted_notices=[],
     )
+
+
+def add(session: Session, *, user: User) -> User:
+    """Store a drafted account; raise NameTaken."""
+    if names.is_reserved(user.name):
+        raise NameTaken(user.name)
     try:
         with session.begin_nested():
             session.add(user)
     except IntegrityError:
-        raise NameTaken(shown) from None
+        raise NameTaken(user.name) from None
     return user
 
 
@@ -153,164 +139,58 @@ def authenticate(session: Session, *, name: str, password: str, passwords: Passw
     """
     user = _find(session, name)
     decoy = _decoy(passwords)
-    stored = decoy if user is None else user.password_hash
+    is_right = has_password(user, password, passwords=passwords, otherwise=decoy)
+    return user if is_right else None
+
+
+def has_password(user: User | None, password: str, *, passwords: PasswordHasher, otherwise: str = "") -> bool:
+    """Tell whether this is the person's password; where nobody has one, compare with `otherwise`."""
+    stored = otherwise if user is None or user.deleted_at is not None else user.password_hash
     try:
-        passwords.verify(stored, _normalized(password)[:PASSWORD_MAX_LENGTH])
+        passwords.verify(stored, _normalized(password[:PASSWORD_MAX_LENGTH]))
     except (VerificationError, InvalidHashError):
-        return None
-    return user
+        return False
+    return user is not None and user.deleted_at is None
 
 
-def start_login(session: Session, *, user: User, user_agent: str, lifetime: timedelta, now: datetime) -> str:
-    """Record a login and return its token, which the cookie holds; forget logins that have ended."""
-    session.execute(delete(Login).where(Login.expires_at <= now))
-    token = secrets.token_urlsafe(32)
-    session.add(
-        Login(
-            user_id=user.id,
-            token_sha256=_sha256(token),
-            user_agent=one_line(user_agent, USER_AGENT_MAX_LENGTH),
-            created_at=now,
-            last_used_at=now,
-            expires_at=now + lifetime,
-        )
-    )
-    session.flush()
-    return token
+def hashed(password: str, *, name: str, passwords: PasswordHasher) -> str:
+    """Return what is kept of a new password; raise InvalidAccount if it cannot be one.
+
+    It takes a tenth of a second: call it before a transaction, not within one.
+    """
+    if problem := _password_problem(password, name=name):
+        raise InvalidAccount({"password": problem})
+    return passwords.hash(_normalized(password))
 
 
-def find_login(session: Session, *, token: str, now: datetime) -> Login | None:
-    """Return the login of a cookie's token with its user, None if it has ended; changes nothing."""
-    return session.scalar(
-        select(Login)
-        .where(Login.token_sha256 == _sha256(token), Login.expires_at > now)
-        .options(joinedload(Login.user))
-    )
-
-
-def end_login(session: Session, *, token: str) -> None:
-    """End a login; nothing happens if it has ended."""
-    session.execute(delete(Login).where(Login.token_sha256 == _sha256(token)))
-
-
-def end_all_logins(session: Session, *, user: User) -> None:
-    """End all logins of a person, everywhere."""
-    session.execute(delete(Login).where(Login.user_id == user.id))
-
-
-def create_token(session: Session, *, user: User, name: str, now: datetime) -> tuple[ApiToken, str]:
-    """Make an API token and return it with its text, which is shown once."""
-    text = TOKEN_PREFIX + secrets.token_urlsafe(32)
-    token = ApiToken(
-        user_id=user.id,
-        name=one_line(name, NAME_MAX_LENGTH) or "token",
-        prefix=text[: len(TOKEN_PREFIX) + 6],
-        token_sha256=_sha256(text),
-        created_at=now,
-        last_used_at=None,
-        revoked_at=None,
-    )
-    session.add(token)
-    session.flush()
-    return token, text
-
-
-def find_token(session: Session, *, token: str) -> ApiToken | None:
-    """Return the API token with this text and its user, None if there is none or it is revoked."""
-    return session.scalar(
-        select(ApiToken)
-        .where(ApiToken.token_sha256 == _sha256(token), ApiToken.revoked_at.is_(None))
-        .options(joinedload(ApiToken.user))
-    )
-
-
-def list_tokens(session: Session, *, user: User) -> list[ApiToken]:
-    """Return a person's API tokens that are not revoked, newest first."""
-    query = select(ApiToken).where(ApiToken.user_id == user.id, ApiToken.revoked_at.is_(None))
-    return list(session.scalars(query.order_by(ApiToken.id.desc())))
-
-
-def revoke_token(session: Session, *, user: User, token_id: int, now: datetime) -> None:
-    """Make one of a person's API tokens useless; raise UnknownToken if it is not theirs."""
-    token = session.get(ApiToken, token_id)
-    if token is None or token.user_id != user.id:
-        raise UnknownToken(token_id)
-    token.revoked_at = token.revoked_at or now
+def set_password(session: Session, *, user: User, password_hash: str, keep: Login | None = None) -> None:
+    """Give a person a new password; all their logins end, but for `keep`."""
+    session.get_one(User, user.id).password_hash = password_hash
+    logins.end_all(session, user=user, but=keep)
     session.flush()
 
 
-def needs_touch(used: Login | ApiToken, *, now: datetime) -> bool:
-    """Tell whether the time of last use is old enough to be written again (at most every five minutes)."""
-    return used.last_used_at is None or now - used.last_used_at >= TOUCH_INTERVAL
-
-
-def touch(session: Session, *, used: Login | ApiToken, now: datetime) -> None:
-    """Write the time of last use, unless it was written in the last five minutes."""
-    stored = session.get(Login, used.id) if isinstance(used, Login) else session.get(ApiToken, used.id)
-    if stored is not None and needs_touch(stored, now=now):
-        stored.last_used_at = now
-        session.flush()
-
-
-def create_setup_link(session: Session, *, now: datetime) -> str | None:
-    """Make the one-time token for the first administrator, replacing earlier ones; None if there is one."""
-    if _has_admin(session):
-        return None
-    session.execute(delete(SetupLink).where(SetupLink.used_at.is_(None)))
-    token = secrets.token_urlsafe(32)
-    session.add(SetupLink(token_sha256=_sha256(token), created_at=now, used_at=None))
+def describe(session: Session, *, user: User, about: str) -> None:
+    """Set what a person says about themselves; raise AboutTooLong."""
+    if len(about) > ABOUT_MAX_LENGTH:
+        raise AboutTooLong(len(about))
+    session.get_one(User, user.id).about = plain_text(about)
     session.flush()
-    return token
 
 
-def is_setup_link(session: Session, *, token: str) -> bool:
-    """Tell whether a setup link's token can still be used."""
-    return _open_link(session, token) is not None and not _has_admin(session)
-
-
-def use_setup_link(
-    session: Session, *, token: str, name: str, password: str, passwords: PasswordHasher, now: datetime
-) -> User:
-    """Make the first administrator; raise InvalidSetupLink, InvalidAccount or NameTaken."""
-    link = _open_link(session, token, lock=True)
-    if link is None or _has_admin(session):
-        raise InvalidSetupLink
-    user = sign_up(session, name=name, password=password, passwords=passwords, now=now, is_admin=True)
-    link.used_at = now
+def choose_notices(session: Session, *, user: User, wanted: Collection[str]) -> None:
+    """Set which kinds of notice a person gets."""
+    unwanted = [kind.value for kind in Notice if kind.value not in wanted]
+    session.get_one(User, user.id).unwanted_notices = unwanted
     session.flush()
-    return user
 
 
 def _find(session: Session, name: str) -> User | None:
     try:
-        key = name_key(clean_name(name))
-    except InvalidAccount:
+        folded = names.folded(names.clean_name(name))
+    except names.InvalidName:
         return None
-    return session.scalar(select(User).where(User.name_key == key))
-
-
-def _has_admin(session: Session) -> bool:
-    return bool(session.scalar(select(exists().where(User.is_admin))))
-
-
-def _open_link(session: Session, token: str, *, lock: bool = False) -> SetupLink | None:
-    query = select(SetupLink).where(SetupLink.token_sha256 == _sha256(token), SetupLink.used_at.is_(None))
-    return session.scalar(query.with_for_update() if lock else query)
-
-
-def _name_problem(name: str) -> str | None:
-    if not 1 <= len(name) <= NAME_MAX_LENGTH:
-        return f"A name has 1 to {NAME_MAX_LENGTH} characters; this one has {len(name)}."
-    hidden = next((char for char in name if char != " " and _is_hidden(char)), None)
-    if hidden is not None:
-        return f"A name cannot hold the invisible character U+{ord(hidden):04X}."
-    if not any(char.isalnum() for char in name):
-        return "A name needs at least one letter or digit."
-    return None
-
-
-def _is_hidden(char: str) -> bool:
-    return unicodedata.category(char) in _HIDDEN_CATEGORIES
+    return session.scalar(select(User).where(User.name_folded == folded))
 
 
 def _password_problem(password: str, *, name: str) -> str | None:
@@ -318,7 +198,7 @@ def _password_problem(password: str, *, name: str) -> str | None:
         return f"A password has at least {PASSWORD_MIN_LENGTH} characters; this one has {len(password)}."
     if len(password) > PASSWORD_MAX_LENGTH:
         return f"A password has at most {PASSWORD_MAX_LENGTH:,} characters; this one has {len(password):,}."
-    if name and name_key(password) == name_key(name):
+    if name and names.folded(password) == names.folded(name):
         return "A password cannot be the name."
     if len(set(password)) < 3:
         return "A password needs at least three different characters."
@@ -336,7 +216,3 @@ def _decoy(passwords: PasswordHasher) -> str:
     if passwords not in _decoys:
         _decoys[passwords] = passwords.hash(secrets.token_urlsafe(15))
     return _decoys[passwords]
-
-
-def _sha256(token: str) -> str:
-    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from grader import db
 from grader.db import Database
-from grader.services import accounts, schema
+from grader.services import schema, setup_links
 from grader.settings import PREFIX, Settings
 from grader.supervisor import leftovers, listener, lock, programs, valkey
 from grader.supervisor.supervisor import Supervisor
@@ -47,7 +47,7 @@ def _prepare_database(settings: Settings) -> str | None:
     try:
         schema.upgrade(database)
         with database.write() as session:
-            return accounts.create_setup_link(session, now=db.now(session))
+            return setup_links.create(session, now=db.now(session))
     finally:
         database.dispose()
 

@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from grader import db
-from grader.services import accounts, scoring, submissions
+from grader.services import scoring, setup_links, submissions
 
 pytestmark = pytest.mark.browser
 WIDTHS = {"desk": 1280, "phone": 390}
@@ -64,7 +64,7 @@ def populate(live: Any) -> Paths:
     live.reveal("old")
     here = "/competitions/toxicity"
     with live.database.write() as session:
-        setup_token = accounts.create_setup_link(session, now=db.now(session))
+        setup_token = setup_links.create(session, now=db.now(session))
     strangers = {
         "competitions": "/",
         "overview": here,

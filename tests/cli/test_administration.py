@@ -9,7 +9,7 @@ import pytest
 
 from grader.leaderboard.visibility import Phase
 from grader.models import ScoringVersionState
-from grader.services import accounts, boards, competitions, rescoring, schema
+from grader.services import accounts, boards, competitions, rescoring, schema, tokens
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_token_create_prints_the_token_and_nothing_else(admin, service):
 
     assert re.fullmatch(r"fb_\S+\n", result.stdout)
     with service.database.read() as session:
-        assert accounts.find_token(session, token=result.stdout.strip()).user.name == "ada"
+        assert tokens.find(session, token=result.stdout.strip(), now=service.now).user.name == "ada"
 
 
 def test_a_token_for_nobody_is_refused(admin):

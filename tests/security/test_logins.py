@@ -116,10 +116,10 @@ def test_an_upload_whose_login_has_ended_is_sent_to_the_login_page(arena: Any) -
 
 
 def test_the_setup_link_makes_one_administrator_and_then_works_no_more(arena: Any) -> None:
-    from grader.services import accounts
+    from grader.services import setup_links
 
     with arena.database.write() as session:
-        link = accounts.create_setup_link(session, now=arena.now())
+        link = setup_links.create(session, now=arena.now())
     browser = arena.app.test_client()
     form = {
         "csrf_token": arena.form_token(browser, f"/setup/{link}"),

@@ -9,8 +9,10 @@ from argon2 import PasswordHasher
 from sqlalchemy import func, select
 
 from grader.models import ApiToken, Login, SetupLink, User
-from grader.services import accounts
-from grader.services.accounts import InvalidAccount, InvalidSetupLink, NameTaken, UnknownToken, UnknownUser
+from grader.services import accounts, last_use, logins, setup_links, tokens
+from grader.services.accounts import InvalidAccount, NameTaken, UnknownUser
+from grader.services.setup_links import InvalidSetupLink
+from grader.services.tokens import UnknownToken
 
 GOOD = "correct horse battery"
 DAY = timedelta(days=1)
@@ -143,84 +145,81 @@ def test_an_account_is_found_by_name_or_named_as_unknown(service: Any) -> None:
 def test_a_login_lasts_its_lifetime_and_its_token_is_not_stored(service: Any) -> None:
     user = sign_up(service, "ada")
     with service.database.write() as session:
-        token = accounts.start_login(
-            session, user=user, user_agent="a\0b" * 999, lifetime=DAY, now=service.now
-        )
+        token = logins.start(session, user=user, user_agent="a\0b" * 999, lifetime=DAY, now=service.now)
         stored = session.scalars(select(Login)).one()
         assert stored.token_sha256 == hashlib.sha256(token.encode()).hexdigest()
     with service.database.read() as session:
-        found = accounts.find_login(session, token=token, now=service.now + DAY - timedelta(seconds=1))
+        found = logins.find(session, token=token, now=service.now + DAY - timedelta(seconds=1))
         assert found is not None and found.user.name == "ada"
-        assert accounts.find_login(session, token=token, now=service.now + DAY) is None
-        assert accounts.find_login(session, token="guess", now=service.now) is None
+        assert logins.find(session, token=token, now=service.now + DAY) is None
+        assert logins.find(session, token="guess", now=service.now) is None
 
 
 def test_logins_end_one_by_one_or_all_at_once(service: Any) -> None:
     user = sign_up(service, "ada")
     with service.database.write() as session:
         first, second, third = (
-            accounts.start_login(session, user=user, user_agent="", lifetime=DAY, now=service.now)
-            for _ in range(3)
+            logins.start(session, user=user, user_agent="", lifetime=DAY, now=service.now) for _ in range(3)
         )
-        accounts.end_login(session, token=first)
-        assert accounts.find_login(session, token=first, now=service.now) is None
-        assert accounts.find_login(session, token=second, now=service.now) is not None
-        accounts.end_all_logins(session, user=user)
-        assert accounts.find_login(session, token=third, now=service.now) is None
+        logins.end(session, token=first)
+        assert logins.find(session, token=first, now=service.now) is None
+        assert logins.find(session, token=second, now=service.now) is not None
+        logins.end_all(session, user=user)
+        assert logins.find(session, token=third, now=service.now) is None
 
 
 def test_the_time_of_last_use_is_written_at_most_every_five_minutes(service: Any) -> None:
     user = sign_up(service, "ada")
     with service.database.write() as session:
-        token = accounts.start_login(session, user=user, user_agent="", lifetime=DAY, now=service.now)
-        login = accounts.find_login(session, token=token, now=service.now)
+        token = logins.start(session, user=user, user_agent="", lifetime=DAY, now=service.now)
+        login = logins.find(session, token=token, now=service.now)
         assert login is not None
         soon, later = service.now + timedelta(minutes=4), service.now + timedelta(minutes=5)
-        assert not accounts.needs_touch(login, now=soon)
-        accounts.touch(session, used=login, now=soon)
+        assert not last_use.needs_touch(login, now=soon)
+        last_use.touch(session, used=login, now=soon)
         assert login.last_used_at == service.now
-        accounts.touch(session, used=login, now=later)
+        last_use.touch(session, used=login, now=later)
         assert login.last_used_at == later
 
 
 def test_an_api_token_is_shown_once_and_works_until_it_is_revoked(service: Any) -> None:
     user = sign_up(service, "ada")
     with service.database.write() as session:
-        token, text = accounts.create_token(session, user=user, name=" my\nlaptop ", now=service.now)
+        token, text = tokens.create(session, user=user, name=" my\nlaptop ", now=service.now)
     assert (token.name, text.startswith(token.prefix)) == ("my laptop", True)
     assert text not in {token.token_sha256, token.prefix}
     with service.database.write() as session:
-        found = accounts.find_token(session, token=text)
+        found = tokens.find(session, token=text, now=service.now)
         assert found is not None and found.user.id == user.id
-        accounts.touch(session, used=found, now=service.now)
+        last_use.touch(session, used=found, now=service.now)
         assert found.last_used_at == service.now
-        assert [each.id for each in accounts.list_tokens(session, user=user)] == [token.id]
-        accounts.revoke_token(session, user=user, token_id=token.id, now=service.now)
-        assert accounts.find_token(session, token=text) is None
-        assert accounts.list_tokens(session, user=user) == []
+        assert [each.id for each in tokens.list_own(session, user=user)] == [token.id]
+        tokens.revoke(session, user=user, token_id=token.id, now=service.now)
+        assert tokens.find(session, token=text, now=service.now) is None
+        assert tokens.list_own(session, user=user) == []
 
 
 def test_nobody_revokes_another_persons_token(service: Any) -> None:
     ada, bob = sign_up(service, "ada"), sign_up(service, "bob")
     with service.database.write() as session:
-        token, _ = accounts.create_token(session, user=ada, name="mine", now=service.now)
+        token, _ = tokens.create(session, user=ada, name="mine", now=service.now)
         with pytest.raises(UnknownToken):
-            accounts.revoke_token(session, user=bob, token_id=token.id, now=service.now)
+            tokens.revoke(session, user=bob, token_id=token.id, now=service.now)
         assert session.get_one(ApiToken, token.id).revoked_at is None
 
 
 def test_the_setup_link_makes_one_administrator_once(service: Any, passwords: Any) -> None:
     with service.database.write() as session:
-        replaced = accounts.create_setup_link(session, now=service.now)
-        token = accounts.create_setup_link(session, now=service.now)
+        replaced = setup_links.create(session, now=service.now)
+        token = setup_links.create(session, now=service.now)
         assert replaced and token and replaced != token
         assert session.scalar(select(func.count()).select_from(SetupLink)) == 1
-        assert accounts.is_setup_link(session, token=token)
-        assert not accounts.is_setup_link(session, token=replaced)
+        assert setup_links.is_open(session, token=token)
+        assert not setup_links.is_open(session, token=replaced)
 
     def use(token: str, name: str) -> User:
         with service.database.write() as session:
-            return accounts.use_setup_link(
+            return setup_links.use(
                 session, token=token, name=name, password=GOOD, passwords=passwords, now=service.now
             )
 
@@ -232,5 +231,5 @@ def test_the_setup_link_makes_one_administrator_once(service: Any, passwords: An
     with pytest.raises(InvalidSetupLink):
         use(token, "second")
     with service.database.write() as session:
-        assert accounts.create_setup_link(session, now=service.now) is None
-        assert not accounts.is_setup_link(session, token=token)
+        assert setup_links.create(session, now=service.now) is None
+        assert not setup_links.is_open(session, token=token)

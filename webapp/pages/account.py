@@ -4,7 +4,7 @@ from flask import Blueprint, abort, flash, g, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import accounts
+from grader.services import accounts, setup_links, tokens
 from webapp import auth
 from webapp.site import current_site
 
@@ -53,13 +53,13 @@ def set_up(token: str) -> ResponseReturnValue:
     site = current_site()
     if request.method == "GET":
         with site.database.read() as session:
-            if not accounts.is_setup_link(session, token=token):
-                raise accounts.InvalidSetupLink
+            if not setup_links.is_open(session, token=token):
+                raise setup_links.InvalidSetupLink
         return render_template("account/set_up.html", problems={}, name="")
     name, password = _credentials()
     try:
         with site.database.write() as session:
-            user = accounts.use_setup_link(
+            user = setup_links.use(
                 session,
                 token=token,
                 name=name,
@@ -90,7 +90,7 @@ def show() -> ResponseReturnValue:
 def create_token() -> ResponseReturnValue:
     """Make an API token and show it once: the answer itself holds it, and no address ever does."""
     with current_site().database.write() as session:
-        token, text = accounts.create_token(
+        token, text = tokens.create(
             session, user=g.user, name=request.form.get("token_name", ""), now=db.now(session)
         )
     return _account_page(new_token=text, new_token_name=token.name), 201
@@ -101,7 +101,7 @@ def create_token() -> ResponseReturnValue:
 def revoke_token(token_id: int) -> ResponseReturnValue:
     """Make an API token useless."""
     with current_site().database.write() as session:
-        accounts.revoke_token(session, user=g.user, token_id=token_id, now=db.now(session))
+        tokens.revoke(session, user=g.user, token_id=token_id, now=db.now(session))
     flash("The token is revoked.")
     return redirect(url_for("account.show"))
 
@@ -115,9 +115,9 @@ def log_out_everywhere() -> ResponseReturnValue:
 
 def _account_page(*, new_token: str | None = None, new_token_name: str = "") -> str:
     with current_site().database.read() as session:
-        tokens = accounts.list_tokens(session, user=g.user)
+        own_tokens = tokens.list_own(session, user=g.user)
     return render_template(
-        "account/show.html", tokens=tokens, new_token=new_token, new_token_name=new_token_name
+        "account/show.html", tokens=own_tokens, new_token=new_token, new_token_name=new_token_name
     )
 
 

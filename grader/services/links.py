@@ -1,0 +1,76 @@
+"""One-time links: shown or sent once, kept as the sha256 of their token, each for one purpose."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from grader.errors import ParticipantError
+from grader.models import AccountLink, LinkPurpose, User
+from grader.services import secret_tokens
+
+
+class InvalidLink(ParticipantError):
+    """A link that was used, is too old, was replaced, or was never given out."""
+
+    def __init__(self) -> None:
+        super().__init__("This link is not valid: it was used, it is too old, or it was copied incompletely.")
+
+
+def create(
+    session: Session,
+    *,
+    purpose: LinkPurpose,
+    created_by: str,
+    lifetime: timedelta,
+    now: datetime,
+    user: User | None = None,
+    address: str | None = None,
+) -> str:
+    """Make a link and return its token; forget links that have ended."""
+    session.execute(delete(AccountLink).where(AccountLink.expires_at <= now))
+    token = secret_tokens.new()
+    session.add(
+        AccountLink(
+            purpose=purpose,
+            token_sha256=secret_tokens.sha256(token),
+            user_id=None if user is None else user.id,
+            email=address,
+            created_by=created_by,
+            created_at=now,
+            expires_at=now + lifetime,
+            used_at=None,
+        )
+    )
+    session.flush()
+    return token
+
+
+def require(
+    session: Session, *, purpose: LinkPurpose, token: str, now: datetime, lock: bool = False
+) -> AccountLink:
+    """Return a link that can still be used; raise InvalidLink."""
+    query = select(AccountLink).where(
+        AccountLink.token_sha256 == secret_tokens.sha256(token),
+        AccountLink.purpose == purpose,
+        AccountLink.used_at.is_(None),
+        AccountLink.expires_at > now,
+    )
+    link = session.scalar(query.with_for_update() if lock else query)
+    if link is None:
+        raise InvalidLink
+    return link
+
+
+def spend(session: Session, *, link: AccountLink, now: datetime) -> None:
+    """Mark a link as used; others of the same purpose and person work no more."""
+    link.used_at = now
+    session.flush()
+    if link.user_id is not None:
+        session.execute(
+            delete(AccountLink).where(
+                AccountLink.user_id == link.user_id,
+                AccountLink.purpose == link.purpose,
+                AccountLink.used_at.is_(None),
+            )
+        )

@@ -1,0 +1,74 @@
+"""Logins: server-side sessions, each of one browser, which end one by one or all at once."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session, joinedload
+
+from grader.errors import ParticipantError
+from grader.models import Login, User
+from grader.services import secret_tokens
+from grader.services.texts import one_line
+
+USER_AGENT_MAX_LENGTH = 300
+
+
+class UnknownLogin(ParticipantError):
+    """The person has no such login, or it has ended."""
+
+    def __init__(self, login_id: int) -> None:
+        super().__init__("This login is not one of yours, or it has ended already.")
+        self.login_id = login_id
+
+
+def start(session: Session, *, user: User, user_agent: str, lifetime: timedelta, now: datetime) -> str:
+    """Record a login and return its token, which the cookie holds; forget logins that have ended."""
+    session.execute(delete(Login).where(Login.expires_at <= now))
+    token = secret_tokens.new()
+    session.add(
+        Login(
+            user_id=user.id,
+            token_sha256=secret_tokens.sha256(token),
+            user_agent=one_line(user_agent, USER_AGENT_MAX_LENGTH),
+            created_at=now,
+            last_used_at=now,
+            expires_at=now + lifetime,
+        )
+    )
+    session.flush()
+    return token
+
+
+def find(session: Session, *, token: str, now: datetime) -> Login | None:
+    """Return the login of a cookie's token with its user, None if it has ended; changes nothing."""
+    return session.scalar(
+        select(Login)
+        .where(Login.token_sha256 == secret_tokens.sha256(token), Login.expires_at > now)
+        .options(joinedload(Login.user))
+    )
+
+
+def list_own(session: Session, *, user: User, now: datetime) -> list[Login]:
+    """Return a person's logins that have not ended, the last used first."""
+    query = select(Login).where(Login.user_id == user.id, Login.expires_at > now)
+    return list(session.scalars(query.order_by(Login.last_used_at.desc(), Login.id.desc())))
+
+
+def end(session: Session, *, token: str) -> None:
+    """End a login; nothing happens if it has ended."""
+    session.execute(delete(Login).where(Login.token_sha256 == secret_tokens.sha256(token)))
+
+
+def end_own(session: Session, *, user: User, login_id: int) -> None:
+    """End one of a person's logins; raise UnknownLogin if it is not theirs."""
+    login = session.get(Login, login_id)
+    if login is None or login.user_id != user.id:
+        raise UnknownLogin(login_id)
+    session.delete(login)
+    session.flush()
+
+
+def end_all(session: Session, *, user: User, but: Login | None = None) -> None:
+    """End all logins of a person, everywhere; `but` stays."""
+    query = delete(Login).where(Login.user_id == user.id)
+    session.execute(query if but is None else query.where(Login.id != but.id))

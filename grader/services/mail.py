@@ -1,0 +1,146 @@
+"""The outbox: e-mails are written in the transaction that causes them, and sent by the mailer afterwards.
+
+An e-mail is claimed like a scoring job: `available_at` is pushed past a lease, and whoever claims it reports
+with its attempt's number, so that a sender that lost its lease changes nothing. A `key` names what an e-mail
+is about: a second one with the same key is not written.
+"""
+
+import enum
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from grader.models import Mail, User
+from grader.services.texts import one_line
+
+SUBJECT_MAX_LENGTH = 200
+LEASE = timedelta(minutes=5)
+FIRST_PAUSE = timedelta(minutes=1)
+LONGEST_PAUSE = timedelta(hours=4)
+GIVEN_UP_AFTER = timedelta(days=2)
+KEPT = timedelta(days=30)
+SITE = "{site}"  # in a body: the public address of the site, put in by the mailer
+
+_NOTICE_FOOTER = f"\n\n-- \nYou choose which of these notices you get: {SITE}/account\n"
+
+
+class Notice(enum.StrEnum):
+    """The kinds of notice that a person can switch off."""
+
+    SCORED = "scored"
+    TEAM = "team"
+    RESULTS = "results"
+    ORGANIZER = "organizer"
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """An e-mail that its holder is to send now."""
+
+    id: int
+    attempt: int
+    to_address: str
+    subject: str
+    body: str
+
+
+def notify(
+    session: Session, *, user: User, kind: Notice | str, key: str, subject: str, body: str, now: datetime
+) -> None:
+    """Write a notice, unless the person switched its kind off, has no verified address, or had it before.
+
+    `key` is unique for the person and the event, such as `scored:17`. `mail.SITE` in the body becomes the
+    address of the site.
+    """
+    wants_it = Notice(kind).value not in user.unwanted_notices
+    if user.email and user.email_verified_at and not user.deleted_at and wants_it:
+        write(
+            session,
+            to_address=user.email,
+            subject=subject,
+            body=body.rstrip() + _NOTICE_FOOTER,
+            now=now,
+            key=f"{user.id}:{key}",
+            user=user,
+        )
+
+
+def write(
+    session: Session,
+    *,
+    to_address: str,
+    subject: str,
+    body: str,
+    now: datetime,
+    key: str | None = None,
+    user: User | None = None,
+) -> None:
+    """Write an e-mail; one whose key was used before is not written."""
+    mail = Mail(
+        key=key,
+        user_id=None if user is None else user.id,
+        to_address=one_line(to_address, 254),
+        subject=one_line(subject, SUBJECT_MAX_LENGTH),
+        body=body,
+        created_at=now,
+        available_at=now,
+        attempt_count=0,
+    )
+    if key is not None and session.scalar(select(Mail.id).where(Mail.key == key)):
+        return
+    try:
+        with session.begin_nested():
+            session.add(mail)
+    except IntegrityError:
+        if key is None:
+            raise  # no other transaction wrote this key in between
+
+
+def claim(session: Session, *, now: datetime) -> Letter | None:
+    """Take the oldest e-mail that is to be sent, for the time of a lease; None if there is none."""
+    mail = session.scalar(
+        select(Mail)
+        .where(Mail.sent_at.is_(None), Mail.available_at <= now, Mail.created_at > now - GIVEN_UP_AFTER)
+        .order_by(Mail.available_at, Mail.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    if mail is None:
+        return None
+    mail.available_at = now + LEASE
+    mail.attempt_count += 1
+    session.flush()
+    return Letter(mail.id, mail.attempt_count, mail.to_address, mail.subject, mail.body)
+
+
+def record_sent(session: Session, *, letter: Letter, now: datetime) -> None:
+    """Record that the server took an e-mail, and forget its text, which may hold a link."""
+    mail = session.get(Mail, letter.id, with_for_update=True)
+    if mail is not None and mail.sent_at is None:
+        mail.sent_at, mail.body, mail.error = now, "", None
+        session.flush()
+
+
+def record_failed(session: Session, *, letter: Letter, error: str, is_final: bool, now: datetime) -> None:
+    """Record why an e-mail was not taken: the next pause is twice as long; after a final no nothing comes."""
+    session.execute(
+        update(Mail)
+        .where(Mail.id == letter.id, Mail.attempt_count == letter.attempt, Mail.sent_at.is_(None))
+        .values(
+            error=one_line(error, 500),
+            available_at=now + (GIVEN_UP_AFTER if is_final else pause_after(letter.attempt)),
+        )
+    )
+
+
+def pause_after(attempt: int) -> timedelta:
+    """Return how long to wait after a failed attempt."""
+    return min(FIRST_PAUSE * 2 ** min(attempt - 1, 20), LONGEST_PAUSE)
+
+
+def forget_old(session: Session, *, now: datetime) -> None:
+    """Delete what was sent or given up a month ago."""
+    session.execute(delete(Mail).where(Mail.created_at <= now - KEPT))

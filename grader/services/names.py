@@ -1,0 +1,126 @@
+"""Names of accounts and teams: what may be one, how it is shown, and which names count as the same.
+
+Two names are the same if they differ in nothing but case and look-alikes: `name_key` folds the case and puts
+every character in the place of the one that it can be mistaken for, in the spirit of the skeleton of Unicode
+Technical Standard 39. The table of look-alikes is Unicode's, as the package confusable-homoglyphs carries it.
+"""
+
+import hashlib
+import re
+import unicodedata
+from functools import cache
+
+import regex
+from confusable_homoglyphs import utils as confusables
+
+from grader.errors import ParticipantError
+
+MAX_LENGTH = 64  # characters as a reader counts them (grapheme clusters)
+MAX_CODE_POINTS = 256
+KEY_LENGTH = 256
+MARKS_LIMIT = 8
+LENGTH_LOOKED_AT = 4096
+
+_WRONG_LENGTH = f"A name has 1 to {MAX_LENGTH} characters; this one has {{:,}}."
+# Controls, direction characters, spaces but the usual one, and whatever else is drawn as nothing.
+_HIDDEN = regex.compile(r"[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800--\ ]", regex.VERSION1)
+_EMOJI_STYLES = regex.compile("[\ufe0e\ufe0f]")
+_DELETED = re.compile(r"deleted-\d+")
+
+
+class InvalidName(ParticipantError):
+    """A name that cannot be one; the message says why."""
+
+
+def clean_name(name: str) -> str:
+    """Return a name as it is shown: NFKC, single spaces; raise InvalidName if it cannot be one."""
+    if len(name) > LENGTH_LOOKED_AT:
+        raise InvalidName(_WRONG_LENGTH.format(len(name)))
+    plain = _EMOJI_STYLES.sub("", unicodedata.normalize("NFKC", name))
+    shown = re.sub(" +", " ", plain).strip(" ")
+    if problem := _problem(shown):
+        raise InvalidName(problem)
+    return shown
+
+
+def folded(name: str) -> str:
+    """Return the form of a clean name by which it is found, whatever the case."""
+    return unicodedata.normalize("NFKC", name.casefold())
+
+
+def name_key(name: str) -> str:
+    """Return the form of a clean name by which names are unique: names that look alike have one key."""
+    seen = _skeleton(name)
+    if (
+        not seen.isascii()
+    ):  # a name of another script: its case first, for capitals have look-alikes of their own
+        seen = _skeleton(name.casefold())
+    key = _skeleton(seen.casefold()).replace("i", "l")  # a capital i is drawn like a small L
+    return key if len(key) <= KEY_LENGTH else hashlib.sha256(key.encode()).hexdigest()
+
+
+def numbered(name: str, number: int) -> str:
+    """Return `Ada (2)`, cut so that it stays a name."""
+    suffix = f" ({number})"
+    kept = regex.findall(r"\X", name)[: MAX_LENGTH - len(suffix)]
+    while len("".join(kept)) + len(suffix) > MAX_CODE_POINTS:
+        kept.pop()
+    return "".join(kept).rstrip() + suffix
+
+
+def of_deleted(user_id: int) -> str:
+    """Return the name of a deleted account, which nobody can choose."""
+    return f"deleted-{user_id}"
+
+
+def is_reserved(name: str) -> bool:
+    """Tell whether a clean name looks like that of a deleted account."""
+    return bool(_DELETED.fullmatch(folded(name)))
+
+
+def _problem(name: str) -> str | None:
+    hidden = next(iter(_HIDDEN.findall(name)), None)
+    if hidden is not None:
+        return f"A name cannot hold the invisible character U+{ord(hidden):04X}."
+    characters = regex.findall(r"\X", name)
+    if not 1 <= len(characters) <= MAX_LENGTH:
+        return _WRONG_LENGTH.format(len(characters))
+    if len(name) > MAX_CODE_POINTS or max(map(len, characters)) > MARKS_LIMIT:
+        return "A name cannot carry that many marks on its characters."
+    if unicodedata.category(name[0]).startswith("M"):
+        return "A name cannot begin with a mark that belongs on another character."
+    if not any(char.isalnum() for char in name):
+        return "A name needs at least one letter or digit."
+    return None
+
+
+def _skeleton(text: str) -> str:
+    prototypes = _prototypes()
+    decomposed = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFD", "".join(prototypes.get(char, char) for char in decomposed))
+
+
+@cache
+def _prototypes() -> dict[str, str]:
+    """Return what each character can be mistaken for.
+
+    The package lists each pair of Unicode's table in both directions: the prototype of several characters is
+    the one that they all name; of two that name only each other, it is the longer one, else the lower one.
+    """
+    alike = {
+        _bare(char): [_bare(each["c"]) for each in others]
+        for char, others in confusables.load("confusables.json").items()
+    }
+    return {
+        char: others[0]
+        for char, others in alike.items()
+        if len(others) == 1 and len(char) == 1 and (len(alike[others[0]]) > 1 or _precedes(others[0], char))
+    }
+
+
+def _precedes(one: str, other: str) -> bool:
+    return (-len(one), one) < (-len(other), other)
+
+
+def _bare(text: str) -> str:
+    return text.strip("\u200e")  # the table writes right-to-left characters between direction marks

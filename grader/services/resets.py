@@ -1,0 +1,93 @@
+"""Setting a forgotten password by a one-time link, sent by mail or handed over by an organizer."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from grader.models import LinkPurpose, User
+from grader.services import accounts, addresses, links, mail
+
+MAILED_FOR = timedelta(hours=1)
+HANDED_FOR = timedelta(days=1)
+
+
+def ask(session: Session, *, address: str, now: datetime) -> None:
+    """Mail a reset link to the holder of an address, and to anybody else that there is no account.
+
+    Both cost the same: nothing but the mailbox tells whether somebody has an account. Raises InvalidAddress.
+    """
+    address = addresses.clean_address(address)
+    user = addresses.owner(session, address=address)
+    token = links.create(  # a link of nobody opens nothing
+        session,
+        purpose=LinkPurpose.RESET_PASSWORD,
+        user=user,
+        address=address,
+        created_by="mail",
+        lifetime=MAILED_FOR,
+        now=now,
+    )
+    if user is None:
+        body = _NOBODY.format(site=mail.SITE)
+    else:
+        body = _RESET.format(name=user.name, site=mail.SITE, token=token)
+    mail.write(session, to_address=address, subject="Your password", body=body, now=now)
+
+
+def create_link(session: Session, *, user: User, created_by: str, now: datetime) -> str:
+    """Make a reset link that an organizer hands over, and return its token."""
+    return links.create(
+        session,
+        purpose=LinkPurpose.RESET_PASSWORD,
+        user=user,
+        created_by=created_by,
+        lifetime=HANDED_FOR,
+        now=now,
+    )
+
+
+def whose(session: Session, *, token: str, now: datetime) -> User:
+    """Return the person whose password a reset link can set; raise InvalidLink."""
+    link = links.require(session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now)
+    return _person(session, link.user_id)
+
+
+def use(session: Session, *, token: str, password_hash: str, now: datetime) -> User:
+    """Set the new password; all logins and all reset links of the person end. Raises InvalidLink."""
+    link = links.require(session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now, lock=True)
+    person = _person(session, link.user_id)
+    accounts.set_password(session, user=person, password_hash=password_hash)
+    links.spend(session, link=link, now=now)
+    if person.email and person.email_verified_at:
+        body = _DONE.format(name=person.name, site=mail.SITE)
+        mail.write(session, to_address=person.email, subject="Your password was changed", body=body, now=now)
+    return person
+
+
+def _person(session: Session, user_id: int | None) -> User:
+    person = None if user_id is None else session.get(User, user_id)
+    if person is None or person.deleted_at is not None:
+        raise links.InvalidLink
+    return person
+
+
+_RESET = """Hello {name},
+
+this link sets a new password for your account {name}. It works once, for an hour:
+
+{site}/reset/{token}
+
+If you did not ask for it, do nothing: your password stays as it is.
+"""
+
+_NOBODY = """Hello,
+
+somebody, maybe you, asked at {site} for a new password for this e-mail address.
+No account has this address; maybe yours has another one. There is nothing else to do.
+"""
+
+_DONE = """Hello {name},
+
+the password of your account at {site} was changed, and all its logins have ended.
+If that was not you, ask for a new link at {site}/reset, and tell whoever runs the site.
+"""

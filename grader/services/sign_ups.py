@@ -1,0 +1,89 @@
+"""Signing up by a one-time link: mailed to an address that asked for it, or an organizer's invitation."""
+
+from datetime import datetime, timedelta
+
+from argon2 import PasswordHasher
+from sqlalchemy.orm import Session
+
+from grader.models import AccountLink, LinkPurpose, User
+from grader.services import accounts, addresses, links, mail, resets
+
+MAILED_FOR = timedelta(days=1)
+INVITED_FOR = timedelta(days=14)
+
+
+def ask(session: Session, *, address: str, now: datetime) -> None:
+    """Mail a sign-up link to an address, and a way back in to one that has an account; raise InvalidAddress.
+
+    Both cost the same: nothing but the mailbox tells whether somebody has an account.
+    """
+    address = addresses.clean_address(address)
+    user = addresses.owner(session, address=address)
+    token = links.create(
+        session,
+        purpose=LinkPurpose.SIGN_UP if user is None else LinkPurpose.RESET_PASSWORD,
+        user=user,
+        address=address,
+        created_by="mail",
+        lifetime=MAILED_FOR if user is None else resets.MAILED_FOR,
+        now=now,
+    )
+    if user is None:
+        body = _SIGN_UP.format(site=mail.SITE, token=token)
+    else:
+        body = _HAVE_ONE.format(name=user.name, site=mail.SITE, token=token)
+    mail.write(session, to_address=address, subject="Your account", body=body, now=now)
+
+
+def invite(session: Session, *, created_by: str, now: datetime) -> str:
+    """Make an invitation for one account, which an organizer hands over, and return its token."""
+    return links.create(
+        session,
+        purpose=LinkPurpose.SIGN_UP,
+        created_by=created_by,
+        lifetime=INVITED_FOR,
+        now=now,
+    )
+
+
+def find(session: Session, *, token: str, now: datetime) -> AccountLink:
+    """Return the sign-up link of a token; raise InvalidLink."""
+    return links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=now)
+
+
+def use(
+    session: Session, *, token: str, name: str, password: str, passwords: PasswordHasher, now: datetime
+) -> User:
+    """Make the account of a link; the address that it was mailed to is verified by that.
+
+    Raises InvalidLink, InvalidAccount, NameTaken, AddressTaken.
+    """
+    user = accounts.draft(name=name, password=password, passwords=passwords, now=now)
+    link = links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=now, lock=True)
+    if link.email is not None:
+        addresses.require_free(session, address=link.email)
+        user.email, user.email_key = link.email, addresses.key(link.email)
+        user.email_verified_at = now
+    accounts.add(session, user=user)
+    links.spend(session, link=link, now=now)
+    return user
+
+
+_SIGN_UP = """Hello,
+
+this link makes your account at {site}. It works once, for a day:
+
+{site}/sign-up/{token}
+
+If you did not ask for it, do nothing: nothing is kept of your address.
+"""
+
+_HAVE_ONE = """Hello {name},
+
+somebody, maybe you, asked for an account for this e-mail address at {site}.
+You have one already: {name}. Log in at {site}/login.
+
+If you forgot your password, this link sets a new one. It works once, for an hour:
+
+{site}/reset/{token}
+"""
