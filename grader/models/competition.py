@@ -4,7 +4,7 @@ import enum
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import ForeignKey, String, Text, true
+from sqlalchemy import ForeignKey, Integer, String, Text, true
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -58,7 +58,11 @@ class Competition(Base):
     entry_deadline: Mapped[datetime | None]
     merger_deadline: Mapped[datetime | None]
     max_team_size: Mapped[int] = mapped_column(default=5, server_default="5")
-    max_daily_submissions: Mapped[int | None] = mapped_column(default=5, server_default="5")
+    max_daily_submissions: Mapped[int | None] = mapped_column(
+        Integer().evaluates_none(),  # None is no limit, not the default
+        default=5,
+        server_default="5",
+    )
     max_total_submissions: Mapped[int | None]
     max_pending_submissions: Mapped[int] = mapped_column(default=5, server_default="5")
     max_hourly_rejections: Mapped[int] = mapped_column(default=30, server_default="30")

@@ -1,5 +1,6 @@
 """Submissions: accepting a file, and what its team may know about it."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,17 +17,21 @@ from grader.models import (
     ScoringVersion,
     ScoringVersionState,
     Submission,
+    SubmissionKind,
     SubmissionStatus,
     Team,
     TeamMember,
     User,
 )
-from grader.services import accounts, competitions, scoring
+from grader.services import competitions, limits, participations, rosters, scoring
 from grader.services.texts import one_line
 from grader.storage import StoredBlob
 
 DESCRIPTION_MAX_LENGTH = 500
 FILE_NAME_MAX_LENGTH = 255
+IDEMPOTENCY_KEY_MAX_LENGTH = 128
+
+_IDEMPOTENCY_KEY = re.compile(rf"[\x20-\x7e]{{1,{IDEMPOTENCY_KEY_MAX_LENGTH}}}")
 
 
 class CompetitionNotOpen(ParticipantError):
@@ -57,6 +62,40 @@ class DescriptionTooLong(ParticipantError):
         self.length = length
 
 
+class InvalidIdempotencyKey(ParticipantError):
+    """An `Idempotency-Key` that cannot be kept."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"An Idempotency-Key has 1 to {IDEMPOTENCY_KEY_MAX_LENGTH} printable ASCII characters, "
+            "such as a UUID."
+        )
+
+
+class IdempotencyKeyReused(ParticipantError):
+    """An `Idempotency-Key` of an earlier submission came with other bytes."""
+
+    def __init__(self, submission_id: int) -> None:
+        super().__init__(
+            f"This Idempotency-Key belongs to submission #{submission_id}, whose file has other bytes. "
+            "No submission used; send a new file with a new key."
+        )
+        self.submission_id = submission_id
+
+
+class IdenticalFile(ParticipantError):
+    """The team has sent the same bytes before, and they wait or have a score."""
+
+    def __init__(self, earlier: Submission, now: datetime) -> None:
+        day = "" if earlier.submitted_at.date() == now.date() else f"{earlier.submitted_at:%Y-%m-%d} "
+        waits = " It is not scored yet." if earlier.status is SubmissionStatus.PENDING else ""
+        super().__init__(
+            f"Identical to #{earlier.id} of {day}{earlier.submitted_at:%H:%M}, no submission used.{waits}"
+        )
+        self.submission_id = earlier.id
+        self.submitted_at = earlier.submitted_at
+
+
 class UnknownSubmission(ParticipantError):
     """There is no such submission, or it is another team's."""
 
@@ -67,10 +106,14 @@ class UnknownSubmission(ParticipantError):
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """An accepted submission and its jobs, to be hinted once the transaction is committed."""
+    """An accepted submission and its jobs, to be hinted once the transaction is committed.
+
+    `is_new` is false when a program repeated a request that had been accepted before.
+    """
 
     submission: Submission
     job_ids: tuple[int, ...]
+    is_new: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,28 +139,46 @@ def accept(
     blob: StoredBlob,
     file_name: str,
     description: str = "",
+    again: bool = False,
+    idempotency_key: str | None = None,
     now: datetime | None = None,
 ) -> Accepted:
     """Take in a stored file: its submission and a job for every scoring version in use.
 
-    The blob is in the storage before. The time is the database's, read under the competition's lock.
-    Raises CompetitionNotOpen, CompetitionClosed, DescriptionTooLong.
+    The blob is in the storage before. The time is the database's, read under the competition's lock. A
+    repeated `idempotency_key` with the same bytes returns the earlier submission; otherwise bytes that the
+    team has sent before are taken only `again`.
+    Raises CompetitionNotOpen, CompetitionClosed, EntryRefused, DescriptionTooLong, InvalidIdempotencyKey,
+    IdempotencyKeyReused, IdenticalFile, LimitReached.
     """
     description = _checked_description(description)
     competition = competitions.lock(session, competition_id=competition.id)
     now = now or db.now(session)
-    _require_open(competition, now)
+    repeated = require_acceptable(
+        session,
+        competition=competition,
+        user=user,
+        sha256=blob.sha256,
+        again=again,
+        idempotency_key=idempotency_key,
+        now=now,
+    )
+    if repeated is not None:
+        return Accepted(repeated, (), is_new=False)
     submission = Submission(
         competition_id=competition.id,
-        team=_team_of(session, competition, user, now),
+        team=participations.require(session, competition=competition, user=user, now=now),
         user_id=user.id,
         sha256=blob.sha256,
         size_bytes=blob.size,
         file_name=_plain_file_name(file_name),
         description=description,
         status=SubmissionStatus.PENDING,
+        kind=_kind(competition, now),
+        idempotency_key=idempotency_key,
         submitted_at=now,
     )
+    limits.update_slot(submission)
     session.add(submission)
     session.flush()
     jobs = [
@@ -125,6 +186,47 @@ def accept(
         for version_id in _versions_in_use(session, competition)
     ]
     return Accepted(submission, tuple(job.id for job in jobs))
+
+
+def require_acceptable(
+    session: Session,
+    *,
+    competition: Competition,
+    user: User,
+    sha256: str,
+    again: bool = False,
+    idempotency_key: str | None = None,
+    now: datetime,
+) -> Submission | None:
+    """Raise what `accept` would raise about a file at `now`; return the submission that it would repeat.
+
+    Without the competition's lock the answer is only a forecast, which saves storing and checking a file
+    that will not be accepted.
+    """
+    if idempotency_key is not None and not _IDEMPOTENCY_KEY.fullmatch(idempotency_key):
+        raise InvalidIdempotencyKey
+    team = rosters.find_team(session, competition=competition, user=user)
+    if team is not None and idempotency_key is not None:
+        earlier = session.scalar(
+            select(Submission).where(
+                Submission.team_id == team.id, Submission.idempotency_key == idempotency_key
+            )
+        )
+        if earlier is not None and earlier.sha256 != sha256:
+            raise IdempotencyKeyReused(earlier.id)
+        if earlier is not None:
+            return earlier
+    _kind(competition, now)
+    # Where nothing is asked the first accepted file joins.
+    known = participations.find(session, competition=competition, user=user)
+    if known is not None or participations.must_ask(competition):
+        participations.require_joined(session, competition=competition, user=user, now=now)
+    if team is not None and not again:
+        identical = _identical(session, team, sha256)
+        if identical is not None:
+            raise IdenticalFile(identical, now)
+    limits.require_room(session, competition=competition, team=team, now=now)
+    return None
 
 
 def get_own(session: Session, *, user: User, submission_id: int) -> Submission:
@@ -144,7 +246,7 @@ def list_own(
     session: Session, *, competition: Competition, user: User, page: int = 1, page_size: int = 50
 ) -> Page:
     """Return a page of the submissions of the person's team, the newest first."""
-    team = find_team(session, competition=competition, user=user)
+    team = rosters.find_team(session, competition=competition, user=user)
     if team is None:
         return Page((), page=1, page_count=1, submission_count=0)
     mine = select(Submission).where(Submission.team_id == team.id)
@@ -167,50 +269,34 @@ def describe(session: Session, *, user: User, submission_id: int, description: s
     return submission
 
 
-def find_team(session: Session, *, competition: Competition, user: User) -> Team | None:
-    """Return the person's team in a competition, None before the first submission."""
+def takes_files(competition: Competition, now: datetime) -> bool:
+    """Tell whether a competition takes files at `now`: while it is open, and late ones after the reveal."""
+    phase = competitions.phase(competition, now)
+    return phase is Phase.OPEN or (phase is Phase.REVEALED and competition.takes_late_submissions)
+
+
+def _kind(competition: Competition, now: datetime) -> SubmissionKind:
+    """Return what a file that comes at `now` is; raise CompetitionNotOpen or CompetitionClosed."""
+    phase = competitions.phase(competition, now)
+    if phase is Phase.SCHEDULED:
+        raise CompetitionNotOpen(competition.opens_at)
+    if not takes_files(competition, now):
+        raise CompetitionClosed(competition.closes_at)
+    return SubmissionKind.LATE if phase is Phase.REVEALED else SubmissionKind.NORMAL
+
+
+def _identical(session: Session, team: Team, sha256: str) -> Submission | None:
+    """Return the team's newest submission of the same bytes; after a failure they are a new try."""
     return session.scalar(
-        select(Team)
-        .join(TeamMember, TeamMember.team_id == Team.id)
-        .where(TeamMember.competition_id == competition.id, TeamMember.user_id == user.id)
+        select(Submission)
+        .where(
+            Submission.team_id == team.id,
+            Submission.sha256 == sha256,
+            Submission.status.in_((SubmissionStatus.PENDING, SubmissionStatus.SCORED)),
+        )
+        .order_by(Submission.submitted_at.desc(), Submission.id.desc())
+        .limit(1)
     )
-
-
-def _require_open(competition: Competition, now: datetime) -> None:
-    match competitions.phase(competition, now):
-        case Phase.SCHEDULED:
-            raise CompetitionNotOpen(competition.opens_at)
-        case Phase.CLOSED | Phase.REVEALED:
-            raise CompetitionClosed(competition.closes_at)
-        case Phase.OPEN:
-            return
-
-
-def _team_of(session: Session, competition: Competition, user: User, now: datetime) -> Team:
-    """Return the person's team, making a team of one on first use (the competition is locked)."""
-    team = find_team(session, competition=competition, user=user)
-    if team is None:
-        name = _free_name(session, competition, user.name)
-        team = Team(
-            competition_id=competition.id, name=name, name_key=accounts.name_key(name), created_at=now
-        )
-        team.members.append(TeamMember(competition_id=competition.id, user_id=user.id, joined_at=now))
-        session.add(team)
-        session.flush()
-    return team
-
-
-def _free_name(session: Session, competition: Competition, name: str) -> str:
-    candidate, number = name, 1
-    while session.scalar(
-        select(Team.id).where(
-            Team.competition_id == competition.id, Team.name_key == accounts.name_key(candidate)
-        )
-    ):
-        number += 1
-        suffix = f" ({number})"
-        candidate = name[: accounts.NAME_MAX_LENGTH - len(suffix)] + suffix
-    return candidate
 
 
 def _versions_in_use(session: Session, competition: Competition) -> Iterable[int]:

@@ -7,12 +7,23 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from grader.models import ScoringJob, Submission, SubmissionStatus, Team, TeamMember
+from grader.models import (
+    ScoringJob,
+    Standing,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+    Team,
+    TeamMember,
+)
 from grader.services import scoring, submissions
 from grader.services.submissions import (
     CompetitionClosed,
     CompetitionNotOpen,
     DescriptionTooLong,
+    IdempotencyKeyReused,
+    IdenticalFile,
+    InvalidIdempotencyKey,
     UnknownSubmission,
 )
 from grader.storage import StoredBlob
@@ -22,7 +33,7 @@ BLOB = StoredBlob("0" * 64, 10)
 
 
 def accept(service: Any, competition: Any, **options: Any) -> submissions.Accepted:
-    options = {"blob": BLOB, "file_name": "a.csv", "user": service.user()} | options
+    options = {"blob": BLOB, "file_name": "a.csv", "user": service.user(), "again": True} | options
     with service.database.write() as session:
         return submissions.accept(session, competition=competition, **({"now": service.now} | options))
 
@@ -60,11 +71,32 @@ def test_files_are_accepted_before_the_deadline_and_not_at_it(service: Any) -> N
         assert session.scalar(select(func.count()).select_from(Submission)) == 2
 
 
-def test_no_file_is_accepted_after_the_reveal(service: Any) -> None:
-    competition = service.competition()
-    service.reveal(competition)
+def test_after_the_reveal_files_are_late_or_not_accepted(service: Any) -> None:
+    with_late, without = service.competition(), service.competition("strict", takes_late_submissions=False)
+    for competition in (with_late, without):
+        service.score(service.submit(competition))
+        service.reveal(competition)
+    late = service.submit(with_late, skill=1.0)
+    assert service.submission(late).kind is SubmissionKind.LATE
     with pytest.raises(CompetitionClosed):
-        accept(service, competition)
+        service.submit(without)
+
+
+def test_between_the_close_and_the_reveal_no_file_is_accepted(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + HOUR)
+    with pytest.raises(CompetitionClosed):
+        service.submit(competition, after=HOUR)
+
+
+def test_a_late_file_is_scored_and_stands_on_no_board(service: Any) -> None:
+    competition = service.competition()
+    service.score(service.submit(competition))
+    service.reveal(competition)
+    late = service.submit(competition, skill=5.0)
+    service.score(late)
+    assert service.submission(late).status is SubmissionStatus.SCORED
+    with service.database.read() as session:
+        assert late.submission.id not in session.scalars(select(Standing.submission_id)).all()
 
 
 def test_a_person_gets_a_team_of_one_with_the_first_file_and_keeps_it(service: Any) -> None:
@@ -191,3 +223,69 @@ def test_one_of_many_that_claim_a_job_at_once_gets_it(service: Any) -> None:
         thread.join()
     assert len(claims) == 8
     assert sum(claim is not None for claim in claims) == 1
+
+
+def test_bytes_that_the_team_has_sent_before_are_told_and_use_nothing(service: Any) -> None:
+    competition = service.competition()
+    first = service.submit(competition, after=timedelta(hours=2, minutes=2))
+    with pytest.raises(IdenticalFile, match="It is not scored yet"):
+        service.submit(competition, after=3 * HOUR, again=False)
+    service.score(first)
+    with pytest.raises(IdenticalFile) as told:
+        service.submit(competition, after=3 * HOUR, again=False)
+    assert told.value.message == f"Identical to #{first.submission.id} of 14:02, no submission used."
+    with pytest.raises(IdenticalFile, match=r"of 2026-01-05 14:02, no"):
+        service.submit(competition, after=24 * HOUR, again=False)
+    assert service.submit(competition, again=True).submission.id != first.submission.id
+
+
+def test_the_same_bytes_are_new_for_another_team_and_in_another_competition(service: Any) -> None:
+    competition = service.competition()
+    service.submit(competition)
+    service.submit(competition, user="eve", again=False)
+    service.submit(service.competition("other"), again=False)
+
+
+def test_after_a_failure_or_a_rejection_the_same_bytes_are_a_new_try(service: Any) -> None:
+    competition = service.competition()
+    for place, status in enumerate((SubmissionStatus.FAILED, SubmissionStatus.REJECTED)):
+        first = service.submit(competition, seed=place, again=False)
+        with service.database.write() as session:
+            session.get_one(Submission, first.submission.id).status = status
+        service.submit(competition, seed=place, again=False)
+
+
+def test_a_repeated_request_with_its_key_gets_the_first_submission_and_uses_nothing(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + HOUR, max_daily_submissions=1)
+    first = accept(service, competition, idempotency_key="one", again=False)
+    for later in (timedelta(), 2 * HOUR):  # also when the limit is reached, and after the close
+        again = accept(service, competition, idempotency_key="one", again=False, now=service.now + later)
+        assert (again.submission.id, again.job_ids, again.is_new) == (first.submission.id, (), False)
+    with pytest.raises(IdempotencyKeyReused) as reused:
+        accept(service, competition, idempotency_key="one", blob=StoredBlob("1" * 64, 10))
+    assert reused.value.submission_id == first.submission.id
+    other = accept(service, competition, idempotency_key="one", user=service.user("eve"))
+    assert other.is_new
+
+
+def test_requests_with_one_key_that_come_at_once_make_one_submission(service: Any) -> None:
+    competition, user = service.competition(), service.user()
+    ids = set()
+
+    def send() -> None:
+        ids.add(accept(service, competition, user=user, idempotency_key="one", now=None).submission.id)
+
+    threads = [threading.Thread(target=send) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(ids) == 1
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Submission)) == 1
+
+
+@pytest.mark.parametrize("key", ["", "x" * 129, "a\nb", "ä"])
+def test_a_key_that_cannot_be_kept_is_refused(service: Any, key: str) -> None:
+    with pytest.raises(InvalidIdempotencyKey, match="1 to 128 printable"):
+        accept(service, service.competition(), idempotency_key=key)

@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.leaderboard.visibility import Viewer
 from grader.models import Split, Submission
-from grader.services import boards, competitions, results, submissions
+from grader.services import boards, competitions, results, rosters, submissions
 from webapp import auth, uploads
 from webapp.errors import wants_json
 from webapp.representations import heat
@@ -53,7 +53,7 @@ def index(slug: str) -> ResponseReturnValue:
         )
         version = competitions.live(competition)
         scores = results.public_scores(session, submissions=page.submissions, version=version)
-        team = submissions.find_team(session, competition=competition, user=g.user)
+        team = rosters.find_team(session, competition=competition, user=g.user)
         standing = team and boards.standing_of(
             session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=team.id
         )

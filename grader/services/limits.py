@@ -1,0 +1,191 @@
+"""How many files a team may send: a day, in all, at once, and how many rejected ones in an hour.
+
+A submission uses a slot of the UTC day of its acceptance while it is pending or scored; one that was rejected
+or failed gives it back. All counting is done under the competition's lock.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from grader.errors import ParticipantError
+from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus, Team
+
+REJECTIONS_COUNT_FOR = timedelta(hours=1)
+PENDING_RETRY = timedelta(seconds=10)
+
+_LIMITED_KINDS = frozenset({SubmissionKind.NORMAL, SubmissionKind.LATE})
+_SLOT_STATUSES = frozenset({SubmissionStatus.PENDING, SubmissionStatus.SCORED})
+
+
+class LimitReached(ParticipantError):
+    """The team may not send a file now; `retry_at` is when it may, None if waiting alone does not help."""
+
+    def __init__(self, message: str, *, limit: int, retry_at: datetime | None, now: datetime) -> None:
+        super().__init__(message)
+        self.limit = limit
+        self.retry_at = retry_at
+        self.retry_after = None if retry_at is None else max(retry_at - now, timedelta(seconds=1))
+
+
+class DailyLimitReached(LimitReached):
+    """All submissions of the UTC day are used."""
+
+    def __init__(self, limit: int, *, now: datetime) -> None:
+        super().__init__(
+            f"Your team has used its {_counted(limit)} of today. No submission used; 0 left, "
+            "reset at 00:00 UTC.",
+            limit=limit,
+            retry_at=next_reset(now),
+            now=now,
+        )
+
+
+class TotalLimitReached(LimitReached):
+    """All submissions of the competition are used."""
+
+    def __init__(self, limit: int, *, now: datetime) -> None:
+        super().__init__(
+            f"Your team has used its {_counted(limit)} of the whole competition; none are left.",
+            limit=limit,
+            retry_at=None,
+            now=now,
+        )
+
+
+class TooManyPending(LimitReached):
+    """As many files as may wait at once are waiting."""
+
+    def __init__(self, limit: int, *, now: datetime) -> None:
+        waiting = "1 file that is" if limit == 1 else f"{limit:,} files that are"
+        super().__init__(
+            f"Your team has {waiting} not scored yet, the most that may wait at once. No submission used; "
+            "send the next one when one of them is done.",
+            limit=limit,
+            retry_at=now + PENDING_RETRY,
+            now=now,
+        )
+
+
+class TooManyRejections(LimitReached):
+    """As many files as may be rejected in an hour were rejected in the last one."""
+
+    def __init__(self, limit: int, *, retry_at: datetime, now: datetime) -> None:
+        rejected = "1 file of your team was" if limit == 1 else f"{limit:,} files of your team were"
+        super().__init__(
+            f"{rejected} rejected within the last hour. The next one can be sent from "
+            f"{retry_at:%H:%M:%S} UTC on; check it before.",
+            limit=limit,
+            retry_at=retry_at,
+            now=now,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a team has used of its limits and what is left; None where there is no limit."""
+
+    max_daily: int | None
+    max_total: int | None
+    max_pending: int
+    used_today: int
+    used_total: int
+    pending: int
+    resets_at: datetime
+
+    @property
+    def left_today(self) -> int | None:
+        """How many more files the day takes; after a merge more may be used than the limit."""
+        return _left(self.max_daily, self.used_today)
+
+    @property
+    def left_total(self) -> int | None:
+        """How many more files the competition takes."""
+        return _left(self.max_total, self.used_total)
+
+    @property
+    def left(self) -> int | None:
+        """How many more files can be sent today, None without a limit."""
+        return min((left for left in (self.left_today, self.left_total) if left is not None), default=None)
+
+
+def allowance(session: Session, *, competition: Competition, team: Team | None, now: datetime) -> Allowance:
+    """Return what a team has used and what is left; a person without a team has used nothing."""
+    used_today, used_total, pending = (0, 0, 0) if team is None else _used(session, team.id, _day(now))
+    return Allowance(
+        max_daily=competition.max_daily_submissions,
+        max_total=competition.max_total_submissions,
+        max_pending=competition.max_pending_submissions,
+        used_today=used_today,
+        used_total=used_total,
+        pending=pending,
+        resets_at=next_reset(now),
+    )
+
+
+def require_room(session: Session, *, competition: Competition, team: Team | None, now: datetime) -> None:
+    """Raise a LimitReached if the team may not send a file now; without a team nothing is used yet."""
+    room = allowance(session, competition=competition, team=team, now=now)
+    if room.max_total is not None and room.left_total == 0:
+        raise TotalLimitReached(room.max_total, now=now)
+    if room.max_daily is not None and room.left_today == 0:
+        raise DailyLimitReached(room.max_daily, now=now)
+    if room.pending >= room.max_pending:
+        raise TooManyPending(room.max_pending, now=now)
+    if team is not None:
+        _require_few_rejections(session, competition.max_hourly_rejections, team.id, now)
+
+
+def update_slot(submission: Submission) -> None:
+    """Let a submission hold the slot of its day, or give it back, as its status says."""
+    holds = submission.kind in _LIMITED_KINDS and submission.status in _SLOT_STATUSES
+    submission.slot_day = _day(submission.submitted_at) if holds else None
+
+
+def next_reset(now: datetime) -> datetime:
+    """Return when the next UTC day begins."""
+    return datetime.combine(_day(now) + timedelta(days=1), time(tzinfo=UTC))
+
+
+def _used(session: Session, team_id: int, today: date) -> tuple[int, int, int]:
+    counts = session.execute(
+        select(
+            func.count().filter(Submission.slot_day == today),
+            func.count(),
+            func.count().filter(Submission.status == SubmissionStatus.PENDING),
+        ).where(Submission.team_id == team_id, Submission.slot_day.is_not(None))
+    )
+    today_count, total_count, pending_count = counts.one()
+    return today_count, total_count, pending_count
+
+
+def _require_few_rejections(session: Session, limit: int, team_id: int, now: datetime) -> None:
+    recent = session.scalars(
+        select(Submission.finished_at)
+        .where(
+            Submission.team_id == team_id,
+            Submission.status == SubmissionStatus.REJECTED,
+            Submission.finished_at > now - REJECTIONS_COUNT_FOR,
+        )
+        .order_by(Submission.finished_at.desc(), Submission.id.desc())
+        .limit(limit)
+    ).all()
+    if len(recent) >= limit:
+        # The limit-th newest must have grown an hour old.
+        oldest = recent[-1] if recent else None
+        retry_at = (oldest or now) + REJECTIONS_COUNT_FOR
+        raise TooManyRejections(limit, retry_at=retry_at, now=now)
+
+
+def _left(limit: int | None, used: int) -> int | None:
+    return None if limit is None else max(0, limit - used)
+
+
+def _counted(limit: int) -> str:
+    return "1 submission" if limit == 1 else f"{limit:,} submissions"
+
+
+def _day(moment: datetime) -> date:
+    return moment.astimezone(UTC).date()

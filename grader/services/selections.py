@@ -1,0 +1,167 @@
+"""The final selection: which submissions of a team compete on the private leaderboard.
+
+A team picks up to N; places that it leaves free are filled with its best public scores as displayed. Picks
+can be changed until the close. A merge keeps the picks of both teams, which may then be more than N.
+"""
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select as select_rows
+from sqlalchemy.orm import Session
+
+from grader import db
+from grader.errors import ParticipantError
+from grader.leaderboard import standings
+from grader.leaderboard.standings import Entry
+from grader.leaderboard.visibility import Phase
+from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team, User
+from grader.services import competitions, submissions
+
+
+class SelectionClosed(ParticipantError):
+    """The competition has closed, and with it the selection."""
+
+    def __init__(self, closes_at: datetime | None) -> None:
+        when = f" at {closes_at:%Y-%m-%d %H:%M:%S} UTC" if closes_at else ""
+        super().__init__(f"The final selection was closed with the competition{when}.")
+        self.closes_at = closes_at
+
+
+class NotSelectable(ParticipantError):
+    """A submission that never competes cannot be selected."""
+
+    def __init__(self, submission: Submission) -> None:
+        why = "was rejected" if submission.status is SubmissionStatus.REJECTED else "does not compete"
+        super().__init__(f"Submission #{submission.id} {why} and cannot be selected.")
+        self.submission_id = submission.id
+
+
+class TooManySelected(ParticipantError):
+    """As many submissions as may be selected are selected."""
+
+    def __init__(self, limit: int, selected_ids: Sequence[int]) -> None:
+        names = ", ".join(f"#{submission_id}" for submission_id in selected_ids)
+        super().__init__(
+            f"At most {limit} {'submission' if limit == 1 else 'submissions'} can be selected, and {names} "
+            f"{'is' if len(selected_ids) == 1 else 'are'}. Take one back first."
+        )
+        self.limit = limit
+        self.selected_ids = tuple(selected_ids)
+
+
+class Reason(enum.StrEnum):
+    """Why a submission would count."""
+
+    PICKED = "picked"
+    PICKED_WAITING = "picked_waiting"
+    AUTOMATIC = "automatic"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What would count for a team if the competition closed now.
+
+    `reasons` has the submissions that would count, picks first. `excess` is how many picks a team has too
+    many after a merge: until it takes them back, its best ones by public score count.
+    """
+
+    limit: int
+    reasons: dict[int, Reason]
+    picked_ids: tuple[int, ...]
+
+    @property
+    def excess(self) -> int:
+        """How many picks must be taken back."""
+        return max(0, len(self.picked_ids) - self.limit)
+
+
+def selected(session: Session, *, team: Team) -> tuple[Submission, ...]:
+    """Return the submissions that a team has picked and that can still compete, the earliest first."""
+    return tuple(
+        session.scalars(
+            select_rows(Submission)
+            .where(
+                Submission.team_id == team.id,
+                Submission.is_selected,
+                Submission.kind == SubmissionKind.NORMAL,
+                Submission.status != SubmissionStatus.REJECTED,
+            )
+            .order_by(Submission.submitted_at, Submission.id)
+        )
+    )
+
+
+def select(
+    session: Session, *, user: User, submission_id: int, is_selected: bool = True, now: datetime | None = None
+) -> Submission:
+    """Pick an own submission for the private leaderboard, or take the pick back.
+
+    Raises UnknownSubmission, SelectionClosed, NotSelectable, TooManySelected.
+    """
+    found = submissions.get_own(session, user=user, submission_id=submission_id)
+    competition = competitions.lock(session, competition_id=found.competition_id)
+    now = now or db.now(session)
+    if not is_open(competition, now):
+        raise SelectionClosed(competition.closes_at)
+    session.refresh(found)
+    if is_selected and not found.is_selected:
+        if not is_selectable(found):
+            raise NotSelectable(found)
+        picked = selected(session, team=found.team)
+        if len(picked) >= competition.selection_count:
+            raise TooManySelected(competition.selection_count, [each.id for each in picked])
+    found.is_selected = is_selected
+    session.flush()
+    return found
+
+
+def is_open(competition: Competition, now: datetime) -> bool:
+    """Tell whether picks can be changed at `now`."""
+    return competitions.phase(competition, now) in (Phase.SCHEDULED, Phase.OPEN)
+
+
+def is_selectable(submission: Submission) -> bool:
+    """Tell whether a submission may be picked: also one that is not scored yet."""
+    is_normal = submission.kind is SubmissionKind.NORMAL
+    return is_normal and submission.status is not SubmissionStatus.REJECTED
+
+
+def would_count(session: Session, *, competition: Competition, team: Team) -> Choice:
+    """Return which submissions of a team would count now, and why."""
+    limit = competition.selection_count
+    entries = _public_entries(session, competition, team)
+    picked = [submission.id for submission in selected(session, team=team)]
+    scored = [
+        entry.submission_id for entry in sorted(entries, key=standings.order) if entry.submission_id in picked
+    ]
+    waiting = [submission_id for submission_id in picked if submission_id not in scored]
+    waiting = waiting[: max(0, limit - len(scored))]
+    count = limit - len(waiting)
+    counting = standings.select_automatically(entries, picked=scored, count=count)
+    reasons = {
+        submission_id: Reason.PICKED if submission_id in scored else Reason.AUTOMATIC
+        for submission_id in counting
+    }
+    reasons |= dict.fromkeys(waiting, Reason.PICKED_WAITING)
+    return Choice(limit, reasons, tuple(picked))
+
+
+def _public_entries(session: Session, competition: Competition, team: Team) -> list[Entry]:
+    rows = session.execute(
+        select_rows(Submission.id, Score.score, Submission.submitted_at)
+        .join(Score, Score.submission_id == Submission.id)
+        .where(
+            Submission.team_id == team.id,
+            Submission.kind == SubmissionKind.NORMAL,
+            Submission.status == SubmissionStatus.SCORED,
+            Score.scoring_version_id == competitions.live(competition).id,
+            Score.split == Split.PUBLIC,
+        )
+    )
+    return [
+        Entry(team.id, submission_id, standings.score_units(score), submitted_at)
+        for submission_id, score, submitted_at in rows
+    ]

@@ -1,0 +1,194 @@
+"""How many files a team may send, whatever comes at once, and what gives a slot back."""
+
+import threading
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from grader.db import Database
+from grader.models import JobState, ScoringJob, Submission, SubmissionStatus
+from grader.services import limits, rosters, scoring, submissions
+from grader.services.limits import (
+    DailyLimitReached,
+    TooManyPending,
+    TooManyRejections,
+    TotalLimitReached,
+)
+from grader.storage import StoredBlob
+
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+LEASE = timedelta(seconds=40)
+
+
+def allowance(service: Any, competition: Any, *, after: timedelta = timedelta()) -> limits.Allowance:
+    with service.database.read() as session:
+        team = rosters.find_team(session, competition=competition, user=service.user())
+        return limits.allowance(
+            session, competition=service.reload(competition), team=team, now=service.now + after
+        )
+
+
+def fail(service: Any, accepted: Any) -> None:
+    """Let scoring break as often as it may."""
+    for attempt in range(scoring.MAX_ERRORS):
+        with service.database.write() as session:
+            now = service.now + attempt * HOUR
+            claim = scoring.claim(session, job_id=accepted.job_ids[0], lease=LEASE, now=now)
+            scoring.record_error(session, job_id=claim.job_id, token=claim.token, incident="7F3A", now=now)
+
+
+def reject(service: Any, accepted: Any, *, after: timedelta) -> None:
+    with service.database.write() as session:
+        now = service.now + after
+        claim = scoring.claim(session, job_id=accepted.job_ids[0], lease=LEASE, now=now)
+        scoring.record_rejection(session, job_id=claim.job_id, token=claim.token, problems=[], now=now)
+
+
+def test_of_fifty_files_that_come_at_once_exactly_the_limit_is_accepted(service: Any) -> None:
+    competition, user = service.competition(max_daily_submissions=5), service.user()
+    start, outcomes = threading.Barrier(50), []
+
+    def send(number: int) -> None:
+        database = Database(service.settings.database(), pool_size=1)  # a connection of its own
+        try:
+            start.wait()
+            with database.write() as session:
+                submissions.accept(
+                    session,
+                    competition=competition,
+                    user=user,
+                    blob=StoredBlob(f"{number:064}", 10),
+                    file_name="a.csv",
+                )
+        except Exception as error:
+            outcomes.append(type(error))
+        else:
+            outcomes.append(None)
+        finally:
+            database.dispose()
+
+    threads = [threading.Thread(target=send, args=(number,)) for number in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes.count(None) == 5
+    assert outcomes.count(DailyLimitReached) == 45
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Submission)) == 5
+        assert session.scalar(select(func.count()).select_from(ScoringJob)) == 5
+
+
+def test_the_day_is_the_utc_day(service: Any) -> None:
+    midnight = datetime(2026, 3, 29, tzinfo=UTC)  # a night in which many zones change their clocks
+    service.now = midnight - timedelta(milliseconds=1)
+    competition = service.competition(max_daily_submissions=1)
+    service.submit(competition)
+    with pytest.raises(DailyLimitReached) as reached:
+        service.submit(competition, seed=2)
+    assert reached.value.retry_at == midnight
+    assert reached.value.retry_after == timedelta(seconds=1)
+    assert "0 left, reset at 00:00 UTC" in reached.value.message
+    service.now = midnight
+    last = service.submit(competition, seed=3)
+    assert service.submission(last).slot_day == date(2026, 3, 29)
+
+
+def test_a_team_is_told_what_it_has_used_and_what_is_left(service: Any) -> None:
+    competition = service.competition(max_daily_submissions=3, max_total_submissions=4)
+    assert allowance(service, competition).left == 3
+    for place in range(3):
+        service.submit(competition, seed=place)
+    today = allowance(service, competition)
+    assert (today.used_today, today.left_today, today.left_total, today.pending) == (3, 0, 1, 3)
+    assert today.resets_at == datetime(2026, 1, 6, tzinfo=UTC)
+    tomorrow = allowance(service, competition, after=DAY)
+    assert (tomorrow.used_today, tomorrow.left_today, tomorrow.left) == (0, 3, 1)
+
+
+def test_without_limits_there_is_nothing_to_be_left(service: Any) -> None:
+    competition = service.competition()
+    service.submit(competition)
+    assert allowance(service, competition).left is None
+    assert allowance(service, competition).used_today == 1
+
+
+def test_the_total_limit_outlives_the_day(service: Any) -> None:
+    competition = service.competition(max_total_submissions=2)
+    for place in range(2):
+        service.submit(competition, seed=place, after=place * DAY)
+    with pytest.raises(TotalLimitReached) as reached:
+        service.submit(competition, seed=3, after=9 * DAY)
+    assert reached.value.retry_after is None
+
+
+def test_more_used_than_the_limit_leaves_nothing(service: Any) -> None:
+    competition = service.competition()
+    for place in range(3):
+        service.submit(competition, seed=place)
+    with service.database.write() as session:
+        session.merge(competition).max_daily_submissions = 2
+    assert allowance(service, competition).left == 0
+
+
+def test_files_that_wait_have_a_limit_of_their_own(service: Any) -> None:
+    competition = service.competition(max_pending_submissions=2)
+    first = service.submit(competition)
+    service.submit(competition, seed=2)
+    with pytest.raises(TooManyPending, match="2 files that are not scored yet"):
+        service.submit(competition, seed=3)
+    service.score(first)
+    service.submit(competition, seed=3)
+
+
+def test_a_rejected_file_gives_its_slot_back(service: Any) -> None:
+    competition = service.competition(max_daily_submissions=1)
+    service.score(service.submit(competition, csv=b"nonsense"))
+    assert allowance(service, competition).left == 1
+    service.submit(competition)
+
+
+def test_a_failed_file_gives_its_slot_back_and_takes_it_again_without_refusal(service: Any) -> None:
+    competition = service.competition(max_daily_submissions=1)
+    failed = service.submit(competition)
+    fail(service, failed)
+    assert service.submission(failed).slot_day is None
+    service.submit(competition, seed=2)
+    with service.database.write() as session:
+        job = session.get_one(ScoringJob, failed.job_ids[0])
+        job.state = JobState.DONE
+        scoring.show_result(job)
+    assert service.submission(failed).status is SubmissionStatus.SCORED
+    assert service.submission(failed).slot_day == service.now.date()
+    after = allowance(service, competition)
+    assert (after.used_today, after.left) == (2, 0)
+
+
+def test_rejections_have_a_limit_within_any_hour(service: Any) -> None:
+    competition = service.competition(max_hourly_rejections=3)
+    for place in range(3):
+        minutes = timedelta(minutes=10 * place)
+        reject(service, service.submit(competition, after=minutes, seed=place), after=minutes)
+    with pytest.raises(TooManyRejections) as reached:
+        service.submit(competition, after=timedelta(minutes=59), seed=9)
+    assert reached.value.retry_at == service.now + HOUR
+    assert reached.value.retry_after == timedelta(minutes=1)
+    service.submit(competition, after=HOUR, seed=9)
+
+
+def test_another_teams_files_count_for_nobody_else(service: Any) -> None:
+    competition = service.competition(max_daily_submissions=1)
+    service.submit(competition, user="eve")
+    service.submit(competition)
+
+
+def test_a_late_file_uses_the_same_limits(service: Any) -> None:
+    competition = service.competition(max_daily_submissions=2)
+    service.score(service.submit(competition))
+    service.reveal(competition)
+    service.submit(competition, seed=2)
+    with pytest.raises(DailyLimitReached):
+        service.submit(competition, seed=3)
