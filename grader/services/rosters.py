@@ -18,7 +18,7 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import accounts, competitions
+from grader.services import competitions, names
 
 
 class TeamRefusal(ParticipantError):
@@ -103,7 +103,7 @@ def has_submissions(session: Session, *, team: Team) -> bool:
 
 def find_by_name(session: Session, *, competition: Competition, name: str) -> Team | None:
     """Return the team whose name looks like this one; a team that was merged keeps its name."""
-    key = accounts.name_key(name)
+    key = names.name_key(name)
     query = select(Team).where(Team.competition_id == competition.id, Team.name_key == key)
     return session.scalar(query.options(joinedload(Team.leader)))
 
@@ -113,8 +113,7 @@ def free_name(session: Session, *, competition: Competition, name: str) -> str:
     candidate, number = name, 1
     while find_by_name(session, competition=competition, name=candidate) is not None:
         number += 1
-        suffix = f" ({number})"
-        candidate = name[: accounts.NAME_MAX_LENGTH - len(suffix)].rstrip() + suffix
+        candidate = names.numbered(name, number)
     return candidate
 
 
@@ -123,7 +122,7 @@ def make_team(session: Session, *, competition: Competition, user: User, name: s
     team = Team(
         competition_id=competition.id,
         name=name,
-        name_key=accounts.name_key(name),
+        name_key=names.name_key(name),
         leader_id=user.id,
         created_at=now,
     )

@@ -1,0 +1,264 @@
+"""Invitations into a team: one link for whoever holds it, and one for each person who is named."""
+
+import hashlib
+import secrets
+from datetime import datetime
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session, joinedload
+
+from grader.models import Competition, Team, TeamInvite, User
+from grader.services import accounts, participations, rosters
+from grader.services.rosters import TeamFull, TeamRefusal
+from grader.services.teams import AlreadyInTeam
+
+
+class UnknownInvitation(TeamRefusal):
+    """There is no such invitation, or it has ended."""
+
+    def __init__(self) -> None:
+        super().__init__("This invitation is not valid: it was used, withdrawn, or replaced by a newer one.")
+
+
+class AlreadyInvited(TeamRefusal):
+    """The team has invited this person, who has not answered."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Your team has invited {name} already; the invitation waits for an answer.")
+
+
+class AlreadyMember(TeamRefusal):
+    """The person is in the team."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is in your team.")
+
+
+class MustMerge(TeamRefusal):
+    """The person's own team has submitted: only the whole team can join another."""
+
+    def __init__(self, team: Team) -> None:
+        super().__init__(
+            f"Your team {team.name} has submitted, so nobody of it enters through another team. "
+            "The leaders can merge the two teams."
+        )
+
+
+class MustLeave(TeamRefusal):
+    """The person is in a team with others."""
+
+    def __init__(self, team: Team) -> None:
+        super().__init__(f"You are in the team {team.name}. Leave it before you join another.")
+
+
+def make_link(session: Session, *, competition: Competition, user: User, now: datetime | None = None) -> str:
+    """Return the token of a new invitation link, which is shown once and replaces the team's earlier one.
+
+    Raises NotInTeam, NotLeader, TeamsFrozen.
+    """
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    team = rosters.require_led_team(session, competition=competition, user=user)
+    rosters.require_changeable(competition, now)
+    _end_links(session, team, now)
+    token = secrets.token_urlsafe(24)
+    session.add(
+        TeamInvite(team_id=team.id, token_sha256=_sha256(token), created_by_id=user.id, created_at=now)
+    )
+    session.flush()
+    return token
+
+
+def revoke_link(
+    session: Session, *, competition: Competition, user: User, now: datetime | None = None
+) -> None:
+    """Make the team's invitation link useless; raise NotInTeam, NotLeader."""
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    _end_links(session, rosters.require_led_team(session, competition=competition, user=user), now)
+
+
+def invite(
+    session: Session, *, competition: Competition, user: User, name: str, now: datetime | None = None
+) -> TeamInvite:
+    """Invite a person by name; every member may.
+
+    Raises NotInTeam, TeamsFrozen, TeamFull, UnknownUser, AlreadyMember, AlreadyInvited.
+    """
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    team = rosters.require_team(session, competition=competition, user=user)
+    rosters.require_changeable(competition, now)
+    _require_place(session, competition, team)
+    invited = accounts.get(session, name=name)
+    if any(member.user_id == invited.id for member in rosters.members(session, team=team)):
+        raise AlreadyMember(invited.name)
+    if any(each.user_id == invited.id for each in of_team(session, team=team)):
+        raise AlreadyInvited(invited.name)
+    invitation = TeamInvite(team_id=team.id, user_id=invited.id, created_by_id=user.id, created_at=now)
+    session.add(invitation)
+    session.flush()
+    return invitation
+
+
+def withdraw(
+    session: Session, *, competition: Competition, user: User, invite_id: int, now: datetime | None = None
+) -> None:
+    """Take back an invitation of the person's team, as its leader or as who made it.
+
+    Raises NotInTeam, UnknownInvitation, NotLeader.
+    """
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    team = rosters.require_team(session, competition=competition, user=user)
+    invitation = next((each for each in of_team(session, team=team) if each.id == invite_id), None)
+    if invitation is None:
+        raise UnknownInvitation
+    if user.id not in (team.leader_id, invitation.created_by_id):
+        raise rosters.NotLeader(team)
+    invitation.ended_at = now
+    session.flush()
+
+
+def decline(
+    session: Session, *, competition: Competition, user: User, invite_id: int, now: datetime | None = None
+) -> None:
+    """Turn an invitation down; raise UnknownInvitation if it is not the person's."""
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    _own(session, competition, user, invite_id).ended_at = now
+    session.flush()
+
+
+def accept(
+    session: Session, *, competition: Competition, user: User, invite_id: int, now: datetime | None = None
+) -> Team:
+    """Join the team that invited the person by name.
+
+    Raises UnknownInvitation, and what `_enter` raises.
+    """
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    invitation = _own(session, competition, user, invite_id)
+    _enter(session, competition, invitation.team, user, now)
+    return invitation.team
+
+
+def accept_link(
+    session: Session, *, competition: Competition, user: User, token: str, now: datetime | None = None
+) -> Team:
+    """Join the team whose link the person holds; raise UnknownInvitation, and what `_enter` raises."""
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    team = team_of_link(session, competition=competition, token=token)
+    _enter(session, competition, team, user, now)
+    return team
+
+
+def team_of_link(session: Session, *, competition: Competition, token: str) -> Team:
+    """Return the team that a link invites into; raise UnknownInvitation."""
+    found = session.scalar(
+        select(TeamInvite)
+        .join(TeamInvite.team)
+        .where(
+            TeamInvite.token_sha256 == _sha256(token),
+            TeamInvite.ended_at.is_(None),
+            Team.competition_id == competition.id,
+        )
+        .options(joinedload(TeamInvite.team))
+        .execution_options(populate_existing=True)
+    )
+    if found is None:
+        raise UnknownInvitation
+    return found.team
+
+
+def link_of(session: Session, *, team: Team) -> TeamInvite | None:
+    """Return the team's invitation link, whose token nobody knows any more; None without one."""
+    return session.scalar(
+        select(TeamInvite).where(
+            TeamInvite.team_id == team.id, TeamInvite.user_id.is_(None), TeamInvite.ended_at.is_(None)
+        )
+    )
+
+
+def of_team(session: Session, *, team: Team) -> list[TeamInvite]:
+    """Return the team's invitations by name that wait for an answer, the oldest first."""
+    query = select(TeamInvite).where(
+        TeamInvite.team_id == team.id, TeamInvite.user_id.is_not(None), TeamInvite.ended_at.is_(None)
+    )
+    return list(session.scalars(query.options(joinedload(TeamInvite.user)).order_by(TeamInvite.id)))
+
+
+def of_person(session: Session, *, competition: Competition, user: User) -> list[TeamInvite]:
+    """Return the invitations that wait for a person's answer in a competition, the oldest first."""
+    query = (
+        select(TeamInvite)
+        .join(TeamInvite.team)
+        .where(
+            TeamInvite.user_id == user.id,
+            TeamInvite.ended_at.is_(None),
+            Team.competition_id == competition.id,
+        )
+        .options(joinedload(TeamInvite.team))
+    )
+    return list(session.scalars(query.order_by(TeamInvite.id)))
+
+
+def end_all(session: Session, *, team: Team, now: datetime) -> None:
+    """End the link and all invitations of a team."""
+    session.execute(
+        update(TeamInvite)
+        .where(TeamInvite.team_id == team.id, TeamInvite.ended_at.is_(None))
+        .values(ended_at=now)
+    )
+
+
+def _enter(session: Session, competition: Competition, team: Team, user: User, now: datetime) -> None:
+    """Put a person into the team, and end what invited them.
+
+    Raises TeamsFrozen, EntryRefused, AlreadyInTeam, MustMerge, MustLeave, LeftTeam, TeamFull. A team that the
+    person had alone and that never submitted ends.
+    """
+    rosters.require_changeable(competition, now)
+    participation = participations.require_joined(session, competition=competition, user=user, now=now)
+    present = rosters.find_team(session, competition=competition, user=user)
+    if present is not None:
+        _require_free_to_go(session, present, team)
+    participations.require_unbound(session, participation, to=team)
+    _require_place(session, competition, team)
+    if present is not None:
+        rosters.remove_member(session, team=present, user=user)
+    rosters.add_member(session, team=team, user=user, now=now)
+    session.execute(
+        update(TeamInvite)
+        .where(TeamInvite.team_id == team.id, TeamInvite.user_id == user.id, TeamInvite.ended_at.is_(None))
+        .values(ended_at=now)
+    )
+
+
+def _require_free_to_go(session: Session, present: Team, wanted: Team) -> None:
+    if present.id == wanted.id:
+        raise AlreadyInTeam(present)
+    if rosters.has_submissions(session, team=present):
+        raise MustMerge(present)
+    if rosters.count_members(session, team=present) > 1:
+        raise MustLeave(present)
+
+
+def _require_place(session: Session, competition: Competition, team: Team) -> None:
+    if rosters.count_members(session, team=team) >= competition.max_team_size:
+        raise TeamFull(team.name, competition.max_team_size)
+
+
+def _own(session: Session, competition: Competition, user: User, invite_id: int) -> TeamInvite:
+    mine = of_person(session, competition=competition, user=user)
+    found = next((each for each in mine if each.id == invite_id), None)
+    if found is None:
+        raise UnknownInvitation
+    return found
+
+
+def _end_links(session: Session, team: Team, now: datetime) -> None:
+    session.execute(
+        update(TeamInvite)
+        .where(TeamInvite.team_id == team.id, TeamInvite.user_id.is_(None), TeamInvite.ended_at.is_(None))
+        .values(ended_at=now)
+    )
+
+
+def _sha256(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()

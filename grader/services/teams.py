@@ -1,0 +1,119 @@
+"""Teams: making and naming one, leaving it, and who leads it."""
+
+from datetime import datetime
+
+from sqlalchemy import exists, select
+from sqlalchemy.orm import Session
+
+from grader.models import Competition, Team, TeamMember, User
+from grader.services import names, participations, rosters
+from grader.services.rosters import TeamRefusal
+
+
+class AlreadyInTeam(TeamRefusal):
+    """The person has a team in this competition."""
+
+    def __init__(self, team: Team) -> None:
+        super().__init__(f"You are in the team {team.name}. A person is in one team per competition.")
+
+
+class TeamNameTaken(TeamRefusal):
+    """Another team of the competition has this name, or one that looks like it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The name {name!r} is taken by another team, or looks like one that is.")
+        self.name = name
+
+
+class NotAMember(TeamRefusal):
+    """Somebody is not in the team."""
+
+    def __init__(self) -> None:
+        super().__init__("This person is not in your team.")
+
+
+class LastMember(TeamRefusal):
+    """Submissions need somebody whose they are."""
+
+    def __init__(self) -> None:
+        super().__init__("You are the last member of a team that has submitted, so you cannot leave it.")
+
+
+def create(
+    session: Session, *, competition: Competition, user: User, name: str, now: datetime | None = None
+) -> Team:
+    """Make a team of one with a name of the person's choice.
+
+    Raises EntryRefused, AlreadyInTeam, InvalidName, TeamNameTaken.
+    """
+    shown = names.clean_name(name)
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    participation = participations.require_joined(session, competition=competition, user=user, now=now)
+    present = rosters.find_team(session, competition=competition, user=user)
+    if present is not None:
+        raise AlreadyInTeam(present)
+    participations.require_unbound(session, participation)
+    _require_free(session, competition, shown)
+    return rosters.make_team(session, competition=competition, user=user, name=shown, now=now)
+
+
+def rename(
+    session: Session, *, competition: Competition, user: User, name: str, now: datetime | None = None
+) -> Team:
+    """Give the team that the person leads another name, until the close.
+
+    Raises NotInTeam, NotLeader, TeamsFrozen, InvalidName, TeamNameTaken.
+    """
+    shown = names.clean_name(name)
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    team = rosters.require_led_team(session, competition=competition, user=user)
+    rosters.require_running(competition, now)
+    _require_free(session, competition, shown, but_for=team)
+    team.name, team.name_key = shown, names.name_key(shown)
+    session.flush()
+    return team
+
+
+def leave(session: Session, *, competition: Competition, user: User, now: datetime | None = None) -> Team:
+    """Take the person out of their team, until the close; the longest member leads on.
+
+    A team that nobody is left in ends, unless it has submitted. Raises NotInTeam, TeamsFrozen, LastMember.
+    """
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    team = rosters.require_team(session, competition=competition, user=user)
+    rosters.require_running(competition, now)
+    if rosters.count_members(session, team=team) == 1 and rosters.has_submissions(session, team=team):
+        raise LastMember
+    rosters.remove_member(session, team=team, user=user)
+    return team
+
+
+def hand_over(
+    session: Session, *, competition: Competition, user: User, to_user_id: int, now: datetime | None = None
+) -> Team:
+    """Let another member lead; raise NotInTeam, NotLeader, NotAMember."""
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    team = rosters.require_led_team(session, competition=competition, user=user)
+    is_member = exists().where(TeamMember.team_id == team.id, TeamMember.user_id == to_user_id)
+    if not session.scalar(select(is_member)):
+        raise NotAMember
+    team.leader_id = to_user_id
+    session.flush()
+    return team
+
+
+def hand_over_all(session: Session, *, user: User) -> None:
+    """Let the longest other member lead each team of a person who goes; a team of one keeps its leader."""
+    for team in session.scalars(select(Team).where(Team.leader_id == user.id)):
+        others = [each for each in rosters.members(session, team=team) if each.user_id != user.id]
+        if others:
+            team.leader_id = others[0].user_id
+    session.flush()
+
+
+def _require_free(
+    session: Session, competition: Competition, name: str, *, but_for: Team | None = None
+) -> None:
+    holder = rosters.find_by_name(session, competition=competition, name=name)
+    if holder is not None and (but_for is None or holder.id != but_for.id):
+        raise TeamNameTaken(name)

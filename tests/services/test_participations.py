@@ -1,0 +1,258 @@
+"""Joining a competition: rules, codes, approval, deadlines."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from grader.models import EntryMode, Participation, RequestState, Team
+from grader.services import competitions, conditions, participations, rosters
+from grader.services.conditions import Conditions, InvalidCompetition
+from grader.services.participations import (
+    EntryClosed,
+    EntryPending,
+    EntryState,
+    NotAdmitted,
+    NotJoined,
+    RulesChanged,
+    RulesNotAccepted,
+    WrongEntryCode,
+)
+
+DAY = timedelta(days=1)
+
+
+def join(service: Any, competition: Any, user: str = "ada", *, after: Any = timedelta(), **given: Any) -> Any:
+    who = service.user(user)
+    with service.database.write() as session:
+        return participations.join(
+            session, competition=competition, user=who, now=service.now + after, **given
+        )
+
+
+def decide(service: Any, competition: Any, user: str, *, admits: bool) -> Any:
+    who = service.user(user)
+    with service.database.write() as session:
+        return participations.decide(
+            session, competition=competition, user=who, admits=admits, now=service.now
+        )
+
+
+def require(service: Any, competition: Any, user: str = "ada", *, after: Any = timedelta()) -> Team:
+    who = service.user(user)
+    with service.database.write() as session:
+        locked = competitions.lock(session, competition_id=competition.id)
+        return participations.require(session, competition=locked, user=who, now=service.now + after)
+
+
+def state(service: Any, competition: Any, user: str = "ada") -> EntryState:
+    with service.database.read() as session:
+        found = participations.find(session, competition=competition, user=service.user(user))
+        return participations.state(service.reload(competition), found)
+
+
+def change(service: Any, competition: Any, **changes: Any) -> None:
+    with service.database.write() as session:
+        locked = competitions.lock(session, competition_id=competition.id)
+        conditions.change(session, competition=locked, **changes)
+
+
+def test_where_nothing_is_asked_the_first_upload_joins_with_a_team_of_ones_own(service: Any) -> None:
+    competition = service.competition()
+    assert state(service, competition) is EntryState.OUTSIDE
+    team = require(service, competition)
+    assert (team.name, team.leader_id) == ("ada", service.user("ada").id)
+    assert require(service, competition).id == team.id
+    assert state(service, competition) is EntryState.JOINED
+
+
+def test_who_sends_a_file_is_bound_to_the_team(service: Any) -> None:
+    competition = service.competition()
+    team = require(service, competition)
+    with service.database.read() as session:
+        assert session.scalars(select(Participation.bound_team_id)).one() == team.id
+
+
+def test_rules_must_be_accepted_before_the_first_upload(service: Any) -> None:
+    competition = service.competition(rules="Be kind.")
+    with pytest.raises(NotJoined, match="“Rules”"):
+        require(service, competition)
+    with pytest.raises(RulesNotAccepted):
+        join(service, competition)
+    with pytest.raises(RulesChanged):
+        join(service, competition, accepted_rules_version=7)
+    assert join(service, competition, accepted_rules_version=1).rules_version == 1
+    assert require(service, competition).name == "ada"
+
+
+def test_changed_rules_are_accepted_again_before_the_next_upload(service: Any) -> None:
+    competition = service.competition(rules="Be kind.")
+    join(service, competition, accepted_rules_version=1)
+    require(service, competition)
+    change(service, competition, rules="Be very kind.")
+    assert service.reload(competition).rules_version == 2
+    with pytest.raises(RulesChanged, match="version 2"):
+        require(service, competition)
+    assert state(service, competition) is EntryState.RULES_CHANGED
+    with pytest.raises(RulesChanged):
+        join(service, competition, accepted_rules_version=1)
+    assert join(service, competition, accepted_rules_version=2).rules_version == 2
+    require(service, competition)
+
+
+def test_the_same_rules_again_are_no_new_version(service: Any) -> None:
+    competition = service.competition(rules="Be kind.\n")
+    change(service, competition, rules="Be kind.", max_team_size=3)
+    changed = service.reload(competition)
+    assert (changed.rules_version, changed.max_team_size) == (1, 3)
+
+
+def test_accepting_again_is_possible_after_the_entry_deadline(service: Any) -> None:
+    competition = service.competition(rules="Be kind.", closes_at=service.now + 20 * DAY)
+    join(service, competition, accepted_rules_version=1)
+    change(service, competition, rules="Be very kind.")
+    join(service, competition, accepted_rules_version=2, after=15 * DAY)
+    require(service, competition, after=15 * DAY)
+
+
+def test_a_code_opens_the_entry(service: Any) -> None:
+    competition = service.competition(entry_mode=EntryMode.CODE, entry_code="fair-2026")
+    for wrong in ("", "fair", "fair-2026x", "\ud800"):
+        with pytest.raises(WrongEntryCode):
+            join(service, competition, code=wrong)
+    with pytest.raises(NotJoined, match="“Join”"):
+        require(service, competition)
+    join(service, competition, code=" fair-2026 ")
+    require(service, competition)
+
+
+def test_a_request_waits_for_an_organizer(service: Any) -> None:
+    competition = service.competition(entry_mode=EntryMode.APPROVAL, rules="Be kind.")
+    for name in ("ada", "bob"):
+        assert join(service, competition, name, accepted_rules_version=1).state is RequestState.OPEN
+        with pytest.raises(EntryPending):
+            require(service, competition, name)
+    with service.database.read() as session:
+        waiting = participations.waiting(session, competition=competition)
+        assert [each.user.name for each in waiting] == ["ada", "bob"]
+    decide(service, competition, "ada", admits=True)
+    require(service, competition, "ada")
+    decide(service, competition, "bob", admits=False)
+    with pytest.raises(NotAdmitted):
+        require(service, competition, "bob")
+    with pytest.raises(NotAdmitted):
+        join(service, competition, "bob", accepted_rules_version=1)
+    decide(service, competition, "bob", admits=True)
+    require(service, competition, "bob")
+
+
+def test_who_is_admitted_unasked_still_accepts_the_rules(service: Any) -> None:
+    competition = service.competition(entry_mode=EntryMode.APPROVAL, rules="Be kind.")
+    decide(service, competition, "ada", admits=True)
+    with pytest.raises(RulesChanged):
+        require(service, competition)
+    join(service, competition, accepted_rules_version=1)
+    require(service, competition)
+
+
+def test_entry_ends_seven_days_before_the_close(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + 20 * DAY)
+    tick = timedelta(microseconds=1)
+    require(service, competition, "ada", after=13 * DAY - tick)
+    with pytest.raises(EntryClosed) as late:
+        require(service, competition, "bob", after=13 * DAY)
+    assert late.value.deadline == service.now + 13 * DAY
+    require(service, competition, "ada", after=19 * DAY)
+
+
+def test_who_joined_in_time_may_send_the_first_file_after_the_entry_deadline(service: Any) -> None:
+    competition = service.competition(rules="Be kind.", closes_at=service.now + 20 * DAY)
+    join(service, competition, accepted_rules_version=1)
+    require(service, competition, after=19 * DAY)
+
+
+def test_in_a_competition_of_a_week_or_less_entry_ends_with_it(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + 7 * DAY)
+    require(service, competition, "ada", after=6 * DAY)
+    with pytest.raises(EntryClosed) as late:
+        require(service, competition, "bob", after=7 * DAY)
+    assert late.value.deadline == competition.closes_at
+
+
+@pytest.mark.parametrize("takes_late", [True, False])
+def test_after_the_reveal_people_join_where_late_files_are_taken(service: Any, takes_late: bool) -> None:
+    competition = service.competition(takes_late_submissions=takes_late)
+    service.reveal(competition)
+    if takes_late:
+        require(service, competition)
+    else:
+        with pytest.raises(EntryClosed):
+            require(service, competition)
+
+
+def test_a_refused_entry_leaves_no_team_behind(service: Any) -> None:
+    competition = service.competition(rules="Be kind.")
+    with pytest.raises(NotJoined):
+        require(service, competition)
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Team)) == 0
+
+
+def test_a_competition_keeps_its_conditions_and_has_dates_by_its_close(service: Any) -> None:
+    given = Conditions(
+        rules="Be kind.", entry_mode=EntryMode.CODE, entry_code="fair", max_daily_submissions=None
+    )
+    options = {name: getattr(given, name) for name in conditions.NAMES}
+    assert conditions.of(service.reload(service.competition("endless", **options))) == given
+    ending = service.competition(closes_at=service.now + 20 * DAY, **options)
+    assert conditions.of(service.reload(ending)) == replace(
+        given,
+        entry_deadline=service.now + 13 * DAY,
+        merger_deadline=service.now + 13 * DAY,
+        reveals_at=service.now + 27 * DAY,
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"entry_mode": EntryMode.CODE}, "needs a code"),
+        ({"entry_mode": EntryMode.CODE, "entry_code": " \n"}, "needs a code"),
+        ({"entry_code": "secret"}, "the entry mode is open"),
+        ({"max_team_size": 0}, "The team size must be at least 1; 0 was given."),
+        ({"max_total_submissions": 0}, "The total limit must be at least 1"),
+        ({"selection_count": -1}, "The number of selected submissions must be at least 1"),
+        ({"entry_deadline": -DAY}, "The entry deadline must come after the opening."),
+        ({"merger_deadline": 21 * DAY}, "The merger deadline cannot come after the close."),
+        ({"reveals_at": 19 * DAY}, "cannot be revealed before the close"),
+    ],
+)
+def test_conditions_that_cannot_be_are_refused(service: Any, given: Any, sentence: str) -> None:
+    dated = {
+        name: service.now + value if isinstance(value, timedelta) else value for name, value in given.items()
+    }
+    with pytest.raises(InvalidCompetition, match=sentence):
+        service.competition(closes_at=service.now + 20 * DAY, **dated)
+
+
+def test_a_change_that_cannot_be_changes_nothing(service: Any) -> None:
+    competition = service.competition(rules="Be kind.")
+    with pytest.raises(InvalidCompetition, match="needs a closing time"):
+        change(service, competition, rules="Be unkind.", reveals_at=service.now + DAY)
+    assert service.reload(competition).rules == "Be kind."
+
+
+def test_leaving_the_mode_of_codes_forgets_the_code(service: Any) -> None:
+    competition = service.competition(entry_mode=EntryMode.CODE, entry_code="fair-2026")
+    change(service, competition, entry_mode=EntryMode.OPEN)
+    assert service.reload(competition).entry_code is None
+
+
+def test_names_that_are_taken_get_a_number(service: Any) -> None:
+    competition = service.competition()
+    require(service, competition, "ada")
+    with service.database.read() as session:
+        free = rosters.free_name(session, competition=competition, name="Ada")
+    assert free == "Ada (2)"

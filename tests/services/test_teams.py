@@ -1,0 +1,428 @@
+"""Teams: making, naming, leaving, leading, and the two ways of inviting."""
+
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from grader.models import Participation, Team, TeamInvite, TeamMember
+from grader.services import competitions, invitations, participations, rosters, teams
+from grader.services.invitations import (
+    AlreadyInvited,
+    AlreadyMember,
+    MustLeave,
+    MustMerge,
+    UnknownInvitation,
+)
+from grader.services.names import InvalidName
+from grader.services.participations import LeftTeam, NotJoined
+from grader.services.rosters import NotInTeam, NotLeader, TeamFull, TeamsFrozen
+from grader.services.teams import AlreadyInTeam, LastMember, NotAMember, TeamNameTaken
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def act(service: Any) -> Any:
+    """Call a service as a person in a transaction of its own: `act(teams.leave, competition, "ada")`."""
+
+    def call(function: Any, competition: Any, user: str, *, after: Any = timedelta(), **given: Any) -> Any:
+        who = service.user(user)
+        with service.database.write() as session:
+            return function(session, competition=competition, user=who, now=service.now + after, **given)
+
+    return call
+
+
+@pytest.fixture
+def roster(service: Any) -> Any:
+    """Return the names of the members of a person's team, the longest member first; None without one."""
+
+    def names(competition: Any, user: str) -> Any:
+        with service.database.read() as session:
+            team = rosters.find_team(session, competition=competition, user=service.user(user))
+            return team and [each.user.name for each in rosters.members(session, team=team)]
+
+    return names
+
+
+@pytest.fixture
+def together(service: Any, act: Any) -> Any:
+    """Make a competition with one team: ada leads, the others have joined by link in this order."""
+
+    def make(*others: str, **options: Any) -> Any:
+        competition = service.competition(**options)
+        act(teams.create, competition, "ada", name="Lovelace")
+        token = act(invitations.make_link, competition, "ada")
+        for place, name in enumerate(others, 1):
+            act(invitations.accept_link, competition, name, token=token, after=timedelta(seconds=place))
+        return competition
+
+    return make
+
+
+def test_a_team_is_made_with_a_name_and_led_by_who_made_it(service: Any, act: Any, roster: Any) -> None:
+    competition = service.competition()
+    team = act(teams.create, competition, "ada", name="  The  Analysts ")
+    assert (team.name, team.leader_id) == ("The Analysts", service.user("ada").id)
+    assert roster(competition, "ada") == ["ada"]
+    with pytest.raises(AlreadyInTeam):
+        act(teams.create, competition, "ada", name="Another")
+    assert service.submit(competition, user="ada").submission.team_id == team.id
+
+
+def test_who_has_not_joined_makes_no_team(service: Any, act: Any) -> None:
+    competition = service.competition(rules="Be kind.")
+    with pytest.raises(NotJoined):
+        act(teams.create, competition, "ada", name="Lovelace")
+
+
+@pytest.mark.parametrize("name", ["", "\u202egnol", "a\u200bb", "x" * 65, "---"])
+def test_a_name_that_cannot_be_one_is_refused(service: Any, act: Any, name: str) -> None:
+    competition = service.competition()
+    with pytest.raises(InvalidName):
+        act(teams.create, competition, "ada", name=name)
+
+
+@pytest.mark.parametrize("twin", ["lovelace", "Lovelace ", "L\u043evelace", "\uff2covelace"])
+def test_a_name_that_looks_like_another_is_taken(together: Any, act: Any, twin: str) -> None:
+    competition = together()
+    with pytest.raises(TeamNameTaken):
+        act(teams.create, competition, "bob", name=twin)
+
+
+def test_a_team_of_another_competition_takes_no_name(service: Any, together: Any, act: Any) -> None:
+    together()
+    assert act(teams.create, service.competition("other"), "bob", name="Lovelace").name == "Lovelace"
+
+
+def test_the_leader_renames_until_the_close(together: Any, act: Any, service: Any) -> None:
+    competition = together("bob", closes_at=service.now + 20 * DAY)
+    assert act(teams.rename, competition, "ada", name="LOVELACE").name == "LOVELACE"
+    with pytest.raises(TeamsFrozen):
+        act(teams.rename, competition, "ada", name="Late", after=20 * DAY)
+    assert act(teams.rename, competition, "ada", name="In time", after=19 * DAY).name == "In time"
+
+
+def test_only_the_leader_renames_links_and_hands_over(together: Any, act: Any, service: Any) -> None:
+    competition = together("bob")
+    for function, given in (
+        (teams.rename, {"name": "Bobs"}),
+        (teams.hand_over, {"to_user_id": service.user("bob").id}),
+        (invitations.make_link, {}),
+        (invitations.revoke_link, {}),
+    ):
+        with pytest.raises(NotLeader, match="Only the leader of Lovelace, ada,"):
+            act(function, competition, "bob", **given)
+        with pytest.raises(NotInTeam):
+            act(function, competition, "eve", **given)
+
+
+def test_the_leadership_goes_to_a_member_and_to_nobody_else(together: Any, act: Any, service: Any) -> None:
+    competition = together("bob")
+    with pytest.raises(NotAMember):
+        act(teams.hand_over, competition, "ada", to_user_id=service.user("eve").id)
+    act(teams.hand_over, competition, "ada", to_user_id=service.user("bob").id)
+    with pytest.raises(NotLeader):
+        act(teams.rename, competition, "ada", name="Mine")
+    assert act(teams.rename, competition, "bob", name="Bobs").name == "Bobs"
+
+
+def test_a_leader_who_leaves_hands_over_to_the_longest_member(
+    together: Any, act: Any, roster: Any, service: Any
+) -> None:
+    competition = together("bob", "cleo")
+    act(teams.leave, competition, "ada")
+    assert roster(competition, "bob") == ["bob", "cleo"]
+    assert act(teams.rename, competition, "bob", name="Bobs").leader_id == service.user("bob").id
+
+
+def test_a_team_that_everybody_left_without_submissions_ends_and_frees_its_name(
+    together: Any, act: Any, service: Any
+) -> None:
+    competition = together()
+    act(invitations.invite, competition, "ada", name=service.user("bob").name)
+    act(teams.leave, competition, "ada")
+    with service.database.read() as session:
+        for model in (Team, TeamMember, TeamInvite):
+            assert session.scalar(select(func.count()).select_from(model)) == 0
+    assert act(teams.create, competition, "bob", name="Lovelace").name == "Lovelace"
+
+
+def test_the_last_member_of_a_team_with_submissions_cannot_leave(
+    together: Any, act: Any, service: Any
+) -> None:
+    competition = together("bob")
+    service.submit(competition, user="bob", after=DAY)
+    act(teams.leave, competition, "ada")
+    with pytest.raises(LastMember):
+        act(teams.leave, competition, "bob")
+
+
+def test_who_left_a_team_that_submitted_enters_through_no_other_but_may_come_back(
+    together: Any, act: Any, service: Any, roster: Any
+) -> None:
+    competition = together("bob")
+    service.submit(competition, user="ada", after=DAY)
+    act(teams.leave, competition, "bob")
+    with pytest.raises(LeftTeam, match="You left the team Lovelace"):
+        service.submit(competition, user="bob", after=DAY)
+    with pytest.raises(LeftTeam):
+        act(teams.create, competition, "bob", name="Bobs")
+    act(teams.create, competition, "cleo", name="Cleos")
+    other = act(invitations.make_link, competition, "cleo")
+    with pytest.raises(LeftTeam):
+        act(invitations.accept_link, competition, "bob", token=other)
+    invitation = act(invitations.invite, competition, "ada", name="bob")
+    act(invitations.accept, competition, "bob", invite_id=invitation.id)
+    assert roster(competition, "bob") == ["ada", "bob"]
+
+
+def test_who_joins_a_team_that_submitted_is_bound_to_it(together: Any, act: Any, service: Any) -> None:
+    competition = together()
+    service.submit(competition, user="ada")
+    token = act(invitations.make_link, competition, "ada")
+    act(invitations.accept_link, competition, "bob", token=token)
+    act(teams.leave, competition, "bob")
+    with pytest.raises(LeftTeam):
+        service.submit(competition, user="bob")
+
+
+def test_who_left_before_the_first_submission_is_free(together: Any, act: Any, service: Any) -> None:
+    competition = together("bob")
+    act(teams.leave, competition, "bob")
+    service.submit(competition, user="ada")
+    assert act(teams.create, competition, "bob", name="Bobs").name == "Bobs"
+
+
+def test_a_person_who_goes_hands_over_every_team(together: Any, act: Any, service: Any) -> None:
+    competition = together("bob")
+    with service.database.write() as session:
+        teams.hand_over_all(session, user=service.user("ada"))
+    assert act(teams.rename, competition, "bob", name="Bobs").name == "Bobs"
+
+
+def test_a_new_link_replaces_the_old_one_and_a_revoked_one_opens_nothing(together: Any, act: Any) -> None:
+    competition = together()
+    old = act(invitations.make_link, competition, "ada")
+    new = act(invitations.make_link, competition, "ada")
+    with pytest.raises(UnknownInvitation):
+        act(invitations.accept_link, competition, "bob", token=old)
+    act(invitations.accept_link, competition, "bob", token=new)
+    act(invitations.revoke_link, competition, "ada")
+    for token in (new, "", "guessed", "\ud800"):
+        with pytest.raises(UnknownInvitation):
+            act(invitations.accept_link, competition, "cleo", token=token)
+
+
+def test_a_link_is_kept_as_its_hash_only(together: Any, act: Any, service: Any) -> None:
+    token = act(invitations.make_link, together(), "ada")
+    with service.database.read() as session:
+        assert all(each.token_sha256 != token for each in session.scalars(select(TeamInvite)))
+
+
+def test_a_link_of_another_competition_opens_nothing(together: Any, act: Any, service: Any) -> None:
+    token = act(invitations.make_link, together(), "ada")
+    with pytest.raises(UnknownInvitation):
+        act(invitations.accept_link, service.competition("other"), "bob", token=token)
+
+
+def test_an_invited_person_accepts_or_declines(together: Any, act: Any, service: Any, roster: Any) -> None:
+    competition = together("bob")
+    for name in ("cleo", "dan"):
+        service.user(name)
+        act(invitations.invite, competition, "bob", name=name.upper())
+    with pytest.raises(AlreadyInvited):
+        act(invitations.invite, competition, "ada", name="cleo")
+    with pytest.raises(AlreadyMember):
+        act(invitations.invite, competition, "ada", name="bob")
+    with service.database.read() as session:
+        [hers] = invitations.of_person(session, competition=competition, user=service.user("cleo"))
+        [his] = invitations.of_person(session, competition=competition, user=service.user("dan"))
+    with pytest.raises(UnknownInvitation):
+        act(invitations.accept, competition, "dan", invite_id=hers.id)
+    act(invitations.accept, competition, "cleo", invite_id=hers.id, after=DAY)
+    act(invitations.decline, competition, "dan", invite_id=his.id)
+    for name, invite_id in (("cleo", hers.id), ("dan", his.id)):
+        with pytest.raises(UnknownInvitation):
+            act(invitations.accept, competition, name, invite_id=invite_id)
+    assert roster(competition, "ada") == ["ada", "bob", "cleo"]
+    assert roster(competition, "dan") is None
+
+
+def test_an_invitation_is_withdrawn_by_the_leader_or_by_who_made_it(
+    together: Any, act: Any, service: Any
+) -> None:
+    competition = together("bob", "cleo")
+    for name in ("dan", "eve"):
+        service.user(name)
+    first = act(invitations.invite, competition, "bob", name="dan")
+    with pytest.raises(NotLeader):
+        act(invitations.withdraw, competition, "cleo", invite_id=first.id)
+    act(invitations.withdraw, competition, "bob", invite_id=first.id)
+    with pytest.raises(UnknownInvitation):
+        act(invitations.accept, competition, "dan", invite_id=first.id)
+    second = act(invitations.invite, competition, "bob", name="eve")
+    act(invitations.withdraw, competition, "ada", invite_id=second.id)
+    with pytest.raises(UnknownInvitation):
+        act(invitations.withdraw, competition, "ada", invite_id=second.id)
+
+
+def test_an_empty_team_of_ones_own_is_given_up_for_another(
+    together: Any, act: Any, roster: Any, service: Any
+) -> None:
+    competition = together()
+    act(teams.create, competition, "bob", name="Bobs")
+    token = act(invitations.make_link, competition, "ada")
+    act(invitations.accept_link, competition, "bob", token=token)
+    assert roster(competition, "ada") == ["ada", "bob"]
+    with service.database.read() as session:
+        assert session.scalars(select(Team.name)).all() == ["Lovelace"]
+    with pytest.raises(AlreadyInTeam):
+        act(invitations.accept_link, competition, "bob", token=token)
+
+
+def test_a_team_with_others_is_left_first_and_one_with_submissions_merges(
+    together: Any, act: Any, service: Any
+) -> None:
+    competition = together("bob")
+    service.submit(competition, user="cleo")
+    act(teams.create, competition, "dan", name="Dans")
+    token = act(invitations.make_link, competition, "dan")
+    with pytest.raises(MustLeave, match="Lovelace"):
+        act(invitations.accept_link, competition, "bob", token=token)
+    with pytest.raises(MustMerge, match="merge"):
+        act(invitations.accept_link, competition, "cleo", token=token)
+
+
+def test_a_full_team_takes_nobody(together: Any, act: Any, service: Any) -> None:
+    competition = together("bob", max_team_size=2)
+    service.user("cleo")
+    with pytest.raises(TeamFull, match="at most 2 members"):
+        act(invitations.invite, competition, "ada", name="cleo")
+    token = act(invitations.make_link, competition, "ada")
+    with pytest.raises(TeamFull):
+        act(invitations.accept_link, competition, "cleo", token=token)
+
+
+def test_teams_grow_until_the_merger_deadline_and_shrink_until_the_close(
+    together: Any, act: Any, service: Any
+) -> None:
+    competition = together("bob", closes_at=service.now + 20 * DAY)
+    token = act(invitations.make_link, competition, "ada")
+    service.submit(competition, user="ada")
+    service.user("cleo")
+    with pytest.raises(TeamsFrozen) as late:
+        act(invitations.accept_link, competition, "cleo", token=token, after=13 * DAY)
+    assert late.value.deadline == service.now + 13 * DAY
+    for function, given in ((invitations.invite, {"name": "cleo"}), (invitations.make_link, {})):
+        with pytest.raises(TeamsFrozen):
+            act(function, competition, "ada", after=13 * DAY, **given)
+    with pytest.raises(TeamsFrozen):
+        act(teams.leave, competition, "bob", after=20 * DAY)
+    act(teams.leave, competition, "bob", after=19 * DAY)
+
+
+def test_of_two_who_take_the_last_place_at_once_one_gets_it(
+    together: Any, act: Any, service: Any, roster: Any
+) -> None:
+    for _ in range(3):
+        competition = together(slug=f"race-{_}", max_team_size=2)
+        token = act(invitations.make_link, competition, "ada")
+        people = [service.user(name) for name in ("bob", "cleo", "dan", "eve")]
+        answers: list[Any] = []
+        start = threading.Barrier(len(people))
+
+        def enter(
+            who: Any, *, competition: Any = competition, token: str = token, start: Any = start
+        ) -> None:
+            start.wait()
+            try:
+                with service.database.write() as session:
+                    invitations.accept_link(session, competition=competition, user=who, token=token)
+                answers.append(None)  # noqa: B023
+            except Exception as error:
+                answers.append(error)  # noqa: B023
+
+        run_together([lambda who=who: enter(who) for who in people])
+        assert [type(each) for each in answers].count(TeamFull) == 3
+        assert answers.count(None) == 1
+        assert len(roster(competition, "ada")) == 2
+
+
+def test_one_name_that_two_want_at_once_goes_to_one(service: Any) -> None:
+    competition = service.competition()
+    people = [service.user(name) for name in ("bob", "cleo", "dan", "eve")]
+    answers: list[Any] = []
+
+    def make(who: Any) -> None:
+        try:
+            with service.database.write() as session:
+                teams.create(session, competition=competition, user=who, name="Winners")
+            answers.append(None)
+        except Exception as error:
+            answers.append(error)
+
+    run_together([lambda who=who: make(who) for who in people])
+    assert answers.count(None) == 1
+    assert [type(each) for each in answers].count(TeamNameTaken) == 3
+
+
+def test_a_person_who_enters_two_teams_at_once_is_in_one(service: Any, act: Any, roster: Any) -> None:
+    competition = service.competition()
+    tokens = []
+    for name in ("ada", "bob"):
+        act(teams.create, competition, name, name=f"Team {name}")
+        tokens.append(act(invitations.make_link, competition, name))
+    who = service.user("cleo")
+
+    def enter(token: str) -> None:
+        with service.database.write() as session:
+            invitations.accept_link(session, competition=competition, user=who, token=token)
+
+    errors = run_together([lambda token=token: enter(token) for token in tokens])
+    assert [type(error) for error in errors] == [MustLeave]
+    assert len(roster(competition, "cleo")) == 2
+
+
+def test_a_first_upload_that_races_leaving_the_team_leaves_nobody_unbound(
+    together: Any, act: Any, service: Any
+) -> None:
+    competition = together("bob")
+    blob = service.storage.put(b"x")
+
+    def send() -> None:
+        with service.database.write() as session:
+            locked = competitions.lock(session, competition_id=competition.id)
+            participations.require(session, competition=locked, user=service.user("ada"), now=service.now)
+
+    assert blob
+    errors = run_together([send, lambda: act(teams.leave, competition, "bob")])
+    assert errors == []
+    with service.database.read() as session:
+        bound = dict(session.execute(select(Participation.user_id, Participation.bound_team_id)).all())
+        inside = set(session.scalars(select(TeamMember.user_id)))
+    assert bound[service.user("ada").id] is not None
+    assert inside == {service.user("ada").id}
+
+
+def run_together(calls: list[Any]) -> list[Exception]:
+    """Run calls in threads that start at once; return what they raised."""
+    errors: list[Exception] = []
+    start = threading.Barrier(len(calls))
+
+    def run(call: Any) -> None:
+        start.wait()
+        try:
+            call()
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return errors
