@@ -5,7 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.leaderboard.visibility import Viewer
-from grader.services import boards, competitions, submissions
+from grader.services import boards, competitions, rosters
 from webapp.representations.board import BoardView
 from webapp.representations.competition import CompetitionView
 from webapp.representations.terms import TERMS
@@ -38,7 +38,7 @@ def _board_page(slug: str, *, is_private: bool) -> str:
             )
         else:
             board = boards.public_board(session, competition=competition, page=page)
-        team = submissions.find_team(session, competition=competition, user=g.user) if g.user else None
+        team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
     return render_template(
         "leaderboards/show.html",
         competition=view,
