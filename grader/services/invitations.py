@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import Competition, Team, TeamInvite, User
-from grader.services import accounts, participations, rosters
+from grader.services import accounts, participations, rosters, team_notices
 from grader.services.rosters import TeamFull, TeamRefusal
 from grader.services.teams import AlreadyInTeam
 
@@ -92,9 +92,10 @@ def invite(
         raise AlreadyMember(invited.name)
     if any(each.user_id == invited.id for each in of_team(session, team=team)):
         raise AlreadyInvited(invited.name)
-    invitation = TeamInvite(team_id=team.id, user_id=invited.id, created_by_id=user.id, created_at=now)
+    invitation = TeamInvite(team=team, user=invited, created_by_id=user.id, created_at=now)
     session.add(invitation)
     session.flush()
+    team_notices.invited(session, competition=competition, invitation=invitation, by=user, now=now)
     return invitation
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session, joinedload
 from grader.errors import ParticipantError
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, EntryMode, Participation, RequestState, Team, User
-from grader.services import competitions, rosters
+from grader.services import competitions, rosters, team_notices
 
 
 class EntryRefused(ParticipantError):
@@ -157,7 +157,12 @@ def join(
     _require_rules(competition, accepted_rules_version)
     if found is None or known is EntryState.OUTSIDE:
         waits = competition.entry_mode is EntryMode.APPROVAL and not user.is_admin
-        return _enter(session, competition, user, found, waits=waits, now=now)
+        entered = _enter(session, competition, user, found, waits=waits, now=now)
+        if waits:
+            team_notices.asked_to_join(
+                session, competition=competition, participation=entered, user=user, now=now
+            )
+        return entered
     found.rules_version = competition.rules_version
     session.flush()
     return found
@@ -180,6 +185,7 @@ def decide(
     found.state = RequestState.ACCEPTED if admits else RequestState.REFUSED
     found.joined_at = (found.joined_at or now) if admits else None
     session.flush()
+    team_notices.decided(session, competition=competition, user=user, admits=admits, now=now)
     return found
 
 

@@ -1,0 +1,121 @@
+"""The notices about entry and teams: their texts, and who gets them."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, User
+from grader.services import mail, rosters
+from grader.services.mail import Notice
+
+
+def asked_to_join(
+    session: Session, *, competition: Competition, participation: Participation, user: User, now: datetime
+) -> None:
+    """Tell the administrators that somebody asks to join."""
+    for admin in session.scalars(select(User).where(User.is_admin, User.deleted_at.is_(None))):
+        mail.notify(
+            session,
+            user=admin,
+            kind=Notice.ORGANIZER,
+            key=f"asked-to-join:{participation.id}",
+            subject=f"{user.name} asks to join {competition.title}",
+            body=f"Admit or refuse {user.name} here:\n{_page(competition, 'entries')}",
+            now=now,
+        )
+
+
+def decided(session: Session, *, competition: Competition, user: User, admits: bool, now: datetime) -> None:
+    """Tell a person what the organizers decided."""
+    body = (
+        f"The organizers admitted you to {competition.title}:\n{_page(competition)}"
+        if admits
+        else f"The organizers did not admit you to {competition.title}."
+    )
+    _tell(
+        session,
+        [user],
+        f"entry:{competition.id}:{now:%Y%m%dT%H%M%S}",
+        f"{competition.title}: entry",
+        body,
+        now,
+    )
+
+
+def invited(
+    session: Session, *, competition: Competition, invitation: TeamInvite, by: User, now: datetime
+) -> None:
+    """Tell a person of an invitation."""
+    if invitation.user is None:
+        return
+    body = (
+        f"{by.name} invites you into the team {invitation.team.name} in {competition.title}. "
+        f"Accept or decline here:\n{_page(competition, 'team')}"
+    )
+    subject = f"{competition.title}: an invitation into the team {invitation.team.name}"
+    _tell(session, [invitation.user], f"invited:{invitation.id}", subject, body, now)
+
+
+def merge_asked(session: Session, *, competition: Competition, request: MergeRequest, now: datetime) -> None:
+    """Tell the leader who decides of a merge request."""
+    leader = request.to_team.leader
+    if leader is None:
+        return
+    asking = request.from_team.name
+    body = (
+        f"The team {asking} asks your team {request.to_team.name} to merge in {competition.title}. "
+        f"Accept or refuse here:\n{_page(competition, 'team')}"
+    )
+    _tell(
+        session,
+        [leader],
+        f"merge-asked:{request.id}",
+        f"{competition.title}: {asking} wants to merge",
+        body,
+        now,
+    )
+
+
+def merge_refused(
+    session: Session, *, competition: Competition, request: MergeRequest, now: datetime
+) -> None:
+    """Tell the leader who asked that the other team refused."""
+    leader = request.from_team.leader
+    if leader is None:
+        return
+    body = f"The team {request.to_team.name} refused to merge with {request.from_team.name}."
+    _tell(session, [leader], f"merge-refused:{request.id}", f"{competition.title}: no merge", body, now)
+
+
+def merged(session: Session, *, competition: Competition, request: MergeRequest, now: datetime) -> None:
+    """Tell all members of the merged team."""
+    taken, team = request.to_team.name, request.from_team
+    body = (
+        f"The team {taken} is now part of {team.name} in {competition.title}. Members, submissions and used "
+        f"limits add up. All selected submissions are kept: if they are more than "
+        f"{competition.selection_count}, choose which stay before the close:\n"
+        f"{_page(competition, 'submissions')}"
+    )
+    _tell(
+        session,
+        _people(session, team),
+        f"merged:{request.id}",
+        f"{competition.title}: the teams merged",
+        body,
+        now,
+    )
+
+
+def _people(session: Session, team: Team) -> list[User]:
+    return [member.user for member in rosters.members(session, team=team)]
+
+
+def _tell(session: Session, users: Iterable[User], key: str, subject: str, body: str, now: datetime) -> None:
+    for user in users:
+        mail.notify(session, user=user, kind=Notice.TEAM, key=key, subject=subject, body=body, now=now)
+
+
+def _page(competition: Competition, page: str = "") -> str:
+    return f"{mail.SITE}/competitions/{competition.slug}" + (f"/{page}" if page else "")
