@@ -4,13 +4,16 @@
 environment.
 """
 
+import enum
 import os
+import re
 import secrets
 from collections.abc import Mapping
+from email.headerregistry import Address
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import BeforeValidator, Field, SecretStr, model_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -19,6 +22,29 @@ from pydantic_settings import (
 )
 
 PREFIX = "FAIRBOARD_"
+SENDER = re.compile(r"([^<>\r\n]*)<([!-;=?-~]+@[!-;=?-~]+)>|([!-;=?-~]+@[!-;=?-~]+)")
+
+
+class SignUp(enum.StrEnum):
+    """Who may make an account."""
+
+    OPEN = "open"
+    INVITE = "invite"
+    CLOSED = "closed"
+
+
+class SmtpSecurity(enum.StrEnum):
+    """How the connection to the mail server is encrypted."""
+
+    STARTTLS = "starttls"
+    SSL = "ssl"
+    NONE = "none"
+
+
+def _sign_up(value: Any) -> Any:
+    """Read the true and false of earlier versions."""
+    known = {"true": SignUp.OPEN, "1": SignUp.OPEN, "false": SignUp.CLOSED, "0": SignUp.CLOSED}
+    return known.get(str(value).lower(), value)
 
 
 class FileVariables(EnvSettingsSource):
@@ -74,7 +100,24 @@ class Settings(BaseSettings):
         10, ge=0, description="A job that has waited longer than this is the sweeper's."
     )
     login_days: int = Field(14, ge=1, description="A login ends after this many days.")
-    sign_up: bool = Field(True, description="Whether anybody may make an account.")
+    sign_up: Annotated[SignUp, BeforeValidator(_sign_up)] = Field(
+        SignUp.OPEN, description="Who may make an account: open, invite (by an organizer's link) or closed."
+    )
+    contact: str = Field(
+        "", description="Whom people ask for an account or a new password, such as a name and an address."
+    )
+    smtp_host: str | None = Field(
+        None, description="Mail server; without one no e-mail is sent. Needs a base URL and a sender."
+    )
+    smtp_port: int = Field(587, ge=1, le=65535, description="Port of the mail server.")
+    smtp_security: SmtpSecurity = Field(
+        SmtpSecurity.STARTTLS, description="How mail goes to the server: starttls, ssl or none (unencrypted)."
+    )
+    smtp_user: str | None = Field(None, description="User at the mail server, if it wants one.")
+    smtp_password: SecretStr | None = Field(None, description="Password of that user.")
+    smtp_sender: str | None = Field(
+        None, description="Address that e-mail comes from, such as Fairboard <board@example.org>."
+    )
     password_hash_memory_kib: int = Field(65536, ge=8, description="Argon2id memory per hash.")
     password_hash_rounds: int = Field(3, ge=1, description="Argon2id passes per hash.")
     rate_limits: bool = Field(True, description="Whether requests per address are limited.")
@@ -83,6 +126,19 @@ class Settings(BaseSettings):
     def _lease_outlasts_the_limit(self) -> Self:
         if self.scoring_lease_seconds <= self.scoring_time_limit_seconds:
             raise ValueError("scoring_lease_seconds must be longer than scoring_time_limit_seconds")
+        return self
+
+    @model_validator(mode="after")
+    def _mail_has_a_sender_and_links(self) -> Self:
+        if self.smtp_host is None:
+            return self
+        if self.base_url is None:
+            raise ValueError("smtp_host needs base_url, for the links in e-mails")
+        if self.smtp_sender is None:
+            raise ValueError("smtp_host needs smtp_sender")
+        if (self.smtp_user is None) != (self.smtp_password is None):
+            raise ValueError("smtp_user and smtp_password go together")
+        self.sender()
         return self
 
     @classmethod
@@ -111,6 +167,22 @@ class Settings(BaseSettings):
         if self.secret_key is not None:
             return self.secret_key.get_secret_value()
         return _kept_secret(self.data_dir / "secret_key")
+
+    def sends_mail(self) -> bool:
+        """Tell whether e-mail can be sent."""
+        return self.smtp_host is not None
+
+    def sender(self) -> Address:
+        """Return the address that e-mail comes from; raise ValueError if there is none."""
+        found = SENDER.fullmatch(self.smtp_sender or "")
+        if found is None:
+            raise ValueError("smtp_sender must be an address such as Fairboard <board@example.org>")
+        name, address, bare = found.groups()
+        return Address(display_name=(name or "").strip(' "'), addr_spec=address or bare)
+
+    def site(self) -> str:
+        """Return the public address of the site, without a slash at its end."""
+        return (self.base_url or f"http://{self.host}:{self.port}").rstrip("/")
 
     def environment(self) -> dict[str, str]:
         """Return the variables that give another process these settings."""

@@ -4,5 +4,6 @@ pytest_plugins = (
     "tests.fixtures.arena",
     "tests.fixtures.databases",
     "tests.fixtures.service",
+    "tests.fixtures.smtp",
     "tests.fixtures.valkey",
 )

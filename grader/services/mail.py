@@ -9,7 +9,7 @@ import enum
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import Select, delete, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -45,6 +45,7 @@ class Letter:
     to_address: str
     subject: str
     body: str
+    created_at: datetime
 
 
 def notify(
@@ -99,21 +100,21 @@ def write(
             raise  # no other transaction wrote this key in between
 
 
+def something_waits(session: Session, *, now: datetime) -> bool:
+    """Tell whether `claim` would find an e-mail."""
+    return session.scalar(_waiting(now).limit(1)) is not None
+
+
 def claim(session: Session, *, now: datetime) -> Letter | None:
     """Take the oldest e-mail that is to be sent, for the time of a lease; None if there is none."""
-    mail = session.scalar(
-        select(Mail)
-        .where(Mail.sent_at.is_(None), Mail.available_at <= now, Mail.created_at > now - GIVEN_UP_AFTER)
-        .order_by(Mail.available_at, Mail.id)
-        .limit(1)
-        .with_for_update(skip_locked=True)
-    )
+    query = _waiting(now).order_by(Mail.available_at, Mail.id).limit(1)
+    mail = session.scalar(query.with_for_update(skip_locked=True))
     if mail is None:
         return None
     mail.available_at = now + LEASE
     mail.attempt_count += 1
     session.flush()
-    return Letter(mail.id, mail.attempt_count, mail.to_address, mail.subject, mail.body)
+    return Letter(mail.id, mail.attempt_count, mail.to_address, mail.subject, mail.body, mail.created_at)
 
 
 def record_sent(session: Session, *, letter: Letter, now: datetime) -> None:
@@ -138,9 +139,16 @@ def record_failed(session: Session, *, letter: Letter, error: str, is_final: boo
 
 def pause_after(attempt: int) -> timedelta:
     """Return how long to wait after a failed attempt."""
-    return min(FIRST_PAUSE * 2 ** min(attempt - 1, 20), LONGEST_PAUSE)
+    pause: timedelta = FIRST_PAUSE * 2 ** min(attempt - 1, 20)
+    return min(pause, LONGEST_PAUSE)
 
 
 def forget_old(session: Session, *, now: datetime) -> None:
     """Delete what was sent or given up a month ago."""
     session.execute(delete(Mail).where(Mail.created_at <= now - KEPT))
+
+
+def _waiting(now: datetime) -> Select[Mail]:
+    return select(Mail).where(
+        Mail.sent_at.is_(None), Mail.available_at <= now, Mail.created_at > now - GIVEN_UP_AFTER
+    )

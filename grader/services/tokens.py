@@ -4,7 +4,7 @@ import enum
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ParticipantError
@@ -103,10 +103,6 @@ def revoke(session: Session, *, user: User, token_id: int, now: datetime) -> Non
     session.flush()
 
 
-def revoke_all(session: Session, *, user: User, now: datetime) -> None:
-    """Make all of a person's API tokens useless."""
-    session.execute(
-        update(ApiToken)
-        .where(ApiToken.user_id == user.id, ApiToken.revoked_at.is_(None))
-        .values(revoked_at=now)
-    )
+def forget_all(session: Session, *, user: User) -> None:
+    """Delete all of a person's API tokens with the names that they gave them."""
+    session.execute(delete(ApiToken).where(ApiToken.user_id == user.id))

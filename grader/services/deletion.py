@@ -1,0 +1,96 @@
+"""Deleting an account: the person becomes nobody in particular, and every standing stays as it is."""
+
+from datetime import datetime
+
+from sqlalchemy import delete, exists, select, update
+from sqlalchemy.orm import Session
+
+from grader.errors import ParticipantError
+from grader.models import (
+    AccountLink,
+    FinalStanding,
+    Mail,
+    Participation,
+    RequestState,
+    Team,
+    TeamInvite,
+    TeamMember,
+    User,
+)
+from grader.services import competitions, logins, names, rosters, tokens
+
+NO_PASSWORD = "!"  # noqa: S105  (no hash: nothing verifies against it)
+
+
+class LastAdministrator(ParticipantError):
+    """Without this account nobody could run the site."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "You are the only administrator. Make another one first (`fairboard user create NAME --admin`)."
+        )
+
+
+def delete_account(session: Session, *, user: User, now: datetime) -> None:
+    """Anonymize a person and end what acts in their name; their teams, submissions and standings stay.
+
+    A team of one, and any team that bears the person's name, gets a neutral name. Raises LastAdministrator.
+    """
+    if user.is_admin and not _has_other_admin(session, user):
+        raise LastAdministrator
+    _leave_teams_nameless(session, user)
+    person = session.get_one(User, user.id, populate_existing=True)
+    _forget_traces(session, person)
+    logins.end_all(session, user=person)
+    tokens.forget_all(session, user=person)
+    person.name = names.of_deleted(person.id)
+    person.name_folded, person.name_key = names.folded(person.name), names.name_key(person.name)
+    person.password_hash = NO_PASSWORD
+    person.is_admin = False
+    person.email = person.email_key = person.email_verified_at = None
+    person.about, person.unwanted_notices = "", []
+    person.deleted_at = now
+    session.flush()
+
+
+def _leave_teams_nameless(session: Session, user: User) -> None:
+    """Take the person's name off their teams, whose leader becomes somebody who is there."""
+    memberships = session.scalars(
+        select(TeamMember).where(TeamMember.user_id == user.id).order_by(TeamMember.competition_id)
+    )
+    for membership in memberships.all():
+        competition = competitions.lock(session, competition_id=membership.competition_id)
+        team = session.get_one(Team, membership.team_id, populate_existing=True)
+        others = [
+            member.user_id
+            for member in rosters.members(session, team=team)
+            if member.user_id != user.id and member.user.deleted_at is None
+        ]
+        if team.leader_id == user.id and others:
+            team.leader_id = others[0]
+        if not others or team.name_key == user.name_key:
+            neutral = rosters.free_name(
+                session, competition=competition, name=f"Team of {names.of_deleted(user.id)}"
+            )
+            team.name, team.name_key = neutral, names.name_key(neutral)
+            session.execute(
+                update(FinalStanding).where(FinalStanding.team_id == team.id).values(team_name=neutral)
+            )
+        session.flush()
+
+
+def _forget_traces(session: Session, person: User) -> None:
+    """Delete links and mails, and withdraw what somebody would still decide or accept."""
+    for table in (AccountLink, Mail):
+        session.execute(delete(table).where(table.user_id == person.id))
+    session.execute(
+        update(Participation)
+        .where(Participation.user_id == person.id, Participation.state == RequestState.OPEN)
+        .values(state=RequestState.WITHDRAWN)
+    )
+    session.execute(delete(TeamInvite).where(TeamInvite.user_id == person.id))
+    session.execute(delete(TeamInvite).where(TeamInvite.created_by_id == person.id))
+
+
+def _has_other_admin(session: Session, user: User) -> bool:
+    return bool(session.scalar(select(exists().where(User.is_admin, User.id != user.id))))

@@ -1,0 +1,121 @@
+"""The mailer: sends what stands in the outbox. It runs in the sweeper's process; several may run at once."""
+
+import logging
+import smtplib
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import format_datetime
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from grader import db
+from grader.db import Database
+from grader.services import mail
+from grader.services.mail import Letter
+from grader.settings import Settings, SmtpSecurity
+
+TIMEOUT_SECONDS = 20  # of each step; all together stay below the lease
+
+logger = logging.getLogger(__name__)
+
+
+class Mailer:
+    """Takes e-mails from the outbox, oldest first, and hands them to the mail server of the settings."""
+
+    def __init__(self, settings: Settings, database: Database) -> None:
+        self._settings = settings
+        self._database = database
+
+    def run(self, stop: threading.Event) -> None:
+        """Send until `stop` is set; whatever goes wrong is tried again later."""
+        while not stop.is_set():
+            try:
+                self.send_waiting(stop)
+            except SQLAlchemyError:
+                logger.exception("The database could not be asked for e-mails.")
+            except (OSError, smtplib.SMTPException) as error:
+                logger.warning("The mail server %s: %s", self._settings.smtp_host, error)
+            stop.wait(self._settings.sweep_interval_seconds)
+
+    def send_waiting(self, stop: threading.Event | None = None) -> int:
+        """Send what waits over one connection and return how much it was; raise what ends the connection."""
+        letter = self._claim() if self._something_waits() else None
+        if letter is None:
+            return 0
+        sent = 0
+        try:
+            with self._connected() as server:
+                while letter is not None:
+                    sent += self._send(server, letter)
+                    letter = None if stop is not None and stop.is_set() else self._claim()
+        except (OSError, smtplib.SMTPException) as error:
+            if letter is not None:
+                self._record_failed(letter, error, is_final=False)
+            raise
+        with self._database.write() as session:
+            mail.forget_old(session, now=db.now(session))
+        return sent
+
+    def _send(self, server: smtplib.SMTP, letter: Letter) -> bool:
+        """Send one e-mail; record what is wrong with it alone, raise what is wrong with the server."""
+        try:
+            server.send_message(self._message(letter), self._settings.sender().addr_spec, [letter.to_address])
+        except smtplib.SMTPRecipientsRefused as error:
+            code, answer = next(iter(error.recipients.values()))
+            self._record_failed(letter, smtplib.SMTPResponseException(code, answer), is_final=code >= 500)
+        except smtplib.SMTPDataError as error:
+            self._record_failed(letter, error, is_final=error.smtp_code >= 500)
+        except ValueError as error:  # a header that cannot be written
+            self._record_failed(letter, error, is_final=True)
+        else:
+            with self._database.write() as session:
+                mail.record_sent(session, letter=letter, now=db.now(session))
+            return True
+        return False
+
+    def _message(self, letter: Letter) -> EmailMessage:
+        """Return an e-mail as plain text; its Message-ID is the same at every try."""
+        sender, site = self._settings.sender(), self._settings.site()
+        message = EmailMessage()
+        message["From"] = sender
+        message["To"] = Address(addr_spec=letter.to_address)
+        message["Subject"] = letter.subject
+        message["Date"] = format_datetime(letter.created_at)
+        message["Message-ID"] = f"<fairboard.{letter.id}.{letter.created_at.timestamp():.0f}@{sender.domain}>"
+        message["Auto-Submitted"] = "auto-generated"
+        message.set_content(letter.body.replace(mail.SITE, site))
+        return message
+
+    def _something_waits(self) -> bool:
+        with self._database.read() as session:  # an idle mailer takes no write lock
+            return mail.something_waits(session, now=db.now(session))
+
+    def _claim(self) -> Letter | None:
+        with self._database.write() as session:
+            return mail.claim(session, now=db.now(session))
+
+    def _record_failed(self, letter: Letter, error: Exception, *, is_final: bool) -> None:
+        logger.warning("E-mail %d was not sent: %s", letter.id, error)
+        with self._database.write() as session:
+            mail.record_failed(
+                session, letter=letter, error=str(error), is_final=is_final, now=db.now(session)
+            )
+
+    @contextmanager
+    def _connected(self) -> Iterator[smtplib.SMTP]:
+        settings = self._settings
+        host, port, tls = settings.smtp_host or "", settings.smtp_port, ssl.create_default_context()
+        if settings.smtp_security is SmtpSecurity.SSL:
+            server: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=TIMEOUT_SECONDS, context=tls)
+        else:
+            server = smtplib.SMTP(host, port, timeout=TIMEOUT_SECONDS)
+        with server:
+            if settings.smtp_security is SmtpSecurity.STARTTLS:
+                server.starttls(context=tls)
+            if settings.smtp_user is not None and settings.smtp_password is not None:
+                server.login(settings.smtp_user, settings.smtp_password.get_secret_value())
+            yield server

@@ -1,0 +1,190 @@
+"""The mailer, with a real mail server."""
+
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import Mail
+from grader.services import mail
+from grader.services.mail import GIVEN_UP_AFTER, LEASE
+from grader.worker.mailer import Mailer
+
+ADA, BOB = "ada@example.org", "bob@example.org"
+
+
+@pytest.fixture
+def mailer(service: Any, make_settings: Any, post: Any) -> Mailer:
+    return Mailer(make_settings(**post.settings), service.database)
+
+
+@pytest.fixture
+def now(service: Any) -> Any:
+    from grader import db
+
+    with service.database.read() as session:
+        return db.now(session)
+
+
+def write(service: Any, now: Any, **changes: Any) -> None:
+    mail_ = {"to_address": ADA, "subject": "Hello", "body": "A text.\n", "now": now} | changes
+    with service.database.write() as session:
+        mail.write(session, **mail_)
+
+
+def rows(service: Any) -> list[Mail]:
+    with service.database.read() as session:
+        return list(session.scalars(select(Mail).order_by(Mail.id)))
+
+
+def test_an_e_mail_arrives_once_as_plain_text_and_its_text_is_forgotten(
+    service: Any, mailer: Mailer, post: Any, now: Any
+) -> None:
+    write(service, now, subject="Größe ✓", body=f"Hello Żółw,\n\n{mail.SITE}/reset/abc\n")
+    assert mailer.send_waiting() == 1
+    assert mailer.send_waiting() == 0
+    (message,) = post.received
+    assert post.recipients == [[ADA]]
+    assert message["Subject"] == "Größe ✓"
+    assert message["From"] == "Fairboard <board@board.example>"
+    assert message.get_content_type() == "text/plain"
+    assert message.get_content().replace("\r\n", "\n") == "Hello Żółw,\n\nhttps://board.example/reset/abc\n"
+    (row,) = rows(service)
+    assert row.sent_at is not None and row.body == ""
+
+
+def test_one_key_is_one_e_mail(service: Any, mailer: Mailer, post: Any, now: Any) -> None:
+    for _ in range(2):
+        write(service, now, key="scored:17")
+    mailer.send_waiting()
+    write(service, now, key="scored:17")
+    mailer.send_waiting()
+    assert len(post.received) == 1
+
+
+def test_a_subject_or_name_cannot_add_headers(service: Any, mailer: Mailer, post: Any, now: Any) -> None:
+    write(
+        service, now, subject="Team\r\nBcc: eve@example.org\n\nboo\u2028x", body="Hi\r\nBcc: eve@example.org"
+    )
+    mailer.send_waiting()
+    (message,) = post.received
+    assert message["Bcc"] is None
+    assert message["Subject"] == "Team Bcc: eve@example.org boo x"
+    assert post.recipients == [[ADA]]
+
+
+def test_an_address_that_is_two_is_not_sent_to(service: Any, mailer: Mailer, post: Any, now: Any) -> None:
+    write(service, now, to_address=f"{ADA}, {BOB}")
+    mailer.send_waiting()
+    assert post.received == []
+    assert rows(service)[0].available_at > now + GIVEN_UP_AFTER - timedelta(minutes=1)
+
+
+def test_a_temporary_no_is_followed_by_longer_and_longer_pauses(
+    service: Any, mailer: Mailer, post: Any, now: Any
+) -> None:
+    write(service, now)
+    post.answers = ["451 later"]
+    assert mailer.send_waiting() == 0
+    (row,) = rows(service)
+    assert (row.attempt_count, row.sent_at) == (1, None)
+    assert "451" in row.error
+    assert mail.pause_after(1) <= row.available_at - now < mail.pause_after(2)
+    assert [mail.pause_after(n) for n in (1, 2, 3)] == [timedelta(minutes=m) for m in (1, 2, 4)]
+    assert mail.pause_after(99) == mail.LONGEST_PAUSE
+    assert mailer.send_waiting() == 0  # not yet
+    with service.database.write() as session:
+        session.get_one(Mail, row.id).available_at = now
+    assert mailer.send_waiting() == 1
+
+
+def test_a_mailbox_that_is_not_there_is_not_tried_again_and_holds_nothing_up(
+    service: Any, mailer: Mailer, post: Any, now: Any
+) -> None:
+    post.refused = {ADA}
+    write(service, now)
+    write(service, now, to_address=BOB)
+    assert mailer.send_waiting() == 1
+    assert [message["To"] for message in post.received] == [BOB]
+    with service.database.write() as session:
+        assert mail.claim(session, now=now + GIVEN_UP_AFTER) is None
+
+
+def test_a_server_that_is_gone_costs_a_try_and_nothing_else(
+    service: Any, make_settings: Any, post: Any, now: Any
+) -> None:
+    write(service, now)
+    gone = Mailer(make_settings(**post.settings | {"smtp_port": 1}), service.database)
+    with pytest.raises(OSError, match="refused"):
+        gone.send_waiting()
+    assert rows(service)[0].attempt_count == 1
+
+
+def test_a_wrong_password_is_a_try_too(service: Any, make_settings: Any, post: Any, now: Any) -> None:
+    write(service, now)
+    stranger = Mailer(make_settings(**post.settings | {"smtp_password": "guessed"}), service.database)
+    with pytest.raises(OSError, match="535"):
+        stranger.send_waiting()
+    assert "guessed" not in (rows(service)[0].error or "")
+
+
+def test_no_text_and_no_password_goes_to_a_server_that_offers_no_encryption(
+    service: Any, make_settings: Any, post: Any, now: Any
+) -> None:
+    write(service, now)
+    encrypting = Mailer(make_settings(**post.settings | {"smtp_security": "starttls"}), service.database)
+    with pytest.raises(OSError, match="STARTTLS"):
+        encrypting.send_waiting()
+    assert post.received == []
+
+
+def test_a_claimed_e_mail_is_nobody_elses_until_its_lease_ends(service: Any, now: Any) -> None:
+    write(service, now)
+    with service.database.write() as session:
+        first = mail.claim(session, now=now)
+    with service.database.write() as session:
+        assert first is not None and mail.claim(session, now=now + LEASE / 2) is None
+        second = mail.claim(session, now=now + LEASE)
+    with service.database.write() as session:
+        mail.record_failed(session, letter=first, error="late", is_final=True, now=now + LEASE)
+    assert second is not None and rows(service)[0].error is None
+
+
+def test_mailers_beside_each_other_send_each_e_mail_once(
+    service: Any, make_settings: Any, post: Any, now: Any
+) -> None:
+    for place in range(12):
+        write(service, now, to_address=f"p{place}@example.org")
+    mailers = [Mailer(make_settings(**post.settings), service.database) for _ in range(3)]
+    threads = [threading.Thread(target=each.send_waiting) for each in mailers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(to for (to,) in post.recipients) == sorted(f"p{place}@example.org" for place in range(12))
+
+
+def test_a_mailer_goes_on_until_it_is_told_to_stop(
+    service: Any, make_settings: Any, post: Any, now: Any
+) -> None:
+    stop = threading.Event()
+    running = Mailer(make_settings(**post.settings, sweep_interval_seconds=0.05), service.database)
+    thread = threading.Thread(target=running.run, args=(stop,))
+    thread.start()
+    write(service, now)
+    while not post.received and thread.is_alive():
+        stop.wait(0.02)
+    stop.set()
+    thread.join()
+    assert len(post.received) == 1
+
+
+def test_what_waited_for_two_days_is_given_up(service: Any, now: Any) -> None:
+    write(service, now)
+    with service.database.write() as session:
+        assert not mail.something_waits(session, now=now + GIVEN_UP_AFTER)
+        assert mail.claim(session, now=now + GIVEN_UP_AFTER) is None
+        mail.forget_old(session, now=now + mail.KEPT)
+    assert rows(service) == []
