@@ -96,25 +96,53 @@ def apply(conditions: Conditions, competition: Competition) -> None:
     competition.entry_code = _clean_code(conditions.entry_code)
 
 
-def change(session: Session, *, competition: Competition, **changes: Any) -> None:
-    """Change conditions of a locked competition and nothing else; raise InvalidCompetition.
+def change(
+    session: Session,
+    *,
+    competition: Competition,
+    closes_at: datetime | None = None,
+    now: datetime,
+    **changes: Any,
+) -> None:
+    """Change conditions of a locked competition, or its close; raise InvalidCompetition.
 
-    People must accept changed rules before their next upload.
+    Dates that followed from the close follow it. People must accept changed rules before their next upload.
     """
-    changed = replace(of(competition), **changes)
+    is_over = competition.revealed_at or (competition.closes_at and now >= competition.closes_at)
+    if closes_at is not None and (is_over or closes_at <= now):
+        wrong = "The competition is over" if is_over else "The close must lie ahead"
+        raise InvalidCompetition([f"{wrong}; the close cannot be moved to {closes_at:%Y-%m-%d %H:%M} UTC."])
+    opens_at = competition.opens_at or competition.created_at
+    new_close = closes_at or competition.closes_at
+    changed = replace(of(competition), **(_moved_dates(competition, opens_at, closes_at) | changes))
     if changed.entry_mode is not EntryMode.CODE:
         changed = replace(changed, entry_code=changes.get("entry_code"))
-    opens_at = competition.opens_at or competition.created_at
-    found = problems(changed, opens_at=opens_at, closes_at=competition.closes_at)
+    found = problems(changed, opens_at=opens_at, closes_at=new_close)
     if found:
         raise InvalidCompetition(found)
     apply(changed, competition)
+    competition.closes_at = new_close
     session.flush()
 
 
 def of(competition: Competition) -> Conditions:
     """Return the conditions of a competition."""
     return Conditions(**{name: getattr(competition, name) for name in NAMES})
+
+
+def _moved_dates(
+    competition: Competition, opens_at: datetime, closes_at: datetime | None
+) -> dict[str, datetime | None]:
+    """Return the dates that nobody chose, by the new close."""
+    if closes_at is None:
+        return {}
+    before = with_dates(Conditions(), opens_at=opens_at, closes_at=competition.closes_at)
+    after = with_dates(Conditions(), opens_at=opens_at, closes_at=closes_at)
+    return {
+        name: getattr(after, name)
+        for name in ("entry_deadline", "merger_deadline", "reveals_at")
+        if getattr(competition, name) == getattr(before, name)
+    }
 
 
 def _entry_problems(conditions: Conditions) -> Iterable[str]:

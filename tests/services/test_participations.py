@@ -56,7 +56,7 @@ def state(service: Any, competition: Any, user: str = "ada") -> EntryState:
 def change(service: Any, competition: Any, **changes: Any) -> None:
     with service.database.write() as session:
         locked = competitions.lock(session, competition_id=competition.id)
-        conditions.change(session, competition=locked, **changes)
+        conditions.change(session, competition=locked, now=service.now, **changes)
 
 
 def test_where_nothing_is_asked_the_first_upload_joins_with_a_team_of_ones_own(service: Any) -> None:
@@ -242,6 +242,25 @@ def test_a_change_that_cannot_be_changes_nothing(service: Any) -> None:
     with pytest.raises(InvalidCompetition, match="needs a closing time"):
         change(service, competition, rules="Be unkind.", reveals_at=service.now + DAY)
     assert service.reload(competition).rules == "Be kind."
+
+
+def test_dates_that_nobody_chose_follow_the_close(service: Any) -> None:
+    chosen = service.now + 5 * DAY
+    competition = service.competition(closes_at=service.now + 20 * DAY, merger_deadline=chosen)
+    change(service, competition, closes_at=service.now + 30 * DAY)
+    moved = service.reload(competition)
+    assert moved.closes_at == service.now + 30 * DAY
+    assert (moved.entry_deadline, moved.merger_deadline) == (service.now + 23 * DAY, chosen)
+    assert moved.reveals_at == service.now + 37 * DAY
+
+
+def test_a_close_is_not_moved_into_the_past_or_after_it_has_come(service: Any) -> None:
+    running = service.competition(closes_at=service.now + DAY)
+    with pytest.raises(InvalidCompetition, match="must lie ahead"):
+        change(service, running, closes_at=service.now)
+    over = service.competition("over", opens_at=service.now - 2 * DAY, closes_at=service.now)
+    with pytest.raises(InvalidCompetition, match="is over"):
+        change(service, over, closes_at=service.now + DAY)
 
 
 def test_leaving_the_mode_of_codes_forgets_the_code(service: Any) -> None:
