@@ -4,17 +4,20 @@ import hashlib
 import hmac
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from grader import db
+from grader.cli.condition_options import condition_options, given
+from grader.cli.entry import admit, change
 from grader.cli.installation import Installation, opened, operator
 from grader.cli.metric_options import metric_options, metric_settings
 from grader.cli.parameters import NameList, Time, WeightsInAnyForm
 from grader.cli.solution_report import describe
 from grader.models import Competition
-from grader.services import competitions, solutions
+from grader.services import closing, competitions, solutions
+from grader.services.conditions import Conditions
 
 if TYPE_CHECKING:
     from grader.metrics import Weights
@@ -25,6 +28,10 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.group()
 def competition() -> None:
     """Create, list and reveal competitions."""
+
+
+competition.add_command(change)
+competition.add_command(admit)
 
 
 @competition.command(cls=WeightsInAnyForm)
@@ -42,6 +49,7 @@ def competition() -> None:
 )
 @click.option("--opens", "opens_at", type=Time(), help="When it opens (UTC); by default now.")
 @click.option("--closes", "closes_at", type=Time(), help="When it closes (UTC); by default never.")
+@condition_options
 @metric_options
 def create(
     slug: str,
@@ -55,6 +63,7 @@ def create(
     power: float,
     weights: "Weights",
     threshold: float,
+    **options: Any,
 ) -> None:
     """Create the competition SLUG, which is the last part of its address.
 
@@ -64,10 +73,18 @@ def create(
 
     settings = metric_settings(power, weights, threshold)
     text = overview.read_text(encoding="utf-8") if overview else ""
+    conditions = Conditions(**given(options))
     with opened() as installation:
         with installation.database.read() as session:  # before a large file is read
             opening = opens_at or db.now(session)
-            competitions.check(session, slug=slug, title=title, opens_at=opening, closes_at=closes_at)
+            competitions.check(
+                session,
+                slug=slug,
+                title=title,
+                opens_at=opening,
+                closes_at=closes_at,
+                conditions=conditions,
+            )
         stored = solutions.store(
             installation.storage,
             read_solution(solution, label=label, identities=identities),
@@ -84,6 +101,7 @@ def create(
                 solution=stored,
                 opens_at=opens_at,
                 closes_at=closes_at,
+                conditions=conditions,
                 created_by=operator(),
                 now=db.now(session),
             )
@@ -105,7 +123,7 @@ def list_all() -> None:
 def reveal(slug: str) -> None:
     """Open the private leaderboard of SLUG to everybody; a competition that is still open closes."""
     with opened() as installation, installation.database.write() as session:
-        revealed = competitions.reveal(session, competition=competitions.get(session, slug=slug))
+        revealed = closing.reveal(session, competition=competitions.get(session, slug=slug))
     closed = " It was still open and is closed now." if revealed.closed_now else ""
     teams = "1 team" if revealed.team_count == 1 else f"{revealed.team_count:,} teams"
     click.echo(f"The private leaderboard of {slug} is public, with {teams}.{closed}")

@@ -1,22 +1,21 @@
 """The leaderboards: the standings of the live scoring version, page by page, ranked when they are read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from grader import db
 from grader.errors import ParticipantError
-from grader.leaderboard import standings
-from grader.leaderboard.standings import Entry
 from grader.leaderboard.visibility import Field, Phase, Viewer, visible
-from grader.models import Competition, Score, Split, Standing, Submission, SubmissionStatus, Team
-from grader.services import competitions
-from grader.services.standing_rows import to_entry
+from grader.models import Competition, ScoringVersion, Split, Standing
+from grader.services import benchmarks, board_lines, board_orders, competitions, placing
+from grader.services.board_lines import BoardRow
+from grader.services.board_orders import Sort
 
 PAGE_SIZE = 50
-TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
 
 
 class NotRevealed(ParticipantError):
@@ -27,42 +26,60 @@ class NotRevealed(ParticipantError):
 
 
 @dataclass(frozen=True, slots=True)
-class BoardRow:
-    """One line of a leaderboard; all values are rounded as displayed.
+class Asked:
+    """Which lines of a board are asked for, and in what order; ranks are the true ones whatever is asked.
 
-    `rank_change` is, on a private leaderboard, by how many places the team rose against the public one.
+    `descending` None is the order in which the column is usually read. The line of `own_team_id` is pinned
+    where it stands on another page.
     """
 
-    rank: int
-    team_id: int
-    team: str
-    submission_id: int
-    score: str
-    score_units: int
-    terms: Mapping[str, float]
-    entry_count: int
-    last_submitted_at: datetime
-    rank_change: int | None = None
+    page: int = 1
+    page_size: int = PAGE_SIZE
+    sort: Sort = Sort.RANK
+    descending: bool | None = None
+    search: str = ""
+    own_team_id: int | None = None
+
+    @property
+    def is_descending(self) -> bool:
+        """Whether the greatest value comes first."""
+        return self.sort.is_usually_descending if self.descending is None else self.descending
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether this is the board in the order of ranks, with all teams."""
+        by_rank = (self.sort is Sort.RANK and not self.is_descending) or (
+            self.sort is Sort.SCORE and self.is_descending
+        )
+        return by_rank and not self.search.strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """One page of a leaderboard and what it is computed on."""
+    """One page of a leaderboard and what it is computed on.
+
+    `rows` has benchmarks in place, without a rank. `found_count` is how many lines the search found, of
+    `team_count` teams. `pinned` is the own line when it is not among the rows. `has_changes` tells whether
+    there are ranks to count a change from.
+    """
 
     split: Split
     rows: tuple[BoardRow, ...]
+    pinned: BoardRow | None
     page: int
     page_count: int
     team_count: int
+    found_count: int
+    has_changes: bool
     scoring_version: int
     row_share: float
 
 
 def public_board(
-    session: Session, *, competition: Competition, page: int = 1, page_size: int = PAGE_SIZE
+    session: Session, *, competition: Competition, now: datetime | None = None, asked: Asked | None = None
 ) -> Board:
     """Return a page of the public leaderboard; a page past the end is the last one."""
-    return _board(session, competition, Split.PUBLIC, page, page_size)
+    return _board(session, competition, Split.PUBLIC, asked or Asked(), now or db.now(session))
 
 
 def private_board(
@@ -71,141 +88,94 @@ def private_board(
     competition: Competition,
     phase: Phase,
     viewer: Viewer = Viewer.PUBLIC,
-    page: int = 1,
-    page_size: int = PAGE_SIZE,
+    now: datetime | None = None,
+    asked: Asked | None = None,
 ) -> Board:
     """Return a page of the private leaderboard; raise NotRevealed before the reveal."""
     if phase is not Phase.REVEALED or not visible(Field.PRIVATE_SCORE, viewer, phase):
         raise NotRevealed
-    return _board(session, competition, Split.PRIVATE, page, page_size)
+    return _board(session, competition, Split.PRIVATE, asked or Asked(), now or db.now(session))
 
 
-def rank_of(session: Session, *, scoring_version_id: int, split: Split, entry: Entry) -> int:
-    """Return the rank that `entry` has, or would have for its team, among the other teams' standings."""
-    better = select(func.count()).where(
-        Standing.scoring_version_id == scoring_version_id,
-        Standing.split == split,
-        Standing.team_id != entry.team_id,
-        _before(entry),
-    )
-    return (session.scalar(better) or 0) + 1
-
-
-def standing_of(session: Session, *, scoring_version_id: int, split: Split, team_id: int) -> Entry | None:
-    """Return the entry that stands for a team, None if it has none."""
-    row = session.scalar(
-        select(Standing).where(
-            Standing.scoring_version_id == scoring_version_id,
-            Standing.split == split,
-            Standing.team_id == team_id,
-        )
-    )
-    return None if row is None else to_entry(row)
-
-
-def count_teams(session: Session, *, scoring_version_id: int, split: Split) -> int:
-    """Return how many teams a leaderboard has."""
-    query = select(func.count()).where(
-        Standing.scoring_version_id == scoring_version_id, Standing.split == split
-    )
-    return session.scalar(query) or 0
-
-
-def rounded_terms(score: Score) -> dict[str, float]:
-    """Return the four terms of a score as displayed."""
-    return {term: standings.rounded_term(getattr(score, term)) for term in TERMS}
-
-
-def _board(session: Session, competition: Competition, split: Split, page: int, page_size: int) -> Board:
+def _board(session: Session, competition: Competition, split: Split, asked: Asked, now: datetime) -> Board:
     version = competitions.live(competition)
-    lines = select(Standing).where(Standing.scoring_version_id == version.id, Standing.split == split)
-    team_count = count_teams(session, scoring_version_id=version.id, split=split)
-    page_count = max(1, -(-team_count // page_size))
-    page = min(max(1, page), page_count)
-    first = (page - 1) * page_size
-    rows = session.scalars(lines.order_by(*_ORDER).limit(page_size).offset(first)).all()
-    ranked = standings.rank((to_entry(row) for row in rows), first_rank=first + 1)
+    team_count = placing.count_teams(session, scoring_version_id=version.id, split=split)
+    unranked = benchmarks.rows(session, competition=competition, version=version, split=split)
+    if asked.is_plain:
+        page, page_count, lines = _plain_page(session, version, split, asked, team_count, unranked)
+        found_count = team_count
+    else:
+        found = board_orders.lines(
+            session,
+            version=version,
+            split=split,
+            sort=asked.sort,
+            descending=asked.is_descending,
+            search=asked.search,
+            benchmarks=unranked,
+            now=now,
+        )
+        found_count = sum(not isinstance(line, BoardRow) for line in found)
+        page, page_count = _pages(asked, len(found))
+        lines = found[(page - 1) * asked.page_size : page * asked.page_size]
+    ranks = dict(line for line in lines if not isinstance(line, BoardRow))
+    own = _own(session, version, split, asked.own_team_id, ranks)
+    loaded = board_lines.load(session, version=version, split=split, ranks=ranks | own, now=now)
     solution = version.solution
     split_rows = solution.public_row_count if split is Split.PUBLIC else solution.private_row_count
     return Board(
         split=split,
-        rows=tuple(_rows(session, version.id, split, ranked)),
+        rows=tuple(line if isinstance(line, BoardRow) else loaded.rows[line[0]] for line in lines),
+        pinned=next((loaded.rows[team_id] for team_id in own), None),
         page=page,
         page_count=page_count,
         team_count=team_count,
+        found_count=found_count,
+        has_changes=loaded.has_changes,
         scoring_version=version.number,
         row_share=split_rows / (solution.public_row_count + solution.private_row_count),
     )
 
 
-def _rows(
-    session: Session, version_id: int, split: Split, ranked: list[standings.Standing]
-) -> Iterable[BoardRow]:
-    team_ids = [line.entry.team_id for line in ranked]
-    names = dict(session.execute(select(Team.id, Team.name).where(Team.id.in_(team_ids))).all())
-    activity = _activity(session, team_ids)
-    scores = _scores(session, version_id, split, [line.entry.submission_id for line in ranked])
-    before = _public_ranks(session, version_id, team_ids) if split is Split.PRIVATE else {}
-    for line in ranked:
-        entry = line.entry
-        entry_count, last_submitted_at = activity[entry.team_id]
-        yield BoardRow(
-            rank=line.rank,
-            team_id=entry.team_id,
-            team=names[entry.team_id],
-            submission_id=entry.submission_id,
-            score=standings.score_text(entry.score_units),
-            score_units=entry.score_units,
-            terms=rounded_terms(scores[entry.submission_id]),
-            entry_count=entry_count,
-            last_submitted_at=last_submitted_at,
-            rank_change=before[entry.team_id] - line.rank if entry.team_id in before else None,
-        )
+def _pages(asked: Asked, count: int) -> tuple[int, int]:
+    page_count = max(1, -(-count // asked.page_size))
+    return min(max(1, asked.page), page_count), page_count
 
 
-def _activity(session: Session, team_ids: list[int]) -> dict[int, tuple[int, datetime]]:
-    query = (
-        select(Submission.team_id, func.count(), func.max(Submission.submitted_at))
-        .where(Submission.team_id.in_(team_ids), Submission.status == SubmissionStatus.SCORED)
-        .group_by(Submission.team_id)
-    )
-    return {team_id: (count, last) for team_id, count, last in session.execute(query)}
+def _plain_page(
+    session: Session,
+    version: ScoringVersion,
+    split: Split,
+    asked: Asked,
+    team_count: int,
+    unranked: Sequence[benchmarks.Placed],
+) -> tuple[int, int, list[board_orders.Line]]:
+    """Return the page that the index of the table gives at once, with the benchmarks that lie in it."""
+    page, page_count = _pages(asked, team_count)
+    first = (page - 1) * asked.page_size
+    team_ids = session.scalars(
+        select(Standing.team_id)
+        .where(Standing.scoring_version_id == version.id, Standing.split == split)
+        .order_by(*placing.ORDER)
+        .limit(asked.page_size)
+        .offset(first)
+    ).all()
+    lines: list[board_orders.Line] = []
+    for place, team_id in enumerate(team_ids, first):
+        lines += [each.row for each in unranked if each.place == place]
+        lines.append((team_id, place + 1))
+    if page == page_count:
+        lines += [each.row for each in unranked if each.place >= team_count]
+    return page, page_count, lines
 
 
-def _scores(session: Session, version_id: int, split: Split, submission_ids: list[int]) -> dict[int, Score]:
-    query = select(Score).where(
-        Score.scoring_version_id == version_id,
-        Score.split == split,
-        Score.submission_id.in_(submission_ids),
-    )
-    return {score.submission_id: score for score in session.scalars(query)}
-
-
-def _public_ranks(session: Session, version_id: int, team_ids: list[int]) -> dict[int, int]:
-    place = func.row_number().over(order_by=_ORDER).label("place")
-    ranks = (
-        select(Standing.team_id, place)
-        .where(Standing.scoring_version_id == version_id, Standing.split == Split.PUBLIC)
-        .subquery()
-    )
-    return dict(session.execute(select(ranks).where(ranks.c.team_id.in_(team_ids))).all())
-
-
-# The order of standings.order, in SQL.
-_ORDER = (Standing.score_units.desc(), Standing.submitted_at, Standing.submission_id)
-
-
-def _before(entry: Entry) -> ColumnElement[bool]:
-    return or_(
-        Standing.score_units > entry.score_units,
-        and_(
-            Standing.score_units == entry.score_units,
-            or_(
-                Standing.submitted_at < entry.submitted_at,
-                and_(
-                    Standing.submitted_at == entry.submitted_at,
-                    Standing.submission_id < entry.submission_id,
-                ),
-            ),
-        ),
-    )
+def _own(
+    session: Session, version: ScoringVersion, split: Split, team_id: int | None, shown: Mapping[int, int]
+) -> dict[int, int]:
+    """Return the own team's rank if it has one and is not among the shown."""
+    if team_id is None or team_id in shown:
+        return {}
+    entry = placing.standing_of(session, scoring_version_id=version.id, split=split, team_id=team_id)
+    if entry is None:
+        return {}
+    return {team_id: placing.rank_of(session, scoring_version_id=version.id, split=split, entry=entry)}

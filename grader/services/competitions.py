@@ -1,15 +1,13 @@
-"""Competitions: creating, finding, their phase, and the reveal of the private leaderboard."""
+"""Competitions: creating, finding, and their phase."""
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Select, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
-from grader import db
-from grader.errors import OrganizerError, ParticipantError
+from grader.errors import ParticipantError
 from grader.leaderboard.visibility import Phase
 from grader.models import (
     Competition,
@@ -17,11 +15,8 @@ from grader.models import (
     ScoringVersion,
     ScoringVersionState,
     Solution,
-    Submission,
-    SubmissionStatus,
 )
 from grader.services import conditions as conditions_of
-from grader.services import private_standings
 from grader.services.conditions import Conditions, InvalidCompetition
 from grader.services.solutions import StoredSolution
 from grader.services.texts import one_line
@@ -39,32 +34,6 @@ class UnknownCompetition(ParticipantError):
     def __init__(self, slug: str) -> None:
         super().__init__(f"There is no competition {slug!r}.")
         self.slug = slug
-
-
-class ScoringPending(OrganizerError):
-    """The private leaderboard waits until every submission is scored."""
-
-    def __init__(self, count: int) -> None:
-        noun = "submission is" if count == 1 else "submissions are"
-        super().__init__(f"{count:,} {noun} still being scored. Reveal when all are done.")
-        self.count = count
-
-
-class AlreadyRevealed(OrganizerError):
-    """The private leaderboard is public already."""
-
-    def __init__(self, revealed_at: datetime) -> None:
-        super().__init__(f"The private leaderboard was revealed at {revealed_at:%Y-%m-%d %H:%M:%S} UTC.")
-        self.revealed_at = revealed_at
-
-
-@dataclass(frozen=True, slots=True)
-class Revealed:
-    """What a reveal did: `closed_now` when the competition was still open and the reveal closed it."""
-
-    competition: Competition
-    closed_now: bool
-    team_count: int
 
 
 def check(
@@ -215,36 +184,6 @@ def lock(session: Session, *, competition_id: int) -> Competition:
         .with_for_update(of=Competition, key_share=True)
         .execution_options(populate_existing=True)
     ).one()
-
-
-def reveal(session: Session, *, competition: Competition, now: datetime | None = None) -> Revealed:
-    """Write the private standings and open them to everybody, closing a competition that is still open.
-
-    Raises ScoringPending while a submission is unscored, and AlreadyRevealed.
-    """
-    competition = lock(session, competition_id=competition.id)
-    now = now or db.now(session)
-    if competition.revealed_at is not None:
-        raise AlreadyRevealed(competition.revealed_at)
-    pending = count_pending(session, competition=competition)
-    if pending:
-        raise ScoringPending(pending)
-    closed_now = phase(competition, now) is not Phase.CLOSED
-    if closed_now:
-        competition.closes_at = now
-    competition.state = CompetitionState.REVEALED
-    competition.revealed_at = now
-    team_count = private_standings.write(session, scoring_version_id=live(competition).id)
-    session.flush()
-    return Revealed(competition, closed_now, team_count)
-
-
-def count_pending(session: Session, *, competition: Competition) -> int:
-    """Return how many submissions of a competition wait for their scores."""
-    query = select(func.count()).where(
-        Submission.competition_id == competition.id, Submission.status == SubmissionStatus.PENDING
-    )
-    return session.scalar(query) or 0
 
 
 def live(competition: Competition) -> ScoringVersion:

@@ -11,15 +11,15 @@ from grader import db
 from grader.errors import OrganizerError
 from grader.models import (
     Competition,
-    CompetitionState,
     JobState,
     ScoringJob,
     ScoringVersion,
     ScoringVersionState,
+    Split,
     Submission,
     SubmissionStatus,
 )
-from grader.services import competitions, private_standings, scoring
+from grader.services import competitions, final_boards, scoring, standing_rows
 from grader.services.solutions import StoredSolution
 
 _RESCORED = (SubmissionStatus.SCORED, SubmissionStatus.PENDING, SubmissionStatus.FAILED)
@@ -191,7 +191,7 @@ def progress(session: Session, *, scoring_version_id: int) -> Progress:
 def publish(
     session: Session, *, scoring_version_id: int, lose_scores: bool = False, now: datetime | None = None
 ) -> ScoringVersion:
-    """Make a prepared scoring version the live one, in this transaction.
+    """Make a prepared scoring version the live one, in this transaction; final standings get a next number.
 
     Raises NotPreparing, RescoringIncomplete while jobs are unfinished, and RescoringLosesScores if a
     submission with a score would have none, unless `lose_scores`.
@@ -211,9 +211,17 @@ def publish(
     competition.live_scoring_version = version
     for job in changed:
         scoring.show_result(job)
-    if competition.state is CompetitionState.REVEALED:
-        private_standings.write(session, scoring_version_id=version.id)
     session.flush()
+    if competition.settled_at is not None:
+        standing_rows.write(
+            session, competition=competition, scoring_version_id=version.id, splits=(Split.PRIVATE,)
+        )
+    final_boards.append_if_final(
+        session,
+        competition=competition,
+        reason=f"Scoring version {version.number}: {version.reason}",
+        now=now,
+    )
     return version
 
 

@@ -11,8 +11,8 @@ from grader.leaderboard import standings
 from grader.leaderboard.standings import Entry
 from grader.leaderboard.visibility import Field, Phase, Viewer, visible_fields
 from grader.metrics import PairCounts, report
-from grader.models import Score, ScoringVersion, Split, Submission
-from grader.services import boards, competitions
+from grader.models import Score, ScoringVersion, Split, Submission, SubmissionKind
+from grader.services import board_lines, competitions, placing
 from grader.services.solutions import Rules
 
 _CELLS = ("subgroup_auc", "bpsn_auc", "bnsp_auc", "positive_aeg", "negative_aeg")
@@ -52,7 +52,8 @@ class Summary:
     `best_before_units` is the team's best displayed public score among its earlier submissions, and
     `gain_units` by how much this one beats it (negative: falls short). `rank` is the team's on the public
     leaderboard if this submission stands for it, and `previous_rank` the one its best earlier submission
-    would have there now.
+    would have there now. `would_rank` is, for a late submission, where it would have stood among the other
+    teams: on the private leaderboard as far as the viewer may see it, else on the public one.
     """
 
     public: SplitResult | None = None
@@ -62,6 +63,7 @@ class Summary:
     rank: int | None = None
     previous_rank: int | None = None
     team_count: int | None = None
+    would_rank: int | None = None
 
 
 def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: Phase) -> Summary:
@@ -77,7 +79,7 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         each for each in _public_entries(session, version, submission.team_id) if _is_earlier(each, entry)
     ]
     before = standings.best(earlier)
-    standing = boards.standing_of(
+    standing = placing.standing_of(
         session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=submission.team_id
     )
     stands = standing is not None and standing.submission_id == submission.id
@@ -88,7 +90,8 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         gain_units=entry.score_units - before.score_units if before else None,
         rank=_rank(session, version, entry) if stands else None,
         previous_rank=_rank(session, version, before) if stands and before else None,
-        team_count=boards.count_teams(session, scoring_version_id=version.id, split=Split.PUBLIC),
+        team_count=placing.count_teams(session, scoring_version_id=version.id, split=Split.PUBLIC),
+        would_rank=_late_rank(session, submission, version, results),
     )
 
 
@@ -125,7 +128,7 @@ def public_scores(
 
 def _split_result(score: Score, rules: Rules, *, with_table: bool) -> SplitResult:
     units = standings.score_units(score.score)
-    terms = boards.rounded_terms(score)
+    terms = board_lines.rounded_terms(score)
     return SplitResult(
         score=standings.score_text(units),
         score_units=units,
@@ -148,6 +151,7 @@ def _public_entries(session: Session, version: ScoringVersion, team_id: int) -> 
         .join(Score, Score.submission_id == Submission.id)
         .where(
             Submission.team_id == team_id,
+            Submission.kind.in_((SubmissionKind.NORMAL, SubmissionKind.LATE)),
             Score.scoring_version_id == version.id,
             Score.split == Split.PUBLIC,
         )
@@ -156,9 +160,20 @@ def _public_entries(session: Session, version: ScoringVersion, team_id: int) -> 
         yield Entry(team_id, submission_id, standings.score_units(score), submitted_at)
 
 
+def _late_rank(
+    session: Session, submission: Submission, version: ScoringVersion, results: Mapping[Split, SplitResult]
+) -> int | None:
+    if submission.kind is not SubmissionKind.LATE:
+        return None
+    split = Split.PRIVATE if Split.PRIVATE in results else Split.PUBLIC
+    units = results[split].score_units
+    entry = Entry(submission.team_id, submission.id, units, submission.submitted_at)
+    return placing.rank_of(session, scoring_version_id=version.id, split=split, entry=entry)
+
+
 def _is_earlier(one: Entry, other: Entry) -> bool:
     return (one.submitted_at, one.submission_id) < (other.submitted_at, other.submission_id)
 
 
 def _rank(session: Session, version: ScoringVersion, entry: Entry) -> int:
-    return boards.rank_of(session, scoring_version_id=version.id, split=Split.PUBLIC, entry=entry)
+    return placing.rank_of(session, scoring_version_id=version.id, split=Split.PUBLIC, entry=entry)

@@ -25,12 +25,11 @@ from grader.models import (
     ScoringVersion,
     ScoringVersionState,
     Split,
-    Standing,
+    SubmissionKind,
     SubmissionStatus,
-    Team,
 )
+from grader.services import limits, result_notices, standing_rows
 from grader.services.solutions import Rules
-from grader.services.standing_rows import to_entry, to_row
 
 MAX_ERRORS = 3
 MAX_LOST_LEASES = 10
@@ -139,16 +138,17 @@ def oldest_open(session: Session) -> datetime | None:
 def record_scores(
     session: Session, *, job_id: int, token: str, results: Results, notes: Data, now: datetime
 ) -> bool:
-    """Write the scores of both splits and the team's public standing; False if the token is not current."""
+    """Write the scores of both splits and the team's standings; False if the token is not current."""
     held = _hold(session, job_id, token)
     if held is None:
         return False
     competition, job = held
     for split in Split:
         session.add(_score(job, split, *results[split], now=now))
-    _finish(competition, job, JobState.DONE, notes=notes, now=now)
+    _finish(session, competition, job, JobState.DONE, notes=notes, now=now)
     session.flush()
-    _update_public_standing(session, job, _displayed(results))
+    if job.submission.kind is SubmissionKind.NORMAL:
+        _update_standings(session, competition, job, _displayed(results))
     return True
 
 
@@ -157,7 +157,7 @@ def record_rejection(session: Session, *, job_id: int, token: str, problems: Dat
     held = _hold(session, job_id, token)
     if held is None:
         return False
-    _finish(*held, JobState.REJECTED, problems=problems, now=now)
+    _finish(session, *held, JobState.REJECTED, problems=problems, now=now)
     session.flush()
     return True
 
@@ -173,7 +173,7 @@ def record_error(session: Session, *, job_id: int, token: str, incident: str, no
     competition, job = held
     job.error_count += 1
     if job.error_count >= MAX_ERRORS:
-        _finish(competition, job, JobState.FAILED, incident=incident, now=now)
+        _finish(session, competition, job, JobState.FAILED, incident=incident, now=now)
     else:
         job.state = JobState.WAITING
         job.available_at = now + RETRY_DELAYS[job.error_count - 1]
@@ -190,6 +190,7 @@ def show_result(job: ScoringJob) -> None:
     submission.problems = job.problems
     submission.notes = job.notes
     submission.incident = job.incident
+    limits.update_slot(submission)
 
 
 def new_incident() -> str:
@@ -234,11 +235,12 @@ def _give_up(session: Session, job: ScoringJob, *, now: datetime) -> None:
     if held is not None and _is_free(held[1], now):
         incident = new_incident()
         logger.error("Incident %s: job %s lost %s leases and has failed.", incident, job.id, MAX_LOST_LEASES)
-        _finish(*held, JobState.FAILED, incident=incident, now=now)
+        _finish(session, *held, JobState.FAILED, incident=incident, now=now)
         session.flush()
 
 
 def _finish(
+    session: Session,
     competition: Competition,
     job: ScoringJob,
     state: JobState,
@@ -254,6 +256,7 @@ def _finish(
     job.problems, job.notes, job.incident = list(problems), list(notes), incident
     if competition.live_scoring_version_id == job.scoring_version_id:
         show_result(job)
+        result_notices.tell_result(session, submission=job.submission, now=now)
 
 
 def _score(job: ScoringJob, split: Split, counts: PairCounts, report: BiasReport, *, now: datetime) -> Score:
@@ -275,24 +278,9 @@ def _displayed(results: Results) -> int:
     return standings.score_units(score)
 
 
-def _update_public_standing(session: Session, job: ScoringJob, score_units: int) -> None:
+def _update_standings(session: Session, competition: Competition, job: ScoringJob, score_units: int) -> None:
     submission = job.submission
     entry = Entry(submission.team_id, submission.id, score_units, submission.submitted_at)
-    # The team's row is the lock: of two scores recorded at once the better must stay.
-    session.execute(select(Team.id).where(Team.id == entry.team_id).with_for_update())
-    row = session.scalar(
-        select(Standing)
-        .where(
-            Standing.scoring_version_id == job.scoring_version_id,
-            Standing.split == Split.PUBLIC,
-            Standing.team_id == entry.team_id,
-        )
-        .execution_options(populate_existing=True)
-    )
-    if row is None:
-        session.add(to_row(entry, scoring_version_id=job.scoring_version_id, split=Split.PUBLIC))
-    elif standings.order(entry) < standings.order(to_entry(row)):
-        row.submission_id = entry.submission_id
-        row.score_units = entry.score_units
-        row.submitted_at = entry.submitted_at
-    session.flush()
+    standing_rows.enter(session, entry=entry, scoring_version_id=job.scoring_version_id)
+    if competition.settled_at is not None:
+        standing_rows.rebuild(session, competition=competition, team_ids=[entry.team_id])

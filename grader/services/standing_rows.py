@@ -1,7 +1,16 @@
-"""Between the rows of the standing table and the entries that are ranked."""
+"""The rows that keep each team's entry on a board: always what the pure function of its submissions says."""
 
+from collections.abc import Collection
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from grader.leaderboard import history, standings
 from grader.leaderboard.standings import Entry
-from grader.models import Split, Standing
+from grader.models import Competition, ScoringVersion, ScoringVersionState, Split, Standing, Team
+from grader.services import score_history
+
+_IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
 
 
 def to_row(entry: Entry, *, scoring_version_id: int, split: Split) -> Standing:
@@ -19,3 +28,79 @@ def to_row(entry: Entry, *, scoring_version_id: int, split: Split) -> Standing:
 def to_entry(row: Standing) -> Entry:
     """Return the entry that a row keeps."""
     return Entry(row.team_id, row.submission_id, row.score_units, row.submitted_at)
+
+
+def enter(session: Session, *, entry: Entry, scoring_version_id: int) -> None:
+    """Let a new public entry stand for its team if it is the team's best; a disqualified team has none."""
+    # The team's row is the lock: of two scores recorded at once the better must stay.
+    disqualified_at = session.scalar(
+        select(Team.disqualified_at).where(Team.id == entry.team_id).with_for_update()
+    )
+    if disqualified_at is not None:
+        return
+    row = session.scalar(
+        select(Standing)
+        .where(
+            Standing.scoring_version_id == scoring_version_id,
+            Standing.split == Split.PUBLIC,
+            Standing.team_id == entry.team_id,
+        )
+        .execution_options(populate_existing=True)
+    )
+    if row is None:
+        session.add(to_row(entry, scoring_version_id=scoring_version_id, split=Split.PUBLIC))
+    elif standings.order(entry) < standings.order(to_entry(row)):
+        row.submission_id = entry.submission_id
+        row.score_units = entry.score_units
+        row.submitted_at = entry.submitted_at
+    session.flush()
+
+
+def rebuild(session: Session, *, competition: Competition, team_ids: Collection[int]) -> None:
+    """Write the standings of these teams again, after a merge, a disqualification or a change of kind.
+
+    The competition is locked. Public ones under the live and the prepared scoring version, private ones
+    where they have been computed: under the live version, from the settling on.
+    """
+    versions = session.scalars(
+        select(ScoringVersion).where(
+            ScoringVersion.competition_id == competition.id, ScoringVersion.state.in_(_IN_USE)
+        )
+    ).all()
+    for version in versions:
+        splits = [Split.PUBLIC]
+        if competition.settled_at is not None and version.state is ScoringVersionState.LIVE:
+            splits.append(Split.PRIVATE)
+        write(
+            session, competition=competition, scoring_version_id=version.id, splits=splits, team_ids=team_ids
+        )
+
+
+def write(
+    session: Session,
+    *,
+    competition: Competition,
+    scoring_version_id: int,
+    splits: Collection[Split],
+    team_ids: Collection[int] | None = None,
+) -> None:
+    """Replace the standings of these teams, by default of all, on the boards of these splits."""
+    doomed = delete(Standing).where(
+        Standing.scoring_version_id == scoring_version_id, Standing.split.in_(splits)
+    )
+    if team_ids is not None:
+        doomed = doomed.where(Standing.team_id.in_(team_ids))
+    session.flush()
+    session.execute(doomed.execution_options(synchronize_session="fetch"))
+    boards = history.compute(
+        score_history.scored(session, scoring_version_id=scoring_version_id, team_ids=team_ids),
+        disqualified=score_history.disqualified(session, competition_id=competition.id),
+        selection_count=competition.selection_count,
+    )
+    lines = {Split.PUBLIC: boards.public, Split.PRIVATE: boards.private}
+    session.add_all(
+        to_row(line.entry, scoring_version_id=scoring_version_id, split=split)
+        for split in splits
+        for line in lines[split]
+    )
+    session.flush()

@@ -1,4 +1,4 @@
-"""The sweeper: scores what no worker took. It needs no broker, and several may run at once."""
+"""The sweeper: scores what no worker took and does what is due. It needs no broker; several may run."""
 
 import logging
 import signal
@@ -12,7 +12,9 @@ from grader import db
 from grader.db import Database
 from grader.services import scoring
 from grader.settings import Settings
+from grader.worker.calendar import Calendar
 from grader.worker.child import ScoringChild
+from grader.worker.mailer import Mailer
 
 BATCH = 100
 CHILDREN = 2
@@ -31,6 +33,7 @@ class Sweeper:
     def __init__(self, settings: Settings, database: Database) -> None:
         self._settings = settings
         self._database = database
+        self._calendar = Calendar(database)
         self._children = [ScoringChild(settings) for _ in range(CHILDREN)]
         self._overdue: deque[int] = deque()
         self._lock = threading.Lock()
@@ -41,6 +44,7 @@ class Sweeper:
             threading.Thread(target=self._sweep, args=(child, stop), name=f"sweep-{number}")
             for number, child in enumerate(self._children)
         ]
+        lanes.append(threading.Thread(target=self._keep_dates, args=(stop,), name="calendar"))
         for lane in lanes:
             lane.start()
         stop.wait()
@@ -59,6 +63,14 @@ class Sweeper:
                     child.close()
                 if job_id is None or not child.run(job_id):
                     stop.wait(self._settings.sweep_interval_seconds)
+
+    def _keep_dates(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            try:
+                self._calendar.run_due()
+            except Exception:
+                logger.exception("What is due by the calendar could not be done; it is tried again.")
+            stop.wait(self._settings.sweep_interval_seconds)
 
     def _next(self) -> int | None:
         """Return a job that is overdue, None if there is none or the database does not answer."""
@@ -81,12 +93,17 @@ class Sweeper:
 
 
 def sweep_until_told_to_stop(settings: Settings) -> None:
-    """Sweep until SIGTERM or SIGINT; what `fairboard sweeper` does."""
+    """Sweep and send e-mail until SIGTERM or SIGINT; what `fairboard sweeper` does."""
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    database = Database(settings.database(), pool_size=CHILDREN)
+    database = Database(settings.database(), pool_size=CHILDREN + 2)
+    mailer = threading.Thread(target=Mailer(settings, database).run, args=(stop,), name="mailer", daemon=True)
     try:
+        if settings.sends_mail():
+            mailer.start()
         Sweeper(settings, database).run(stop)
+        if settings.sends_mail():
+            mailer.join(STOP_GRACE_SECONDS)
     finally:
         database.dispose()

@@ -45,7 +45,7 @@ def corrected(path):
 
 def board(service, slug="toxicity"):
     with service.database.read() as session:
-        found = boards.public_board(session, competition=competitions.get(session, slug=slug), page=1)
+        found = boards.public_board(session, competition=competitions.get(session, slug=slug))
     return found.scoring_version, [(row.team, row.score) for row in found.rows]
 
 

@@ -10,7 +10,7 @@ from grader.leaderboard import standings
 from grader.leaderboard.visibility import Phase, Viewer
 from grader.metrics import PairCounts, report
 from grader.models import Score, Split, Standing, Team
-from grader.services import boards, competitions, results
+from grader.services import boards, competitions, placing, results
 from grader.services.boards import NotRevealed
 from grader.services.results import Summary
 from grader.services.solutions import Rules
@@ -33,12 +33,22 @@ def competition(service: Any) -> Any:
 
 def public(service: Any, competition: Any, **options: Any) -> boards.Board:
     with service.database.read() as session:
-        return boards.public_board(session, competition=competition, **options)
+        asked = boards.Asked(**options)
+        return boards.public_board(session, competition=competition, now=service.now, asked=asked)
 
 
-def private(service: Any, competition: Any, phase: Phase, **options: Any) -> boards.Board:
+def private(
+    service: Any, competition: Any, phase: Phase, *, viewer: Viewer = Viewer.PUBLIC, **options: Any
+) -> boards.Board:
     with service.database.read() as session:
-        return boards.private_board(session, competition=competition, phase=phase, **options)
+        return boards.private_board(
+            session,
+            competition=competition,
+            phase=phase,
+            viewer=viewer,
+            now=service.now,
+            asked=boards.Asked(**options),
+        )
 
 
 def summary_of(service: Any, submission_id: int, viewer: Viewer, phase: Phase = Phase.OPEN) -> Summary:
@@ -104,7 +114,7 @@ def test_equal_scores_are_ranked_by_acceptance_then_id(service: Any, competition
     assert [row.team_id for row in rows] == expected
     with service.database.read() as session:
         for row, entry in zip(rows, sorted(entries, key=standings.order), strict=True):
-            rank = boards.rank_of(
+            rank = placing.rank_of(
                 session,
                 scoring_version_id=competition.live_scoring_version_id,
                 split=Split.PUBLIC,

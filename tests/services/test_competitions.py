@@ -1,4 +1,4 @@
-"""Competitions: making one, its phases, the reveal."""
+"""Competitions: making one, and its phases."""
 
 from datetime import timedelta
 from typing import Any
@@ -7,21 +7,14 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.leaderboard.visibility import Phase
-from grader.models import ScoringVersion, ScoringVersionState, Split, Standing
+from grader.models import ScoringVersion, ScoringVersionState
 from grader.services import competitions
 from grader.services.competitions import (
-    AlreadyRevealed,
     InvalidCompetition,
-    ScoringPending,
     UnknownCompetition,
 )
 
 HOUR = timedelta(hours=1)
-
-
-def reveal(service: Any, competition: Any, after: timedelta = timedelta()) -> competitions.Revealed:
-    with service.database.write() as session:
-        return competitions.reveal(session, competition=competition, now=service.now + after)
 
 
 def test_a_new_competition_is_open_at_once_under_scoring_version_one(service: Any) -> None:
@@ -76,41 +69,3 @@ def test_competitions_are_found_by_slug_and_listed_newest_first(service: Any) ->
         for unknown in ("third", "FIRST", "a\0b"):
             with pytest.raises(UnknownCompetition):
                 competitions.get(session, slug=unknown)
-
-
-def test_a_reveal_writes_the_private_standings_and_closes_what_is_open(service: Any) -> None:
-    competition = service.competition()
-    for name in ("ada", "bob"):
-        service.score(service.submit(competition, user=name))
-    with service.database.read() as session:
-        assert set(session.scalars(select(Standing.split))) == {Split.PUBLIC}
-    done = reveal(service, competition, HOUR)
-    assert (done.closed_now, done.team_count) == (True, 2)
-    competition = service.reload(competition)
-    assert competition.closes_at == competition.revealed_at == service.now + HOUR
-    assert competitions.phase(competition, service.now) is Phase.REVEALED
-    with service.database.read() as session:
-        assert session.scalar(select(func.count()).where(Standing.split == Split.PRIVATE)) == 2
-
-
-def test_a_reveal_after_the_close_keeps_the_closing_time(service: Any) -> None:
-    competition = service.competition(closes_at=service.now + HOUR)
-    assert not reveal(service, competition, 2 * HOUR).closed_now
-    assert service.reload(competition).closes_at == service.now + HOUR
-
-
-def test_a_reveal_waits_until_nothing_is_pending_and_says_how_much_is(service: Any) -> None:
-    competition = service.competition()
-    waiting = [service.submit(competition, seed=seed) for seed in range(2)]
-    with pytest.raises(ScoringPending, match="2 submissions are still being scored") as caught:
-        reveal(service, competition)
-    assert caught.value.count == 2
-    service.score(*waiting)
-    assert reveal(service, competition).team_count == 1
-
-
-def test_a_second_reveal_is_refused(service: Any) -> None:
-    competition = service.competition()
-    reveal(service, competition)
-    with pytest.raises(AlreadyRevealed):
-        reveal(service, competition)

@@ -28,11 +28,15 @@ def leaderboard(slug: str) -> ResponseReturnValue:
     with current_site().database.read() as session:
         competition = competitions.get(session, slug=slug)
         if split is Split.PUBLIC:
-            board = boards.public_board(session, competition=competition, page=page)
+            board = boards.public_board(session, competition=competition, asked=boards.Asked(page=page))
         else:
             phase = competitions.phase(competition, db.now(session))
             board = boards.private_board(
-                session, competition=competition, phase=phase, viewer=Viewer.PARTICIPANT, page=page
+                session,
+                competition=competition,
+                phase=phase,
+                viewer=Viewer.PARTICIPANT,
+                asked=boards.Asked(page=page),
             )
     next_page = None
     if board.page < board.page_count:

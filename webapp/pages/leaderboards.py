@@ -34,10 +34,14 @@ def _board_page(slug: str, *, is_private: bool) -> str:
         if is_private:
             viewer = Viewer.PARTICIPANT if g.user else Viewer.PUBLIC
             board = boards.private_board(
-                session, competition=competition, phase=view.phase, viewer=viewer, page=page
+                session,
+                competition=competition,
+                phase=view.phase,
+                viewer=viewer,
+                asked=boards.Asked(page=page),
             )
         else:
-            board = boards.public_board(session, competition=competition, page=page)
+            board = boards.public_board(session, competition=competition, asked=boards.Asked(page=page))
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
     return render_template(
         "leaderboards/show.html",

@@ -1,60 +1,51 @@
-"""Sending a file, following its status, and reading what it got."""
+"""A team's submissions: the list with the final selection, and what each one got."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from flask import Blueprint, Response, flash, g, jsonify, redirect, render_template, request, url_for
+from flask import Blueprint, Response, flash, g, jsonify, redirect, render_template, request, send_file, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.leaderboard.visibility import Viewer
 from grader.models import Split, Submission
-from grader.services import boards, competitions, results, rosters, submissions
-from webapp import auth, uploads
-from webapp.errors import wants_json
+from grader.services import (
+    competitions,
+    limits,
+    placing,
+    results,
+    rosters,
+    selections,
+    submissions,
+    waiting,
+)
+from webapp import auth
 from webapp.representations import heat
+from webapp.representations.allowance import AllowanceView
 from webapp.representations.competition import CompetitionView
 from webapp.representations.submission import SubmissionLine, SubmissionView, statuses_json
 from webapp.representations.terms import IDENTITY_TERMS
 from webapp.site import current_site
 
 blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
-SAMPLE_LINES = 4
-
-
-@blueprint.route("/submit", methods=["GET", "POST"])
-@auth.login_required
-def submit(slug: str) -> ResponseReturnValue:
-    """Show the form, or take in a file; a worker finds its problems later."""
-    if request.method == "POST":
-        return _accepted(slug, uploads.receive(slug))
-    site = current_site()
-    with site.database.read() as session:
-        competition = competitions.get(session, slug=slug)
-        view = CompetitionView(competition, db.now(session))
-    with site.storage.open(view.sample_submission_sha256) as sample:
-        first_lines = [sample.readline(200).decode(errors="replace") for _ in range(SAMPLE_LINES)]
-    return render_template(
-        "submissions/submit.html",
-        competition=view,
-        sample="".join(first_lines),
-        file_limit_bytes=submissions.size_cap(competition),
-    )
 
 
 @blueprint.get("/submissions")
 @auth.login_required
 def index(slug: str) -> ResponseReturnValue:
-    """List the submissions of the person's team."""
+    """List the submissions of the person's team, and which of them would count."""
     with current_site().database.read() as session:
+        now = db.now(session)
         competition = competitions.get(session, slug=slug)
-        view = CompetitionView(competition, db.now(session))
+        view = CompetitionView(competition, now)
         page = submissions.list_own(
             session, competition=competition, user=g.user, page=request.args.get("page", 1, type=int)
         )
         version = competitions.live(competition)
         scores = results.public_scores(session, submissions=page.submissions, version=version)
         team = rosters.find_team(session, competition=competition, user=g.user)
-        standing = team and boards.standing_of(
+        allowance = limits.allowance(session, competition=competition, team=team, now=now)
+        choice = team and selections.would_count(session, competition=competition, team=team)
+        standing = team and placing.standing_of(
             session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=team.id
         )
     best_id = standing.submission_id if standing else None
@@ -62,7 +53,11 @@ def index(slug: str) -> ResponseReturnValue:
         "submissions/index.html",
         competition=view,
         page=page,
-        lines=[SubmissionLine.of(each, scores.get(each.id), best_id) for each in page.submissions],
+        lines=[SubmissionLine.of(each, scores.get(each.id), best_id, choice) for each in page.submissions],
+        choice=choice,
+        can_select=selections.is_open(competition, now),
+        takes_files=submissions.takes_files(competition, now),
+        allowance=AllowanceView(allowance),
         live=statuses_json(page.submissions),
         etag=_statuses(page.submissions).headers["ETag"],
     )
@@ -85,18 +80,24 @@ def statuses(slug: str) -> ResponseReturnValue:
 def show(slug: str, submission_id: int) -> ResponseReturnValue:
     """Show what a submission got."""
     with current_site().database.read() as session:
+        now = db.now(session)
         competition = competitions.get(session, slug=slug)
-        view = CompetitionView(competition, db.now(session))
+        view = CompetitionView(competition, now)
         submission = submissions.get_own(session, user=g.user, submission_id=submission_id)
         _require_here(submission, slug)
         summary = results.summary(session, submission=submission, viewer=Viewer.TEAM, phase=view.phase)
+        allowance = limits.allowance(session, competition=competition, team=submission.team, now=now)
+        position = waiting.queue_position(session, submission=submission, now=now)
     return render_template(
         "submissions/show.html",
         competition=view,
         submission=SubmissionView(submission, summary),
+        position=position,
+        allowance=AllowanceView(allowance),
+        can_select=selections.is_open(competition, now),
         identity_terms=IDENTITY_TERMS,
         shades=heat.SHADES,
-        etag=_statuses([submission]).headers["ETag"],
+        etag=_statuses([submission], {submission.id: position}).headers["ETag"],
     )
 
 
@@ -107,7 +108,25 @@ def status(slug: str, submission_id: int) -> ResponseReturnValue:
     with current_site().database.read() as session:
         submission = submissions.get_own(session, user=g.user, submission_id=submission_id)
         _require_here(submission, slug)
-    return _statuses([submission]).make_conditional(request)
+        position = waiting.queue_position(session, submission=submission, now=db.now(session))
+    return _statuses([submission], {submission.id: position}).make_conditional(request)
+
+
+@blueprint.get("/submissions/<int:submission_id>/file")
+@auth.login_required
+def file(slug: str, submission_id: int) -> Response:
+    """Download an own file, byte for byte as it was uploaded."""
+    site = current_site()
+    with site.database.read() as session:
+        submission = submissions.get_own(session, user=g.user, submission_id=submission_id)
+        _require_here(submission, slug)
+    return send_file(
+        site.storage.open(submission.sha256),
+        mimetype="application/octet-stream",  # never shown, whatever is in it
+        as_attachment=True,
+        download_name=submission.file_name,
+        etag=submission.sha256,
+    )
 
 
 @blueprint.post("/submissions/<int:submission_id>/description")
@@ -124,20 +143,27 @@ def describe(slug: str, submission_id: int) -> ResponseReturnValue:
     return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
 
 
+@blueprint.post("/submissions/<int:submission_id>/selection")
+@auth.login_required
+def select(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Pick a submission for the private leaderboard, or take the pick back."""
+    is_selected = request.form.get("selected") == "yes"
+    with current_site().database.write() as session:
+        picked = selections.select(
+            session, user=g.user, submission_id=submission_id, is_selected=is_selected
+        )
+        _require_here(picked, slug)
+    flash(f"#{submission_id} is {'selected' if is_selected else 'no longer selected'}.")
+    return redirect(url_for("submissions.index", slug=slug), 303)
+
+
 def _require_here(submission: Submission, slug: str) -> None:
     if submission.competition.slug != slug:
         raise submissions.UnknownSubmission(submission.id)
 
 
-def _accepted(slug: str, submission: Submission) -> ResponseReturnValue:
-    location = url_for("submissions.show", slug=slug, submission_id=submission.id)
-    if wants_json():
-        answer = {"id": submission.id, "status": submission.status.value, "location": location}
-        return answer, 201, {"Location": location}
-    return redirect(location, 303)
-
-
-def _statuses(shown: Iterable[Submission]) -> Response:
-    answer = jsonify(statuses_json(shown))
+def _statuses(shown: Iterable[Submission], positions: Mapping[int, int | None] | None = None) -> Response:
+    known = {each: place for each, place in (positions or {}).items() if place is not None}
+    answer = jsonify(statuses_json(shown, known))
     answer.add_etag()
     return answer

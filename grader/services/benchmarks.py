@@ -1,0 +1,70 @@
+"""The benchmarks of a board: an organizer's submissions, shown where they would stand and not ranked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader.leaderboard import standings
+from grader.leaderboard.standings import Entry
+from grader.models import Competition, Score, ScoringVersion, Split, Submission, SubmissionKind, Team
+from grader.services import board_lines, placing
+from grader.services.board_lines import BoardRow
+from grader.services.texts import one_line
+
+NAME_MAX_LENGTH = 64
+MAX_COUNT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A benchmark's line, and how many teams stand before it."""
+
+    row: BoardRow
+    place: int
+
+
+def rows(
+    session: Session, *, competition: Competition, version: ScoringVersion, split: Split
+) -> Sequence[Placed]:
+    """Return the benchmarks of a board, best first; one is called by its description, else by its team."""
+    found = session.execute(
+        select(Submission, Team.name, Score)
+        .join(Team, Team.id == Submission.team_id)
+        .join(Score, Score.submission_id == Submission.id)
+        .where(
+            Submission.competition_id == competition.id,
+            Submission.kind == SubmissionKind.BENCHMARK,
+            Score.scoring_version_id == version.id,
+            Score.split == split,
+        )
+        .limit(MAX_COUNT)
+    ).all()
+    entries = [
+        Entry(each.team_id, each.id, standings.score_units(score.score), each.submitted_at)
+        for each, _, score in found
+    ]
+    places = placing.places_of(session, scoring_version_id=version.id, split=split, entries=entries)
+    placed = zip(entries, found, places, strict=True)
+    return [
+        Placed(_row(entry, submission, name, score), place - 1)
+        for entry, (submission, name, score), place in sorted(
+            placed, key=lambda each: standings.order(each[0])
+        )
+    ]
+
+
+def _row(entry: Entry, submission: Submission, team: str, score: Score) -> BoardRow:
+    return BoardRow(
+        rank=None,
+        team_id=entry.team_id,
+        team=one_line(submission.description, NAME_MAX_LENGTH) or team,
+        members=(),
+        submission_id=entry.submission_id,
+        score=standings.score_text(entry.score_units),
+        score_units=entry.score_units,
+        terms=board_lines.rounded_terms(score),
+        entry_count=1,
+        last_submitted_at=entry.submitted_at,
+    )

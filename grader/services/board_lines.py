@@ -1,0 +1,161 @@
+"""What stands in the lines of a board beside the rank: names, members, values, activity, changes."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import Subquery, func, select
+from sqlalchemy.orm import Session
+
+from grader.leaderboard import standings
+from grader.models import (
+    Score,
+    ScoringVersion,
+    Split,
+    Standing,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+    Team,
+    TeamMember,
+    User,
+)
+from grader.services import daily_ranks, placing
+
+TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """One line of a leaderboard; all values are rounded as displayed.
+
+    `rank` is None for a benchmark. `rank_change` is by how many places the team rose: on the public board
+    since the start of the UTC day, on a private one against the public board; None where it was not there.
+    """
+
+    rank: int | None
+    team_id: int
+    team: str
+    members: tuple[str, ...]
+    submission_id: int
+    score: str
+    score_units: int
+    terms: Mapping[str, float]
+    entry_count: int
+    last_submitted_at: datetime
+    rank_change: int | None = None
+
+    @property
+    def is_benchmark(self) -> bool:
+        """Whether it is shown for comparison and not ranked."""
+        return self.rank is None
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Lines by team, and whether there are earlier ranks to count their changes from."""
+
+    rows: Mapping[int, BoardRow]
+    has_changes: bool
+
+
+def load(
+    session: Session, *, version: ScoringVersion, split: Split, ranks: Mapping[int, int], now: datetime
+) -> Loaded:
+    """Return the lines of teams whose ranks are known, with as many queries for one as for all."""
+    lines = session.execute(
+        select(Standing, Team.name, Score)
+        .join(Team, Team.id == Standing.team_id)
+        .join(Score, Score.submission_id == Standing.submission_id)
+        .where(
+            Standing.scoring_version_id == version.id,
+            Standing.split == split,
+            Standing.team_id.in_(list(ranks)),
+            Score.scoring_version_id == version.id,
+            Score.split == split,
+        )
+    ).all()
+    members = _members(session, list(ranks))
+    done = _activity(session, list(ranks))
+    before = earlier_ranks(session, version=version, split=split, team_ids=list(ranks), now=now)
+    rows = {
+        standing.team_id: BoardRow(
+            rank=ranks[standing.team_id],
+            team_id=standing.team_id,
+            team=name,
+            members=tuple(members[standing.team_id]),
+            submission_id=standing.submission_id,
+            score=standings.score_text(standing.score_units),
+            score_units=standing.score_units,
+            terms=rounded_terms(score),
+            entry_count=done[standing.team_id][0],
+            last_submitted_at=done[standing.team_id][1],
+            rank_change=_change(before.get(standing.team_id), ranks[standing.team_id]),
+        )
+        for standing, name, score in lines
+    }
+    has_changes = bool(before) or _has_changes(session, version, split, now)
+    return Loaded(rows, has_changes)
+
+
+def rounded_terms(score: Score) -> dict[str, float]:
+    """Return the four terms of a score as displayed."""
+    return {term: standings.rounded_term(getattr(score, term)) for term in TERMS}
+
+
+def earlier_ranks(
+    session: Session,
+    *,
+    version: ScoringVersion,
+    split: Split,
+    now: datetime,
+    team_ids: Collection[int] | None = None,
+) -> dict[int, int]:
+    """Return the ranks that changes are counted from: of this day's start, or of the public board."""
+    if split is Split.PRIVATE:
+        return placing.ranks(session, scoring_version_id=version.id, split=Split.PUBLIC, team_ids=team_ids)
+    return daily_ranks.of_day(session, version.id, now.astimezone(UTC).date(), team_ids=team_ids)
+
+
+def activity() -> Subquery:
+    """Return the query of `team_id`, how many scored entries it has, and when the last of its files came."""
+    return (
+        select(
+            Submission.team_id,
+            func.count().label("entry_count"),
+            func.max(Submission.submitted_at).label("last_submitted_at"),
+        )
+        .where(Submission.status == SubmissionStatus.SCORED, Submission.kind == SubmissionKind.NORMAL)
+        .group_by(Submission.team_id)
+        .subquery()
+    )
+
+
+def _change(before: int | None, rank: int) -> int | None:
+    return None if before is None else before - rank
+
+
+def _has_changes(session: Session, version: ScoringVersion, split: Split, now: datetime) -> bool:
+    if split is Split.PRIVATE:
+        return True
+    return bool(daily_ranks.of_day(session, version.id, now.astimezone(UTC).date(), limit=1))
+
+
+def _members(session: Session, team_ids: Collection[int]) -> dict[int, list[str]]:
+    members: dict[int, list[str]] = defaultdict(list)
+    query = (
+        select(TeamMember.team_id, User.name)
+        .join(User, User.id == TeamMember.user_id)
+        .where(TeamMember.team_id.in_(team_ids))
+        .order_by(TeamMember.joined_at, TeamMember.id)
+    )
+    for team_id, name in session.execute(query):
+        members[team_id].append(name)
+    return members
+
+
+def _activity(session: Session, team_ids: Collection[int]) -> dict[int, tuple[int, datetime]]:
+    done = activity()
+    query = select(done).where(done.c.team_id.in_(team_ids))
+    return {team_id: (count, last) for team_id, count, last in session.execute(query)}

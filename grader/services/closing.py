@@ -1,0 +1,239 @@
+"""The close of a competition: closed, settled, revealed as provisional, final.
+
+It is settled when everything accepted in time has come to an end: then the private standings are computed,
+and nobody sees them. The reveal switches them on by one row, so that no read mixes two states.
+"""
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, joinedload
+
+from grader import db
+from grader.errors import OrganizerError
+from grader.leaderboard.visibility import Phase
+from grader.models import (
+    Competition,
+    CompetitionState,
+    FinalBoard,
+    Split,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+)
+from grader.services import competitions, final_boards, placing, reveal_notices, standing_rows
+
+NAMED_COUNT = 10
+
+
+class Stage(enum.StrEnum):
+    """Where a competition is on its way to the final standings."""
+
+    RUNNING = "running"
+    CLOSED = "closed"
+    SETTLED = "settled"
+    PROVISIONAL = "provisional"
+    FINAL = "final"
+
+
+class ScoringPending(OrganizerError):
+    """The private leaderboard waits until everything accepted in time has come to an end."""
+
+    def __init__(self, left: Sequence[Submission], count: int) -> None:
+        noun = "submission is" if count == 1 else "submissions are"
+        names = [
+            f"#{each.id} of {each.team.name} ({each.submitted_at:%Y-%m-%d %H:%M:%S} UTC)" for each in left
+        ]
+        more = [f"{count - len(names):,} more"] if count > len(names) else []
+        super().__init__(
+            f"{count:,} {noun} still being scored. Reveal when all are done: {', '.join(names + more)}."
+        )
+        self.count = count
+        self.submission_ids = tuple(each.id for each in left)
+
+
+class AlreadyRevealed(OrganizerError):
+    """The private leaderboard is public already."""
+
+    def __init__(self, revealed_at: datetime) -> None:
+        super().__init__(f"The private leaderboard was revealed at {revealed_at:%Y-%m-%d %H:%M:%S} UTC.")
+        self.revealed_at = revealed_at
+
+
+class NotClosed(OrganizerError):
+    """The competition still runs."""
+
+    def __init__(self, closes_at: datetime | None) -> None:
+        when = f" It closes at {closes_at:%Y-%m-%d %H:%M:%S} UTC." if closes_at else ""
+        super().__init__(f"The competition is not closed.{when}")
+        self.closes_at = closes_at
+
+
+class NotProvisional(OrganizerError):
+    """Only provisional standings become final: after the reveal, and once."""
+
+    def __init__(self, finalized_at: datetime | None) -> None:
+        super().__init__(
+            f"The standings became final at {finalized_at:%Y-%m-%d %H:%M:%S} UTC."
+            if finalized_at
+            else "The standings become final after the reveal, and the private leaderboard is not revealed."
+        )
+        self.finalized_at = finalized_at
+
+
+@dataclass(frozen=True, slots=True)
+class Revealed:
+    """What a reveal did: `closed_now` when the competition was still open and the reveal closed it."""
+
+    competition: Competition
+    closed_now: bool
+    team_count: int
+    failed_count: int
+
+
+def stage(competition: Competition, now: datetime) -> Stage:
+    """Return where a competition is on its way to the final standings."""
+    if competition.finalized_at is not None:
+        return Stage.FINAL
+    match competitions.phase(competition, now):
+        case Phase.REVEALED:
+            return Stage.PROVISIONAL
+        case Phase.CLOSED:
+            return Stage.SETTLED if _is_settled(competition) else Stage.CLOSED
+        case _:
+            return Stage.RUNNING
+
+
+def settle(session: Session, *, competition: Competition, now: datetime | None = None) -> Competition:
+    """Compute the private standings of a closed competition, which stay hidden; a settled one stays as it is.
+
+    Raises NotClosed, and ScoringPending while something accepted in time has no result.
+    """
+    competition = competitions.lock(session, competition_id=competition.id)
+    now = now or db.now(session)
+    if competitions.phase(competition, now) not in (Phase.CLOSED, Phase.REVEALED):
+        raise NotClosed(competition.closes_at)
+    _settle(session, competition, now)
+    return competition
+
+
+def reveal(session: Session, *, competition: Competition, now: datetime | None = None) -> Revealed:
+    """Open the private standings to everybody as provisional, closing a competition that is still open.
+
+    Raises ScoringPending while something accepted in time has no result, and AlreadyRevealed.
+    """
+    competition = competitions.lock(session, competition_id=competition.id)
+    now = now or db.now(session)
+    if competition.revealed_at is not None:
+        raise AlreadyRevealed(competition.revealed_at)
+    closed_now = competitions.phase(competition, now) is not Phase.CLOSED
+    if closed_now:
+        competition.closes_at = now
+    _settle(session, competition, now)
+    competition.state = CompetitionState.REVEALED
+    competition.revealed_at = now
+    session.flush()
+    reveal_notices.write(session, competition=competition, now=now)
+    return Revealed(
+        competition,
+        closed_now,
+        team_count=placing.count_teams(
+            session, scoring_version_id=competitions.live(competition).id, split=Split.PRIVATE
+        ),
+        failed_count=_count(session, competition, SubmissionStatus.FAILED),
+    )
+
+
+def finalize(
+    session: Session, *, competition: Competition, reason: str = "", now: datetime | None = None
+) -> FinalBoard:
+    """Store the provisional standings as final standings 1; raise NotProvisional."""
+    competition = competitions.lock(session, competition_id=competition.id)
+    now = now or db.now(session)
+    if competition.revealed_at is None or competition.finalized_at is not None:
+        raise NotProvisional(competition.finalized_at)
+    competition.finalized_at = now
+    return final_boards.append(
+        session, competition=competition, reason=reason or "The standings became final.", now=now
+    )
+
+
+def unsettled(session: Session, *, now: datetime) -> list[Competition]:
+    """Return the closed competitions that can be settled."""
+    pending = (
+        select(Submission.id)
+        .where(
+            Submission.competition_id == Competition.id,
+            Submission.status == SubmissionStatus.PENDING,
+            Submission.kind != SubmissionKind.LATE,
+        )
+        .exists()
+    )
+    closed = select(Competition).where(
+        Competition.state == CompetitionState.PUBLISHED, Competition.closes_at <= now, ~pending
+    )
+    return [competition for competition in session.scalars(closed) if not _is_settled(competition)]
+
+
+def due(session: Session, *, now: datetime) -> list[Competition]:
+    """Return the competitions whose reveal happens by itself now."""
+    return list(
+        session.scalars(
+            select(Competition).where(
+                Competition.state == CompetitionState.PUBLISHED,
+                Competition.closes_at <= now,
+                Competition.reveals_at <= now,
+            )
+        )
+    )
+
+
+def count_pending(session: Session, *, competition: Competition) -> int:
+    """Return how many submissions accepted in time wait for their scores."""
+    return _count(session, competition, SubmissionStatus.PENDING)
+
+
+def _settle(session: Session, competition: Competition, now: datetime) -> None:
+    pending = count_pending(session, competition=competition)
+    if pending:
+        raise ScoringPending(_pending(session, competition), pending)
+    if _is_settled(competition):
+        return
+    version_id = competitions.live(competition).id
+    standing_rows.write(
+        session, competition=competition, scoring_version_id=version_id, splits=(Split.PRIVATE,)
+    )
+    competition.settled_at = now
+    session.flush()
+
+
+def _is_settled(competition: Competition) -> bool:
+    """Tell whether the private standings are computed; a close that was put off undoes it."""
+    settled_at, closes_at = competition.settled_at, competition.closes_at
+    return settled_at is not None and (closes_at is None or settled_at >= closes_at)
+
+
+def _count(session: Session, competition: Competition, status: SubmissionStatus) -> int:
+    query = select(func.count()).where(
+        Submission.competition_id == competition.id,
+        Submission.status == status,
+        Submission.kind != SubmissionKind.LATE,
+    )
+    return session.scalar(query) or 0
+
+
+def _pending(session: Session, competition: Competition) -> Sequence[Submission]:
+    return session.scalars(
+        select(Submission)
+        .where(
+            Submission.competition_id == competition.id,
+            Submission.status == SubmissionStatus.PENDING,
+            Submission.kind != SubmissionKind.LATE,
+        )
+        .options(joinedload(Submission.team))
+        .order_by(Submission.submitted_at, Submission.id)
+        .limit(NAMED_COUNT)
+    ).all()

@@ -1,0 +1,150 @@
+"""Final boards: the private standings as they were made final, numbered; older ones stay readable."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from grader.errors import ParticipantError
+from grader.leaderboard import standings
+from grader.models import (
+    Competition,
+    FinalBoard,
+    FinalStanding,
+    ScoringVersion,
+    Split,
+    Standing,
+    Team,
+)
+from grader.services import competitions, placing
+
+PAGE_SIZE = 50
+
+
+class UnknownFinalBoard(ParticipantError):
+    """A competition has no final standings of this number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"There are no final standings {number}.")
+        self.number = number
+
+
+@dataclass(frozen=True, slots=True)
+class FinalRow:
+    """One line of final standings, with the name and the displayed values of that moment."""
+
+    rank: int
+    team_id: int
+    team: str
+    score: str
+    public_rank: int | None
+
+    @property
+    def rank_change(self) -> int | None:
+        """By how many places the team rose against the public leaderboard."""
+        return None if self.public_rank is None else self.public_rank - self.rank
+
+
+@dataclass(frozen=True, slots=True)
+class FinalPage:
+    """One page of final standings, and why and when they became final."""
+
+    number: int
+    newest: int
+    reason: str
+    created_at: datetime
+    scoring_version: int
+    rows: tuple[FinalRow, ...]
+    page: int
+    page_count: int
+    team_count: int
+
+
+def append(session: Session, *, competition: Competition, reason: str, now: datetime) -> FinalBoard:
+    """Store the private standings of the live scoring version as the next final standings."""
+    version_id = competitions.live(competition).id
+    board = FinalBoard(
+        competition_id=competition.id,
+        number=newest(session, competition=competition) + 1,
+        scoring_version_id=version_id,
+        reason=reason,
+        created_at=now,
+    )
+    session.add(board)
+    session.flush()
+    public_ranks = placing.ranks(session, scoring_version_id=version_id, split=Split.PUBLIC)
+    lines = session.execute(
+        select(Standing.team_id, Team.name, Standing.submission_id, Standing.score_units)
+        .join(Team, Team.id == Standing.team_id)
+        .where(Standing.scoring_version_id == version_id, Standing.split == Split.PRIVATE)
+        .order_by(*placing.ORDER)
+    )
+    session.add_all(
+        FinalStanding(
+            board_id=board.id,
+            rank=rank,
+            public_rank=public_ranks.get(team_id),
+            team_id=team_id,
+            team_name=name,
+            submission_id=submission_id,
+            score_units=units,
+        )
+        for rank, (team_id, name, submission_id, units) in enumerate(lines, 1)
+    )
+    session.flush()
+    return board
+
+
+def append_if_final(session: Session, *, competition: Competition, reason: str, now: datetime) -> None:
+    """Append final standings if there are some already: what changes them must be seen beside them."""
+    if competition.finalized_at is not None:
+        append(session, competition=competition, reason=reason, now=now)
+
+
+def newest(session: Session, *, competition: Competition) -> int:
+    """Return the number of the newest final standings, 0 if there are none."""
+    query = select(func.max(FinalBoard.number)).where(FinalBoard.competition_id == competition.id)
+    return session.scalar(query) or 0
+
+
+def page_of(
+    session: Session, *, competition: Competition, number: int, page: int = 1, page_size: int = PAGE_SIZE
+) -> FinalPage:
+    """Return a page of final standings; raise UnknownFinalBoard. A page past the end is the last one."""
+    found = session.execute(
+        select(FinalBoard, ScoringVersion.number)
+        .join(ScoringVersion, ScoringVersion.id == FinalBoard.scoring_version_id)
+        .where(FinalBoard.competition_id == competition.id, FinalBoard.number == number)
+    ).one_or_none()
+    if found is None:
+        raise UnknownFinalBoard(number)
+    board, version_number = found
+    own = FinalStanding.board_id == board.id
+    team_count = session.scalar(select(func.count()).where(own)) or 0
+    page_count = max(1, -(-team_count // page_size))
+    page = min(max(1, page), page_count)
+    lines = session.scalars(
+        select(FinalStanding)
+        .where(own)
+        .order_by(FinalStanding.rank)
+        .limit(page_size)
+        .offset((page - 1) * page_size)
+    )
+    return FinalPage(
+        number=number,
+        newest=newest(session, competition=competition),
+        reason=board.reason,
+        created_at=board.created_at,
+        scoring_version=version_number,
+        rows=tuple(_row(line) for line in lines),
+        page=page,
+        page_count=page_count,
+        team_count=team_count,
+    )
+
+
+def _row(line: FinalStanding) -> FinalRow:
+    return FinalRow(
+        line.rank, line.team_id, line.team_name, standings.score_text(line.score_units), line.public_rank
+    )

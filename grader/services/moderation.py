@@ -1,0 +1,123 @@
+"""What an organizer decides about teams and submissions: disqualifying, reinstating, and what kind ranks."""
+
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader import db
+from grader.errors import OrganizerError
+from grader.models import Competition, Submission, SubmissionKind, Team
+from grader.services import competitions, daily_ranks, final_boards, limits, names, standing_rows
+from grader.services.texts import one_line
+
+REASON_MAX_LENGTH = 500
+
+
+class UnknownTeam(OrganizerError):
+    """A competition has no team of this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no team {name!r} in this competition.")
+        self.name = name
+
+
+class ReasonNeeded(OrganizerError):
+    """A decision against a team is kept with its reason."""
+
+    def __init__(self) -> None:
+        super().__init__("Give the reason for the disqualification.")
+
+
+class AlreadyDisqualified(OrganizerError):
+    """The team is disqualified already."""
+
+    def __init__(self, team: Team) -> None:
+        super().__init__(f"{team.name} is disqualified already: {team.disqualification_reason}")
+
+
+class NotDisqualified(OrganizerError):
+    """Only a disqualified team can be reinstated."""
+
+    def __init__(self, team: Team) -> None:
+        super().__init__(f"{team.name} is not disqualified.")
+
+
+class UnknownSubmissionHere(OrganizerError):
+    """A competition has no submission of this id."""
+
+    def __init__(self, submission_id: int) -> None:
+        super().__init__(f"There is no submission #{submission_id} in this competition.")
+        self.submission_id = submission_id
+
+
+def disqualify(
+    session: Session, *, competition: Competition, team: str, reason: str, now: datetime | None = None
+) -> Team:
+    """Take a team off every board; ranks close up. Its files go on being scored, and it can be reinstated.
+
+    Raises UnknownTeam, ReasonNeeded, AlreadyDisqualified.
+    """
+    reason = one_line(reason, REASON_MAX_LENGTH)
+    if not reason:
+        raise ReasonNeeded
+    competition, found, now = _lock(session, competition, team, now)
+    if found.disqualified_at is not None:
+        raise AlreadyDisqualified(found)
+    found.disqualified_at, found.disqualification_reason = now, reason
+    _show(session, competition, found.id, reason=f"{found.name} was disqualified: {reason}", now=now)
+    return found
+
+
+def reinstate(session: Session, *, competition: Competition, team: str, now: datetime | None = None) -> Team:
+    """Put a disqualified team back where its files place it; raise UnknownTeam, NotDisqualified."""
+    competition, found, now = _lock(session, competition, team, now)
+    if found.disqualified_at is None:
+        raise NotDisqualified(found)
+    found.disqualified_at, found.disqualification_reason = None, ""
+    _show(session, competition, found.id, reason=f"{found.name} was reinstated.", now=now)
+    return found
+
+
+def mark(
+    session: Session,
+    *,
+    competition: Competition,
+    submission_id: int,
+    kind: SubmissionKind,
+    now: datetime | None = None,
+) -> Submission:
+    """Make a submission one that ranks its team, a benchmark that is shown unranked, or a hidden one.
+
+    Benchmarks and hidden ones use no quota and cannot be selected. Raises UnknownSubmissionHere.
+    """
+    competition = competitions.lock(session, competition_id=competition.id)
+    now = now or db.now(session)
+    submission = session.get(Submission, submission_id)
+    if submission is None or submission.competition_id != competition.id:
+        raise UnknownSubmissionHere(submission_id)
+    submission.kind = kind
+    submission.is_selected = submission.is_selected and kind is SubmissionKind.NORMAL
+    limits.update_slot(submission)
+    _show(session, competition, submission.team_id, reason=f"Submission #{submission.id} is {kind}.", now=now)
+    return submission
+
+
+def _lock(
+    session: Session, competition: Competition, name: str, now: datetime | None
+) -> tuple[Competition, Team, datetime]:
+    competition = competitions.lock(session, competition_id=competition.id)
+    now = now or db.now(session)
+    team = session.scalar(
+        select(Team).where(Team.competition_id == competition.id, Team.name_key == names.name_key(name))
+    )
+    if team is None:
+        raise UnknownTeam(name)
+    return competition, team, now
+
+
+def _show(session: Session, competition: Competition, team_id: int, *, reason: str, now: datetime) -> None:
+    session.flush()
+    standing_rows.rebuild(session, competition=competition, team_ids=[team_id])
+    daily_ranks.forget(session, competition=competition)
+    final_boards.append_if_final(session, competition=competition, reason=reason, now=now)

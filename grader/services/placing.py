@@ -1,0 +1,85 @@
+"""Places on a board, asked of the rows of the standing table in the order of `leaderboard.standings`."""
+
+from collections.abc import Collection, Sequence
+
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy.orm import Session
+
+from grader.leaderboard.standings import Entry
+from grader.models import Split, Standing
+from grader.services.standing_rows import to_entry
+
+# The order of standings.order, in SQL; an index has it.
+ORDER = (Standing.score_units.desc(), Standing.submitted_at, Standing.submission_id)
+
+
+def rank_of(session: Session, *, scoring_version_id: int, split: Split, entry: Entry) -> int:
+    """Return the rank that `entry` has, or would have for its team, among the other teams' standings."""
+    query = select(func.count()).where(
+        *_on(scoring_version_id, split), Standing.team_id != entry.team_id, _is_before(entry)
+    )
+    return (session.scalar(query) or 0) + 1
+
+
+def places_of(
+    session: Session, *, scoring_version_id: int, split: Split, entries: Sequence[Entry]
+) -> list[int]:
+    """Return for each entry the rank that it would have among the other teams' standings, in one query."""
+    if not entries:
+        return []
+    counts = [
+        select(func.count())
+        .where(*_on(scoring_version_id, split), Standing.team_id != entry.team_id, _is_before(entry))
+        .scalar_subquery()
+        .label(f"place_{number}")
+        for number, entry in enumerate(entries)
+    ]
+    return [count + 1 for count in session.execute(select(*counts)).one()]
+
+
+def standing_of(session: Session, *, scoring_version_id: int, split: Split, team_id: int) -> Entry | None:
+    """Return the entry that stands for a team, None if it has none."""
+    row = session.scalar(select(Standing).where(*_on(scoring_version_id, split), Standing.team_id == team_id))
+    return None if row is None else to_entry(row)
+
+
+def count_teams(session: Session, *, scoring_version_id: int, split: Split) -> int:
+    """Return how many teams a board has."""
+    return session.scalar(select(func.count()).where(*_on(scoring_version_id, split))) or 0
+
+
+def ranks(
+    session: Session, *, scoring_version_id: int, split: Split, team_ids: Collection[int] | None = None
+) -> dict[int, int]:
+    """Return the ranks of teams, by default of all on the board."""
+    ranked = ranked_teams(scoring_version_id, split).subquery()
+    query = select(ranked.c.team_id, ranked.c.rank)
+    if team_ids is not None:
+        query = query.where(ranked.c.team_id.in_(team_ids))
+    return dict(session.execute(query).all())
+
+
+def ranked_teams(scoring_version_id: int, split: Split) -> Select[tuple[int, int]]:
+    """Return the query of `team_id` and `rank` of a whole board."""
+    rank = func.row_number().over(order_by=ORDER).label("rank")
+    return select(Standing.team_id, rank).where(*_on(scoring_version_id, split))
+
+
+def _on(scoring_version_id: int, split: Split) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return Standing.scoring_version_id == scoring_version_id, Standing.split == split
+
+
+def _is_before(entry: Entry) -> ColumnElement[bool]:
+    return or_(
+        Standing.score_units > entry.score_units,
+        and_(
+            Standing.score_units == entry.score_units,
+            or_(
+                Standing.submitted_at < entry.submitted_at,
+                and_(
+                    Standing.submitted_at == entry.submitted_at,
+                    Standing.submission_id < entry.submission_id,
+                ),
+            ),
+        ),
+    )

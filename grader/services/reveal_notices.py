@@ -1,0 +1,49 @@
+"""The notices of a reveal: each member of a ranked team reads where it came, if they want to."""
+
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader.models import Competition, Split, Standing, Team, TeamMember, User
+from grader.services import competitions, mail, placing
+
+
+def write(session: Session, *, competition: Competition, now: datetime) -> None:
+    """Write one notice for each member with a verified address of a team on the private leaderboard."""
+    version_id = competitions.live(competition).id
+    readers = session.execute(
+        select(User, Team.id, Team.name)
+        .join(TeamMember, TeamMember.user_id == User.id)
+        .join(Team, Team.id == TeamMember.team_id)
+        .join(Standing, Standing.team_id == Team.id)
+        .where(
+            TeamMember.competition_id == competition.id,
+            Standing.scoring_version_id == version_id,
+            Standing.split == Split.PRIVATE,
+            User.email_verified_at.is_not(None),
+        )
+        .order_by(User.id)
+    ).all()
+    if not readers:
+        return
+    private, public = (
+        placing.ranks(session, scoring_version_id=version_id, split=split)
+        for split in (Split.PRIVATE, Split.PUBLIC)
+    )
+    for user, team_id, team in readers:
+        mail.notify(
+            session,
+            user=user,
+            kind=mail.Notice.RESULTS,
+            key=f"results:{competition.id}",
+            subject=f"{competition.title}: the private leaderboard is revealed",
+            body=(
+                f"The private leaderboard of {competition.title} is revealed. Your team {team} is number "
+                f"{private[team_id]:,} of {len(private):,}; on the public leaderboard it was number "
+                f"{public[team_id]:,}. The standings are provisional until the organizer makes them "
+                "final.\n\n"
+                f"What each of your files got: {mail.SITE}/competitions/{competition.slug}/results\n"
+            ),
+            now=now,
+        )

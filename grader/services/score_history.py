@@ -1,0 +1,67 @@
+"""What the boards are computed from by pure functions: scored submissions, and who is disqualified."""
+
+from collections.abc import Collection
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, aliased
+
+from grader.leaderboard import standings
+from grader.leaderboard.history import Scored, SubmissionKind
+from grader.models import Score, Split, Submission, Team
+
+
+def scored(
+    session: Session,
+    *,
+    scoring_version_id: int,
+    team_ids: Collection[int] | None = None,
+    kinds: Collection[SubmissionKind] = (SubmissionKind.NORMAL,),
+    before: datetime | None = None,
+) -> list[Scored]:
+    """Return the submissions that have scores under a scoring version, with both of them as displayed."""
+    public, private = aliased(Score), aliased(Score)
+    query = (
+        select(
+            Submission.id,
+            Submission.team_id,
+            Submission.submitted_at,
+            public.score,
+            private.score,
+            Submission.kind,
+            Submission.is_selected,
+        )
+        .join(public, public.submission_id == Submission.id)
+        .join(private, private.submission_id == Submission.id)
+        .where(
+            public.scoring_version_id == scoring_version_id,
+            public.split == Split.PUBLIC,
+            private.scoring_version_id == scoring_version_id,
+            private.split == Split.PRIVATE,
+            Submission.kind.in_(kinds),
+        )
+    )
+    if team_ids is not None:
+        query = query.where(Submission.team_id.in_(team_ids))
+    if before is not None:
+        query = query.where(Submission.submitted_at < before)
+    return [
+        Scored(
+            submission_id,
+            team_id,
+            submitted_at,
+            standings.score_units(public_score),
+            standings.score_units(private_score),
+            kind,
+            is_selected,
+        )
+        for submission_id, team_id, submitted_at, public_score, private_score, kind, is_selected in (
+            session.execute(query)
+        )
+    ]
+
+
+def disqualified(session: Session, *, competition_id: int) -> set[int]:
+    """Return the ids of the disqualified teams of a competition."""
+    query = select(Team.id).where(Team.competition_id == competition_id, Team.disqualified_at.is_not(None))
+    return set(session.scalars(query))

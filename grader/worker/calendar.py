@@ -1,0 +1,64 @@
+"""What happens by the calendar: ranks are noted, failed files retried, competitions settle and reveal."""
+
+import logging
+
+from grader import db
+from grader.db import Database
+from grader.models import Competition
+from grader.services import closing, daily_ranks, waiting
+
+logger = logging.getLogger(__name__)
+
+
+class Calendar:
+    """Does what is due; asked again and again by the sweeper. Several may run at once."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: set[str] = set()
+
+    def run_due(self) -> None:
+        """Do everything that is due now."""
+        with self._database.read() as session:
+            now = db.now(session)
+            unranked = daily_ranks.missing(session, now=now)
+            unsettled = closing.unsettled(session, now=now)
+            due = closing.due(session, now=now)
+            is_retry_due = waiting.is_retry_due(session, now=now)
+        if is_retry_due:
+            with self._database.write() as session:
+                waiting.retry_failed(session, now=now)
+        for competition in unranked:
+            self._note_ranks(competition)
+        for competition in unsettled:
+            self._settle(competition)
+        for competition in due:
+            self._reveal(competition)
+
+    def _note_ranks(self, competition: Competition) -> None:
+        with self._database.read() as session:
+            now = db.now(session)
+            ranks = daily_ranks.compute(session, competition=competition, now=now)
+        with self._database.write() as session:
+            daily_ranks.write(session, competition=competition, ranks=ranks, now=now)
+
+    def _settle(self, competition: Competition) -> None:
+        try:
+            with self._database.write() as session:
+                closing.settle(session, competition=competition)
+        except (closing.ScoringPending, closing.NotClosed):
+            return  # since it was looked at, a failed file was taken up again or the close was put off
+        logger.info("%s is settled: everything accepted in time has its result.", competition.slug)
+
+    def _reveal(self, competition: Competition) -> None:
+        try:
+            with self._database.write() as session:
+                closing.reveal(session, competition=competition)
+        except closing.AlreadyRevealed:
+            return
+        except closing.ScoringPending as error:
+            if competition.slug not in self._waiting:
+                self._waiting.add(competition.slug)
+                logger.warning("The reveal of %s waits. %s", competition.slug, error.message)
+            return
+        logger.info("The private leaderboard of %s was revealed as its date said.", competition.slug)

@@ -1,0 +1,328 @@
+"""The close as a sequence: closed, settled, revealed as provisional, final."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select, update
+
+from grader.files import read_solution
+from grader.leaderboard.visibility import Phase
+from grader.models import Competition, FinalBoard, Mail, Split, Standing, Submission, SubmissionStatus, User
+from grader.services import (
+    boards,
+    closing,
+    competitions,
+    final_boards,
+    moderation,
+    rescoring,
+    solutions,
+    team_results,
+)
+from grader.services.boards import NotRevealed
+from grader.services.closing import AlreadyRevealed, NotClosed, NotProvisional, ScoringPending, Stage
+from grader.services.final_boards import UnknownFinalBoard
+from grader.worker.calendar import Calendar
+
+HOUR = timedelta(hours=1)
+WEEK = timedelta(days=7)
+
+
+def reveal(service: Any, competition: Any, after: timedelta = timedelta()) -> closing.Revealed:
+    with service.database.write() as session:
+        return closing.reveal(session, competition=competition, now=service.now + after)
+
+
+def finalize(service: Any, competition: Any, after: timedelta = timedelta()) -> FinalBoard:
+    with service.database.write() as session:
+        return closing.finalize(session, competition=competition, now=service.now + after)
+
+
+def settle(service: Any, competition: Any, after: timedelta) -> None:
+    with service.database.write() as session:
+        closing.settle(session, competition=competition, now=service.now + after)
+
+
+def standings(service: Any, split: Split) -> list[tuple[int, int, int]]:
+    with service.database.read() as session:
+        rows = session.execute(
+            select(Standing.team_id, Standing.submission_id, Standing.score_units)
+            .where(Standing.split == split)
+            .order_by(Standing.team_id)
+        )
+        return [tuple(row) for row in rows]
+
+
+def final_page(service: Any, competition: Any, number: int) -> final_boards.FinalPage:
+    with service.database.read() as session:
+        return final_boards.page_of(session, competition=competition, number=number)
+
+
+def own_results(service: Any, competition: Any, name: str, phase: Phase = Phase.REVEALED) -> Any:
+    from grader.services import rosters
+
+    with service.database.read() as session:
+        competition = competitions.get(session, slug=competition.slug)
+        team = rosters.find_team(session, competition=competition, user=service.user(name))
+        return team_results.of_team(session, competition=competition, team=team, phase=phase)
+
+
+def republish(service: Any, competition: Any, csv: bytes) -> None:
+    competition = service.reload(competition)
+    columns = rescoring.columns(competition)
+    solution = read_solution(csv, label=columns.label, identities=columns.identities)
+    stored = solutions.store_corrected(service.storage, solution, live=competitions.live(competition))
+    with service.database.write() as session:
+        version = rescoring.prepare(
+            session, competition=competition, solution=stored, reason="Corrected.", created_by="organizer"
+        )
+        jobs = rescoring.open_jobs(session, scoring_version_id=version.id)
+    service.run(*jobs)
+    with service.database.write() as session:
+        rescoring.publish(session, scoring_version_id=version.id)
+
+
+def test_a_reveal_writes_the_private_standings_and_closes_what_is_open(service: Any) -> None:
+    competition = service.competition()
+    for name in ("ada", "bob"):
+        service.score(service.submit(competition, user=name))
+    with service.database.read() as session:
+        assert set(session.scalars(select(Standing.split))) == {Split.PUBLIC}
+    done = reveal(service, competition, HOUR)
+    assert (done.closed_now, done.team_count) == (True, 2)
+    competition = service.reload(competition)
+    assert competition.closes_at == competition.revealed_at == service.now + HOUR
+    assert competitions.phase(competition, service.now) is Phase.REVEALED
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).where(Standing.split == Split.PRIVATE)) == 2
+
+
+def test_a_reveal_after_the_close_keeps_the_closing_time(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + HOUR)
+    assert not reveal(service, competition, 2 * HOUR).closed_now
+    assert service.reload(competition).closes_at == service.now + HOUR
+
+
+def test_a_reveal_waits_until_nothing_is_pending_and_says_how_much_is(service: Any) -> None:
+    competition = service.competition()
+    waiting = [service.submit(competition, seed=seed) for seed in range(2)]
+    with pytest.raises(ScoringPending, match="2 submissions are still being scored") as caught:
+        reveal(service, competition)
+    assert caught.value.count == 2
+    service.score(*waiting)
+    assert reveal(service, competition).team_count == 1
+
+
+def test_a_second_reveal_is_refused(service: Any) -> None:
+    competition = service.competition()
+    reveal(service, competition)
+    with pytest.raises(AlreadyRevealed):
+        reveal(service, competition)
+
+
+def test_the_reveal_names_what_is_left(service: Any) -> None:
+    competition = service.competition()
+    waiting = service.submit(competition, user="bob")
+    with pytest.raises(ScoringPending, match=rf"#{waiting.submission.id} of bob \(2026-01-05 12:00:00 UTC\)"):
+        reveal(service, competition)
+
+
+def test_the_close_goes_from_running_over_closed_and_settled_to_provisional_and_final(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + HOUR)
+    late = service.submit(competition)
+
+    def stage() -> Stage:
+        return closing.stage(service.reload(competition), service.now + 2 * HOUR)
+
+    assert closing.stage(service.reload(competition), service.now) is Stage.RUNNING
+    assert stage() is Stage.CLOSED
+    with pytest.raises(ScoringPending):
+        settle(service, competition, 2 * HOUR)
+    service.score(late)
+    settle(service, competition, 2 * HOUR)
+    assert stage() is Stage.SETTLED
+    assert service.reload(competition).state == "published"
+    reveal(service, competition, 3 * HOUR)
+    assert stage() is Stage.PROVISIONAL
+    finalize(service, competition, 4 * HOUR)
+    assert stage() is Stage.FINAL
+    with pytest.raises(NotProvisional, match="became final at"):
+        finalize(service, competition)
+
+
+def test_an_open_competition_is_not_settled_and_an_unrevealed_one_not_final(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + HOUR)
+    with pytest.raises(NotClosed, match="closes at"):
+        settle(service, competition, timedelta())
+    with pytest.raises(NotProvisional, match="not revealed"):
+        finalize(service, competition)
+
+
+def test_the_reveal_switches_on_what_the_settling_computed(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + HOUR)
+    for seed, name in enumerate(("ada", "bob", "cleo")):
+        service.score(service.submit(competition, user=name, seed=seed))
+    settle(service, competition, 2 * HOUR)
+    before = standings(service, Split.PRIVATE)
+    assert len(before) == 3
+    with service.database.read() as session, pytest.raises(NotRevealed):
+        found = competitions.get(session, slug="toxicity")
+        boards.private_board(
+            session, competition=found, phase=competitions.phase(found, service.now + 2 * HOUR)
+        )
+    reveal(service, competition, 3 * HOUR)
+    assert standings(service, Split.PRIVATE) == before
+
+
+def test_a_close_that_is_put_off_is_settled_again(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + HOUR)
+    service.score(service.submit(competition, user="ada"))
+    settle(service, competition, HOUR)
+    with service.database.write() as session:
+        session.execute(update(Competition).values(closes_at=service.now + 3 * HOUR, entry_deadline=None))
+    service.score(service.submit(competition, user="bob", after=2 * HOUR))
+    assert closing.stage(service.reload(competition), service.now + 4 * HOUR) is Stage.CLOSED
+    assert reveal(service, competition, 4 * HOUR).team_count == 2
+
+
+def test_the_better_of_the_selected_counts_and_the_team_reads_why(service: Any) -> None:
+    competition = service.competition()
+    for number, skill in enumerate((0.1, 0.2, 0.3, 0.4)):
+        service.score(service.submit(competition, seed=number, skill=skill, after=number * HOUR))
+    service.score(service.submit(competition, user="bob", skill=0.25))
+    with service.database.write() as session:
+        session.execute(update(Submission).where(Submission.id == 1).values(is_selected=True))
+    with pytest.raises(NotRevealed):
+        own_results(service, competition, "ada", Phase.CLOSED)
+    reveal(service, competition, 5 * HOUR)
+    found = own_results(service, competition, "ada")
+    assert [line.submission_id for line in found.lines] == [4, 3, 2, 1]
+    assert [line.is_picked for line in found.lines] == [False, None, None, True]
+    assert [line.counted for line in found.lines] == [True, False, False, False]
+    assert (found.rank, found.public_rank, found.team_count) == (1, 1, 2)
+    assert (found.missed.submission_id, found.missed.rank, found.missed.is_better) == (3, 1, False)
+
+
+def test_a_reveal_by_its_date_happens_by_itself_and_waits_for_what_is_not_scored(
+    service: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    competition = service.competition(closes_at=service.now + HOUR)
+    assert competition.reveals_at == service.now + HOUR + WEEK
+    waiting = service.submit(competition)
+    calendar = Calendar(service.database)  # the tests' competition lies in the past
+    calendar.run_due()
+    calendar.run_due()
+    assert caplog.text.count("The reveal of toxicity waits") == 1
+    assert service.reload(competition).revealed_at is None
+    service.score(waiting)
+    calendar.run_due()
+    found = service.reload(competition)
+    assert found.revealed_at is not None and found.settled_at is not None
+    assert standings(service, Split.PRIVATE)
+    calendar.run_due()
+    assert service.reload(competition).revealed_at == found.revealed_at
+
+
+def test_a_competition_settles_by_itself_and_is_not_revealed_before_its_date(service: Any) -> None:
+    from datetime import UTC, datetime
+
+    competition = service.competition(opens_at=service.now, closes_at=datetime.now(UTC) + HOUR)
+    service.score(service.submit(competition))
+    with service.database.write() as session:
+        session.execute(update(Competition).values(closes_at=datetime.now(UTC) - HOUR))
+    Calendar(service.database).run_due()
+    found = service.reload(competition)
+    assert found.settled_at is not None and found.revealed_at is None
+    assert standings(service, Split.PRIVATE)
+
+
+def test_a_competition_without_a_close_has_no_date_of_reveal(service: Any) -> None:
+    assert service.competition().reveals_at is None
+
+
+def test_a_failed_file_that_is_scored_after_the_settling_enters_the_private_board(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + HOUR)
+    failed = service.submit(competition)
+    with service.database.write() as session:
+        session.execute(update(Submission).values(status=SubmissionStatus.FAILED))
+    settle(service, competition, 2 * HOUR)
+    assert standings(service, Split.PRIVATE) == []
+    service.score(failed)
+    assert len(standings(service, Split.PRIVATE)) == 1
+
+
+def test_final_standings_are_stored_and_a_publish_appends_the_next_number(
+    service: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    competition = service.competition()
+    for seed, name in enumerate(("ada", "bob", "cleo")):
+        service.score(service.submit(competition, user=name, seed=seed, skill=seed / 10))
+    reveal(service, competition)
+    assert finalize(service, competition).number == 1
+    first = final_page(service, competition, 1)
+    with service.database.read() as session:
+        found = competitions.get(session, slug="toxicity")
+        board = boards.private_board(session, competition=found, phase=Phase.REVEALED)
+    assert [(row.rank, row.team, row.score, row.rank_change) for row in first.rows] == [
+        (row.rank, row.team, row.score, row.rank_change) for row in board.rows
+    ]
+    header, *lines = solution_csv().decode().splitlines()
+    for number in range(40):
+        cells = lines[number].split(",")
+        lines[number] = ",".join([cells[0], str(1 - int(cells[1])), *cells[2:]])
+    republish(service, competition, "\n".join([header, *lines]).encode())
+    second = final_page(service, competition, 2)
+    assert (second.reason, second.scoring_version, second.newest) == (
+        "Scoring version 2: Corrected.",
+        2,
+        2,
+    )
+    assert {row.score for row in second.rows}.isdisjoint(row.score for row in first.rows)
+    again = final_page(service, competition, 1)
+    assert (again.rows, again.scoring_version, again.newest) == (first.rows, 1, 2)
+    with pytest.raises(UnknownFinalBoard):
+        final_page(service, competition, 3)
+
+
+def test_a_disqualification_after_the_final_appends_standings_in_which_ranks_close_up(service: Any) -> None:
+    competition = service.competition()
+    for seed, name in enumerate(("ada", "bob", "cleo")):
+        service.score(service.submit(competition, user=name, seed=seed, skill=seed / 10))
+    reveal(service, competition)
+    finalize(service, competition)
+    first = final_page(service, competition, 1)
+    with service.database.write() as session:
+        moderation.disqualify(
+            session, competition=competition, team=first.rows[0].team, reason="Two accounts"
+        )
+    second = final_page(service, competition, 2)
+    assert [row.team for row in second.rows] == [row.team for row in first.rows[1:]]
+    assert [row.rank for row in second.rows] == [1, 2]
+    assert "Two accounts" in second.reason
+
+
+def test_who_wants_to_know_reads_of_the_reveal_by_mail(service: Any) -> None:
+    competition = service.competition()
+    for seed, name in enumerate(("ada", "bob", "cleo")):
+        service.score(service.submit(competition, user=name, seed=seed, skill=seed / 10))
+    with service.database.write() as session:
+        session.execute(
+            update(User)
+            .where(User.name != "cleo")
+            .values(email=User.name + "@example.org", email_verified_at=service.now)
+        )
+        session.execute(update(User).where(User.name == "bob").values(unwanted_notices=["results"]))
+    reveal(service, competition)
+    with service.database.read() as session:
+        (letter,) = session.scalars(select(Mail)).all()
+    assert letter.to_address == "ada@example.org"
+    assert "Your team ada is number" in letter.body and "/competitions/toxicity/results" in letter.body
+
+
+def test_only_what_came_in_time_keeps_a_reveal_waiting(service: Any) -> None:
+    competition = service.competition()
+    service.submit(competition)
+    with service.database.write() as session:
+        session.execute(update(Submission).values(kind="late"))
+    assert reveal(service, competition).team_count == 0
