@@ -91,6 +91,11 @@ def members(session: Session, *, team: Team) -> list[TeamMember]:
     return list(session.scalars(query.order_by(TeamMember.joined_at, TeamMember.id)))
 
 
+def present(session: Session, *, team: Team) -> list[TeamMember]:
+    """Return the members whose accounts were not deleted, the longest member first."""
+    return [member for member in members(session, team=team) if member.user.deleted_at is None]
+
+
 def count_members(session: Session, *, team: Team) -> int:
     """Return how many people are in a team."""
     return session.scalar(select(func.count()).where(TeamMember.team_id == team.id)) or 0
@@ -156,9 +161,9 @@ def bind(session: Session, *, team: Team) -> None:
 
 
 def remove_member(session: Session, *, team: Team, user: User) -> None:
-    """Take a person out of a team: the longest member leads on, and an empty team ends."""
+    """Take a person out of a team: the longest member leads on; a team that nobody is left in ends."""
     session.execute(delete(TeamMember).where(TeamMember.team_id == team.id, TeamMember.user_id == user.id))
-    left = members(session, team=team)
+    left = present(session, team=team)
     if not left:
         _end(session, team)
     elif team.leader_id == user.id:
@@ -187,7 +192,8 @@ def lock(session: Session, *, competition: Competition, now: datetime | None) ->
 
 
 def _end(session: Session, team: Team) -> None:
-    """Delete a team without members and submissions; its name is free again."""
+    """Delete a team without people and submissions; its name is free again."""
+    session.execute(delete(TeamMember).where(TeamMember.team_id == team.id))
     session.execute(delete(TeamInvite).where(TeamInvite.team_id == team.id))
     asked = or_(MergeRequest.from_team_id == team.id, MergeRequest.to_team_id == team.id)
     session.execute(delete(MergeRequest).where(asked))

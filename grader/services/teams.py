@@ -82,7 +82,8 @@ def leave(session: Session, *, competition: Competition, user: User, now: dateti
     competition, now = rosters.lock(session, competition=competition, now=now)
     team = rosters.require_team(session, competition=competition, user=user)
     rosters.require_running(competition, now)
-    if rosters.count_members(session, team=team) == 1 and rosters.has_submissions(session, team=team):
+    others = [each for each in rosters.present(session, team=team) if each.user_id != user.id]
+    if not others and rosters.has_submissions(session, team=team):
         raise LastMember
     rosters.remove_member(session, team=team, user=user)
     return team
@@ -100,15 +101,6 @@ def hand_over(
     team.leader_id = to_user_id
     session.flush()
     return team
-
-
-def hand_over_all(session: Session, *, user: User) -> None:
-    """Let the longest other member lead each team of a person who goes; a team of one keeps its leader."""
-    for team in session.scalars(select(Team).where(Team.leader_id == user.id)):
-        others = [each for each in rosters.members(session, team=team) if each.user_id != user.id]
-        if others:
-            team.leader_id = others[0].user_id
-    session.flush()
 
 
 def _require_free(

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import Participation, Team, TeamInvite, TeamMember
-from grader.services import competitions, invitations, participations, rosters, teams
+from grader.services import competitions, deletion, invitations, participations, rosters, teams
 from grader.services.invitations import (
     AlreadyInvited,
     AlreadyMember,
@@ -197,11 +197,26 @@ def test_who_left_before_the_first_submission_is_free(together: Any, act: Any, s
     assert act(teams.create, competition, "bob", name="Bobs").name == "Bobs"
 
 
-def test_a_person_who_goes_hands_over_every_team(together: Any, act: Any, service: Any) -> None:
+def test_the_next_leader_is_somebody_who_still_has_an_account(
+    together: Any, act: Any, service: Any, roster: Any
+) -> None:
+    competition = together("bob", "cleo")
+    service.submit(competition, user="ada", after=DAY)
+    with service.database.write() as session:
+        deletion.delete_account(session, user=service.user("bob"), now=service.now)
+    act(teams.leave, competition, "ada")
+    assert act(teams.rename, competition, "cleo", name="Cleos").leader_id == service.user("cleo").id
+    with pytest.raises(LastMember):
+        act(teams.leave, competition, "cleo")
+
+
+def test_a_team_of_deleted_accounts_without_submissions_ends(together: Any, act: Any, service: Any) -> None:
     competition = together("bob")
     with service.database.write() as session:
-        teams.hand_over_all(session, user=service.user("ada"))
-    assert act(teams.rename, competition, "bob", name="Bobs").name == "Bobs"
+        deletion.delete_account(session, user=service.user("bob"), now=service.now)
+    act(teams.leave, competition, "ada")
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Team)) == 0
 
 
 def test_a_new_link_replaces_the_old_one_and_a_revoked_one_opens_nothing(together: Any, act: Any) -> None:

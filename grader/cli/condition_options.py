@@ -1,0 +1,119 @@
+"""The options of a competition's conditions, shared by `competition create` and `competition change`."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from grader.cli.parameters import Time
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+NO_LIMIT = "none"
+
+
+class Limit(click.ParamType):  # type: ignore[type-arg]
+    """A whole number, or ``none``."""
+
+    name = "n|none"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        if value == NO_LIMIT:
+            return NO_LIMIT
+        try:
+            return int(value)
+        except ValueError:
+            self.fail(f"{value!r} must be a whole number or none.", param, ctx)
+
+
+_OPTIONS = (
+    click.option(
+        "--rules",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="A Markdown file of rules, which whoever joins accepts.",
+    ),
+    click.option(
+        "--entry",
+        "entry_mode",
+        type=click.Choice(["open", "code", "approval"]),
+        help="Who may join: anybody, who knows the code, or whom an administrator admits.  [default: open]",
+    ),
+    click.option("--entry-code", help="The code of --entry code."),
+    click.option(
+        "--entry-deadline",
+        type=Time(),
+        help="Until when people can join; by default 7 days before the close.",
+    ),
+    click.option(
+        "--merger-deadline",
+        type=Time(),
+        help="Until when teams can grow and merge; by default 7 days before the close.",
+    ),
+    click.option(
+        "--team-size", "max_team_size", type=int, help="How many members a team may have.  [default: 5]"
+    ),
+    click.option(
+        "--daily-limit",
+        "max_daily_submissions",
+        type=Limit(),
+        help="Submissions of a team per UTC day.  [default: 5]",
+    ),
+    click.option(
+        "--total-limit",
+        "max_total_submissions",
+        type=Limit(),
+        help="Submissions of a team in all.  [default: none]",
+    ),
+    click.option(
+        "--pending-limit",
+        "max_pending_submissions",
+        type=int,
+        help="Submissions of a team that wait at once.  [default: 5]",
+    ),
+    click.option(
+        "--rejection-limit",
+        "max_hourly_rejections",
+        type=int,
+        help="Rejected files of a team per hour.  [default: 30]",
+    ),
+    click.option(
+        "--selections",
+        "selection_count",
+        type=int,
+        help="Submissions that a team selects for the private leaderboard.  [default: 2]",
+    ),
+    click.option(
+        "--late/--no-late",
+        "takes_late_submissions",
+        default=None,
+        help="Whether files are scored after the reveal.  [default: late]",
+    ),
+    click.option(
+        "--reveals",
+        "reveals_at",
+        type=Time(),
+        help="When the private leaderboard is revealed by itself; by default 7 days after the close.",
+    ),
+)
+
+
+def condition_options(command: Command) -> Command:
+    """Give a command the options; those that were not given come as None."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def given(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the conditions that were given, under the names of `Conditions`."""
+    from grader.models import EntryMode
+
+    conditions = {name: value for name, value in options.items() if value is not None}
+    if "rules" in conditions:
+        conditions["rules"] = conditions["rules"].read_text(encoding="utf-8")
+    if "entry_code" in conditions:
+        conditions.setdefault("entry_mode", "code")
+    if "entry_mode" in conditions:
+        conditions["entry_mode"] = EntryMode(conditions["entry_mode"])
+    return {name: None if value == NO_LIMIT else value for name, value in conditions.items()}

@@ -1,0 +1,51 @@
+"""`fairboard competition change` and `admit`."""
+
+from typing import Any
+
+import click
+
+from grader import db
+from grader.cli.condition_options import condition_options, given
+from grader.cli.installation import opened
+from grader.cli.parameters import Time
+from grader.services import accounts, competitions, conditions, participations
+
+
+@click.command()
+@click.argument("slug")
+@click.option("--closes", "closes_at", type=Time(), help="When it closes (UTC).")
+@condition_options
+def change(slug: str, **options: Any) -> None:
+    """Change conditions of SLUG, or its close; the others stay as they are.
+
+    Other rules are the next version of them: people accept it before their next upload.
+    """
+    changes = given(options)
+    if not changes:
+        raise click.UsageError("Give at least one condition to change; `--help` lists them.")
+    with opened() as installation, installation.database.write() as session:
+        found = competitions.get(session, slug=slug)
+        competition = competitions.lock(session, competition_id=found.id)
+        version = competition.rules_version
+        conditions.change(session, competition=competition, now=db.now(session), **changes)
+        is_new_version = competition.rules_version != version
+    click.echo(f"The conditions of {slug} are changed.")
+    if is_new_version:
+        click.echo(f"The rules are version {competition.rules_version} now; everybody accepts them again.")
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("user")
+@click.option("--refuse", is_flag=True, help="Do not admit the account.")
+def admit(slug: str, user: str, refuse: bool) -> None:
+    """Admit the account USER to SLUG, whether it has asked to join or not."""
+    with opened() as installation, installation.database.write() as session:
+        account = accounts.get(session, name=user)
+        participations.decide(
+            session,
+            competition=competitions.get(session, slug=slug),
+            user=account,
+            admits=not refuse,
+        )
+    click.echo(f"{account.name} is {'not admitted' if refuse else 'admitted'} to {slug}.")

@@ -1,0 +1,260 @@
+"""Mergers: a team takes in another with its members, submissions, selections and used slots.
+
+As on Kaggle, two teams can merge if together they have sent no more files than one team could have by now.
+Nothing may be left of a limit after it. The team that was taken in keeps its row and its name.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import ColumnElement, or_, select, update
+from sqlalchemy.orm import Session, aliased, joinedload
+
+from grader.models import (
+    Competition,
+    MergeRequest,
+    Participation,
+    RequestState,
+    Submission,
+    Team,
+    TeamMember,
+    User,
+)
+from grader.services import invitations, limits, names, rosters, standing_rows, team_notices
+from grader.services.rosters import TeamRefusal
+
+
+class UnknownTeam(TeamRefusal):
+    """The competition has no such team that could merge."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no other team {name!r} in this competition.")
+        self.name = name
+
+
+class UnknownMergeRequest(TeamRefusal):
+    """There is no such request, or it has been decided."""
+
+    def __init__(self) -> None:
+        super().__init__("This merge request is not open: it was decided or withdrawn.")
+
+
+class AlreadyAsked(TeamRefusal):
+    """A request between the two teams is open."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"A merge request between your team and {name} is open already.")
+
+
+class Disqualified(TeamRefusal):
+    """A disqualified team does not merge."""
+
+    def __init__(self, team: Team) -> None:
+        super().__init__(f"The team {team.name} is disqualified and cannot merge.")
+
+
+class TooManyMembers(TeamRefusal):
+    """Together the teams have more members than one may have."""
+
+    def __init__(self, count: int, limit: int) -> None:
+        super().__init__(f"Together the teams have {count} members; a team has at most {limit} here.")
+        self.count, self.limit = count, limit
+
+
+class TooManySubmissions(TeamRefusal):
+    """Together the teams have sent more files than one team could have."""
+
+    def __init__(self, count: int, limit: int) -> None:
+        super().__init__(
+            f"Together the teams have used {count:,} submissions, and one team could have used at most "
+            f"{limit:,} by now."
+        )
+        self.count, self.limit = count, limit
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """What two teams have together, and what one team may have; None is no limit."""
+
+    member_count: int
+    max_members: int
+    used_total: int
+    max_used: int | None
+
+
+def request(
+    session: Session, *, competition: Competition, user: User, name: str, now: datetime | None = None
+) -> MergeRequest:
+    """Ask the leader of the team `name` to let the person's team take it in.
+
+    Raises NotInTeam, NotLeader, TeamsFrozen, UnknownTeam, AlreadyAsked, Disqualified, TooManyMembers,
+    TooManySubmissions.
+    """
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    team = rosters.require_led_team(session, competition=competition, user=user)
+    rosters.require_changeable(competition, now)
+    other = _find(session, competition, name)
+    if other is None or other.id == team.id or other.leader_id is None:
+        raise UnknownTeam(name)
+    between = {team.id, other.id}
+    if any({each.from_team_id, each.to_team_id} == between for each in of_team(session, team=team)):
+        raise AlreadyAsked(other.name)
+    _require_mergeable(session, competition, team, other, now)
+    made = MergeRequest(from_team=team, to_team=other, state=RequestState.OPEN, created_at=now)
+    session.add(made)
+    session.flush()
+    team_notices.merge_asked(session, competition=competition, request=made, now=now)
+    return made
+
+
+def accept(
+    session: Session, *, competition: Competition, user: User, request_id: int, now: datetime | None = None
+) -> Team:
+    """Merge the team that the person leads into the one that asked, and return that one.
+
+    Raises NotInTeam, NotLeader, UnknownMergeRequest, TeamsFrozen, Disqualified, TooManyMembers,
+    TooManySubmissions.
+    """
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    asked = rosters.require_led_team(session, competition=competition, user=user)
+    found = _open(session, request_id, MergeRequest.to_team_id == asked.id)
+    rosters.require_changeable(competition, now)
+    _require_mergeable(session, competition, found.from_team, asked, now)
+    _decide(found, RequestState.ACCEPTED, now)
+    _merge(session, competition, taken=asked, into=found.from_team, now=now)
+    team_notices.merged(session, competition=competition, request=found, now=now)
+    return found.from_team
+
+
+def refuse(
+    session: Session, *, competition: Competition, user: User, request_id: int, now: datetime | None = None
+) -> MergeRequest:
+    """Turn a request to the team that the person leads down; raise NotLeader, UnknownMergeRequest."""
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    asked = rosters.require_led_team(session, competition=competition, user=user)
+    found = _open(session, request_id, MergeRequest.to_team_id == asked.id)
+    team_notices.merge_refused(session, competition=competition, request=found, now=now)
+    return _decide(found, RequestState.REFUSED, now)
+
+
+def withdraw(
+    session: Session, *, competition: Competition, user: User, request_id: int, now: datetime | None = None
+) -> MergeRequest:
+    """Take back a request of the team that the person leads; raise NotLeader, UnknownMergeRequest."""
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    asking = rosters.require_led_team(session, competition=competition, user=user)
+    found = _open(session, request_id, MergeRequest.from_team_id == asking.id)
+    return _decide(found, RequestState.WITHDRAWN, now)
+
+
+def of_team(session: Session, *, team: Team) -> list[MergeRequest]:
+    """Return the open requests from and to a team, the oldest first."""
+    query = select(MergeRequest).where(
+        MergeRequest.state == RequestState.OPEN,
+        or_(MergeRequest.from_team_id == team.id, MergeRequest.to_team_id == team.id),
+    )
+    loaded = query.options(joinedload(MergeRequest.from_team), joinedload(MergeRequest.to_team))
+    return list(session.scalars(loaded.order_by(MergeRequest.id)))
+
+
+def together(session: Session, *, competition: Competition, teams: tuple[Team, Team], now: datetime) -> Sum:
+    """Return what two teams have together and what they may have."""
+    used = sum(
+        limits.allowance(session, competition=competition, team=team, now=now).used_total for team in teams
+    )
+    return Sum(
+        member_count=sum(rosters.count_members(session, team=team) for team in teams),
+        max_members=competition.max_team_size,
+        used_total=used,
+        max_used=max_used_by_now(competition, now),
+    )
+
+
+def max_used_by_now(competition: Competition, now: datetime) -> int | None:
+    """Return how many submissions one team could have used: the UTC days so far times the daily limit.
+
+    No more than the total limit; None without limits.
+    """
+    possible = []
+    if competition.max_daily_submissions is not None:
+        opened = (competition.opens_at or competition.created_at).astimezone(UTC).date()
+        day_count = max(0, (now.astimezone(UTC).date() - opened).days + 1)
+        possible.append(day_count * competition.max_daily_submissions)
+    if competition.max_total_submissions is not None:
+        possible.append(competition.max_total_submissions)
+    return min(possible, default=None)
+
+
+def _find(session: Session, competition: Competition, name: str) -> Team | None:
+    try:
+        shown = names.clean_name(name)
+    except names.InvalidName:
+        return None
+    return rosters.find_by_name(session, competition=competition, name=shown)
+
+
+def _require_mergeable(
+    session: Session, competition: Competition, team: Team, other: Team, now: datetime
+) -> None:
+    for each in (team, other):
+        if each.disqualified_at is not None:
+            raise Disqualified(each)
+    both = together(session, competition=competition, teams=(team, other), now=now)
+    if both.member_count > both.max_members:
+        raise TooManyMembers(both.member_count, both.max_members)
+    if both.max_used is not None and both.used_total > both.max_used:
+        raise TooManySubmissions(both.used_total, both.max_used)
+
+
+def _merge(session: Session, competition: Competition, *, taken: Team, into: Team, now: datetime) -> None:
+    session.flush()
+    _free_used_keys(session, taken, into)
+    for model in (Submission, TeamMember):
+        session.execute(update(model).where(model.team_id == taken.id).values(team_id=into.id))
+    session.execute(
+        update(Participation).where(Participation.bound_team_id == taken.id).values(bound_team_id=into.id)
+    )
+    if rosters.has_submissions(session, team=into):
+        rosters.bind(session, team=into)
+    invitations.end_all(session, team=taken, now=now)
+    _close_requests(session, taken, now)
+    taken.leader_id = None
+    taken.merged_into_id = into.id
+    session.flush()
+    standing_rows.rebuild(session, competition=competition, team_ids=[taken.id, into.id])
+
+
+def _free_used_keys(session: Session, taken: Team, into: Team) -> None:
+    """Take from the submissions that come the idempotency keys which the other team has used too."""
+    kept = aliased(Submission)
+    used = select(kept.idempotency_key).where(kept.team_id == into.id, kept.idempotency_key.is_not(None))
+    session.execute(
+        update(Submission)
+        .where(Submission.team_id == taken.id, Submission.idempotency_key.in_(used))
+        .values(idempotency_key=None)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _close_requests(session: Session, taken: Team, now: datetime) -> None:
+    for each in of_team(session, team=taken):
+        asked_for_it = each.from_team_id == taken.id
+        _decide(each, RequestState.WITHDRAWN if asked_for_it else RequestState.REFUSED, now)
+
+
+def _open(session: Session, request_id: int, whose: ColumnElement[bool]) -> MergeRequest:
+    found = session.scalar(
+        select(MergeRequest)
+        .where(MergeRequest.id == request_id, MergeRequest.state == RequestState.OPEN, whose)
+        .options(joinedload(MergeRequest.from_team), joinedload(MergeRequest.to_team))
+        .execution_options(populate_existing=True)
+    )
+    if found is None:
+        raise UnknownMergeRequest
+    return found
+
+
+def _decide(found: MergeRequest, state: RequestState, now: datetime) -> MergeRequest:
+    found.state = state
+    found.decided_at = now
+    return found

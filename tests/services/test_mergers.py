@@ -1,0 +1,422 @@
+"""Merging teams: Kaggle's rule, deadlines, what adds up, and races."""
+
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from grader.models import (
+    Mail,
+    MergeRequest,
+    Participation,
+    RequestState,
+    Split,
+    Standing,
+    Submission,
+    Team,
+    TeamMember,
+    User,
+)
+from grader.services import boards, competitions, invitations, limits, mergers, rosters, submissions, teams
+from grader.services.limits import DailyLimitReached
+from grader.services.mergers import (
+    AlreadyAsked,
+    Disqualified,
+    TooManyMembers,
+    TooManySubmissions,
+    UnknownMergeRequest,
+    UnknownTeam,
+)
+from grader.services.participations import LeftTeam
+from grader.services.rosters import NotLeader, TeamsFrozen
+from grader.services.teams import TeamNameTaken
+from grader.storage import StoredBlob
+
+DAY = timedelta(days=1)
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def act(service: Any) -> Any:
+    """Call a service as a person in a transaction of its own."""
+
+    def call(function: Any, competition: Any, user: str, *, after: Any = timedelta(), **given: Any) -> Any:
+        who = service.user(user)
+        with service.database.write() as session:
+            return function(session, competition=competition, user=who, now=service.now + after, **given)
+
+    return call
+
+
+@pytest.fixture
+def send(service: Any) -> Any:
+    """Accept a file of a person that nobody scores."""
+    count = iter(range(10_000))
+
+    def accept(competition: Any, user: str, *, after: Any = timedelta(), **options: Any) -> Submission:
+        who = service.user(user)
+        with service.database.write() as session:
+            return submissions.accept(
+                session,
+                competition=competition,
+                user=who,
+                blob=StoredBlob(f"{next(count):064}", 10),
+                file_name="a.csv",
+                now=None if after is None else service.now + after,
+                **options,
+            ).submission
+
+    return accept
+
+
+@pytest.fixture
+def merge(act: Any) -> Any:
+    """Let the team of one person take in the team of another."""
+
+    def call(competition: Any, by: str, taken: str, *, after: Any = timedelta()) -> Team:
+        request = act(mergers.request, competition, by, name=f"Team {taken}", after=after)
+        merged: Team = act(mergers.accept, competition, taken, request_id=request.id, after=after)
+        return merged
+
+    return call
+
+
+@pytest.fixture
+def scene(service: Any, act: Any) -> Any:
+    """Make a competition with teams of one."""
+
+    def make(*names: str, **options: Any) -> Any:
+        competition = service.competition(**options)
+        for name in names or ("ada", "bob"):
+            act(teams.create, competition, name, name=f"Team {name}")
+        return competition
+
+    return make
+
+
+def allowance(service: Any, competition: Any, user: str, *, after: Any = timedelta()) -> limits.Allowance:
+    with service.database.read() as session:
+        team = rosters.find_team(session, competition=competition, user=service.user(user))
+        return limits.allowance(session, competition=competition, team=team, now=service.now + after)
+
+
+def test_a_merge_brings_members_submissions_selections_and_slots_together(
+    service: Any, scene: Any, act: Any, send: Any, merge: Any
+) -> None:
+    competition = scene(selection_count=1, max_daily_submissions=3)
+    sent = [send(competition, name, after=place * HOUR) for place, name in enumerate(("ada", "bob", "bob"))]
+    with service.database.write() as session:
+        for each in sent[:2]:
+            session.get_one(Submission, each.id).is_selected = True
+    team = merge(competition, "ada", "bob")
+    assert team.name == "Team ada"
+    with service.database.read() as session:
+        assert [each.user.name for each in rosters.members(session, team=team)] == ["ada", "bob"]
+        assert set(session.scalars(select(Submission.team_id))) == {team.id}
+        assert set(session.scalars(select(Participation.bound_team_id))) == {team.id}
+        # More than may be selected: legal until the team has cut them.
+        assert session.scalar(select(func.count()).where(Submission.is_selected)) == 2
+        taken = session.scalars(select(Team).where(Team.name == "Team bob")).one()
+        assert (taken.merged_into_id, taken.leader_id) == (team.id, None)
+    used = allowance(service, competition, "bob")
+    assert (used.used_today, used.used_total, used.left_today) == (3, 3, 0)
+
+
+def test_nothing_left_is_an_allowed_state(service: Any, scene: Any, send: Any, merge: Any) -> None:
+    competition = scene(max_daily_submissions=2, max_total_submissions=4)
+    for name in ("ada", "bob"):
+        for _ in range(2):
+            send(competition, name, after=DAY)
+    merge(competition, "ada", "bob", after=DAY)
+    used = allowance(service, competition, "ada", after=DAY)
+    assert (used.used_today, used.left_today, used.used_total, used.left_total) == (4, 0, 4, 0)
+
+
+def test_two_teams_merge_once_one_team_could_have_sent_as_much(
+    service: Any, scene: Any, act: Any, send: Any, merge: Any
+) -> None:
+    competition = scene(max_daily_submissions=2)
+    for name, count in (("ada", 2), ("bob", 1)):
+        for _ in range(count):
+            send(competition, name)
+    with pytest.raises(
+        TooManySubmissions, match="used 3 submissions, and one team could have used at most 2"
+    ):
+        merge(competition, "ada", "bob")
+    midnight = timedelta(hours=12)  # the fixed time is noon
+    with pytest.raises(TooManySubmissions):
+        merge(competition, "ada", "bob", after=midnight - timedelta(microseconds=1))
+    merge(competition, "ada", "bob", after=midnight)
+
+
+def test_the_total_limit_bounds_the_sum_and_rejected_files_do_not_count(
+    service: Any, scene: Any, send: Any, merge: Any
+) -> None:
+    competition = scene(max_daily_submissions=None, max_total_submissions=2)
+    first = send(competition, "ada")
+    for name in ("ada", "bob"):
+        send(competition, name)
+    with pytest.raises(TooManySubmissions, match="at most 2"):
+        merge(competition, "ada", "bob", after=5 * DAY)
+    with service.database.write() as session:
+        session.get_one(Submission, first.id).slot_day = None
+    merge(competition, "ada", "bob", after=5 * DAY)
+
+
+def test_the_sum_is_looked_at_again_when_the_request_is_accepted(scene: Any, act: Any, send: Any) -> None:
+    competition = scene(max_daily_submissions=1)
+    send(competition, "ada")
+    request = act(mergers.request, competition, "ada", name="Team bob")
+    send(competition, "bob")
+    with pytest.raises(TooManySubmissions):
+        act(mergers.accept, competition, "bob", request_id=request.id)
+    act(mergers.accept, competition, "bob", request_id=request.id, after=DAY)
+
+
+def test_merged_teams_fit_into_one(service: Any, scene: Any, act: Any, merge: Any) -> None:
+    competition = scene(max_team_size=2)
+    token = act(invitations.make_link, competition, "bob")
+    act(invitations.accept_link, competition, "cleo", token=token)
+    with pytest.raises(TooManyMembers, match="have 3 members; a team has at most 2"):
+        merge(competition, "ada", "bob")
+
+
+def test_mergers_end_with_their_deadline(service: Any, scene: Any, act: Any) -> None:
+    competition = scene(closes_at=service.now + 20 * DAY, merger_deadline=service.now + 2 * DAY)
+    tick = timedelta(microseconds=1)
+    with pytest.raises(TeamsFrozen):
+        act(mergers.request, competition, "ada", name="Team bob", after=2 * DAY)
+    request = act(mergers.request, competition, "ada", name="Team bob", after=2 * DAY - tick)
+    with pytest.raises(TeamsFrozen):
+        act(mergers.accept, competition, "bob", request_id=request.id, after=2 * DAY)
+    act(mergers.accept, competition, "bob", request_id=request.id, after=2 * DAY - tick)
+
+
+def test_only_leaders_ask_accept_refuse_and_withdraw(service: Any, scene: Any, act: Any) -> None:
+    competition = scene()
+    for leader, member in (("ada", "cleo"), ("bob", "dan")):
+        token = act(invitations.make_link, competition, leader)
+        act(invitations.accept_link, competition, member, token=token)
+    with pytest.raises(NotLeader):
+        act(mergers.request, competition, "cleo", name="Team bob")
+    request = act(mergers.request, competition, "ada", name="team BOB")
+    for function, member, stranger in (
+        (mergers.accept, "dan", "ada"),
+        (mergers.refuse, "dan", "ada"),
+        (mergers.withdraw, "cleo", "bob"),
+    ):
+        with pytest.raises(NotLeader):
+            act(function, competition, member, request_id=request.id)
+        with pytest.raises(UnknownMergeRequest):
+            act(function, competition, stranger, request_id=request.id)
+
+
+@pytest.mark.parametrize(
+    ("end", "by", "state"),
+    [(mergers.refuse, "bob", RequestState.REFUSED), (mergers.withdraw, "ada", RequestState.WITHDRAWN)],
+)
+def test_a_request_that_has_ended_is_not_accepted_and_may_be_made_again(
+    scene: Any, act: Any, end: Any, by: str, state: RequestState
+) -> None:
+    competition = scene()
+    request = act(mergers.request, competition, "ada", name="Team bob")
+    with pytest.raises(AlreadyAsked):
+        act(mergers.request, competition, "bob", name="Team ada")
+    assert act(end, competition, by, request_id=request.id).state is state
+    with pytest.raises(UnknownMergeRequest):
+        act(mergers.accept, competition, "bob", request_id=request.id)
+    assert act(mergers.request, competition, "ada", name="Team bob").id != request.id
+
+
+def test_there_is_no_merging_with_oneself_with_nobody_or_with_a_merged_team(
+    service: Any, scene: Any, act: Any, merge: Any
+) -> None:
+    competition = scene("ada", "bob", "cleo")
+    merge(competition, "ada", "bob")
+    for name in ("Team ada", "Nobody", "Team bob", "\ud800", ""):
+        with pytest.raises(UnknownTeam):
+            act(mergers.request, competition, "ada", name=name)
+    with pytest.raises(TeamNameTaken):  # the merged team keeps its name
+        act(teams.rename, competition, "cleo", name="Team bob")
+
+
+def test_a_disqualified_team_does_not_merge(service: Any, scene: Any, act: Any) -> None:
+    competition = scene()
+    with service.database.write() as session:
+        team = session.scalars(select(Team).where(Team.name == "Team bob")).one()
+        team.disqualified_at = service.now
+    for asking, other in (("ada", "bob"), ("bob", "ada")):
+        with pytest.raises(Disqualified, match="Team bob"):
+            act(mergers.request, competition, asking, name=f"Team {other}")
+
+
+def test_other_requests_and_invitations_of_the_merged_team_end(scene: Any, act: Any, service: Any) -> None:
+    competition = scene("ada", "bob", "cleo", "dan")
+    to_bob = act(mergers.request, competition, "cleo", name="Team bob")
+    of_bob = act(mergers.request, competition, "bob", name="Team dan")
+    token = act(invitations.make_link, competition, "bob")
+    request = act(mergers.request, competition, "ada", name="Team bob")
+    act(mergers.accept, competition, "bob", request_id=request.id)
+    with service.database.read() as session:
+        states = {each.id: each.state for each in session.scalars(select(MergeRequest))}
+    assert states == {
+        request.id: RequestState.ACCEPTED,
+        to_bob.id: RequestState.REFUSED,
+        of_bob.id: RequestState.WITHDRAWN,
+    }
+    with pytest.raises(invitations.UnknownInvitation):
+        act(invitations.accept_link, competition, "eve", token=token)
+
+
+def test_who_had_left_the_merged_team_is_bound_to_the_new_one(
+    service: Any, scene: Any, act: Any, send: Any, merge: Any
+) -> None:
+    competition = scene()
+    token = act(invitations.make_link, competition, "bob")
+    act(invitations.accept_link, competition, "cleo", token=token)
+    send(competition, "cleo")
+    act(teams.leave, competition, "cleo")
+    merge(competition, "ada", "bob", after=DAY)
+    with pytest.raises(LeftTeam, match="Team ada"):
+        send(competition, "cleo", after=DAY)
+
+
+def test_the_same_idempotency_key_of_both_teams_does_not_stop_a_merge(
+    service: Any, scene: Any, send: Any, merge: Any
+) -> None:
+    competition = scene()
+    for name in ("ada", "bob"):
+        send(competition, name, idempotency_key="first")
+        send(competition, name, idempotency_key=f"second of {name}")
+    team = merge(competition, "ada", "bob", after=DAY)
+    with service.database.read() as session:
+        kept = session.scalars(select(Submission.idempotency_key).where(Submission.team_id == team.id)).all()
+    assert sorted(kept, key=str) == [None, "first", "second of ada", "second of bob"]
+
+
+def test_the_better_entry_stands_for_both_teams_at_once(
+    service: Any, scene: Any, act: Any, merge: Any
+) -> None:
+    competition = scene("ada", "bob", "cleo")
+    for name, skill in (("ada", 0.2), ("bob", 0.9), ("cleo", 0.5)):
+        service.score(service.submit(competition, user=name, skill=skill))
+    team = merge(competition, "ada", "bob", after=DAY)
+    with service.database.read() as session:
+        found = boards.public_board(session, competition=service.reload(competition))
+        rows = session.scalars(select(Standing).where(Standing.split == Split.PUBLIC)).all()
+    assert [row.team for row in found.rows] == ["Team ada", "Team cleo"]
+    assert [row.team_id for row in rows].count(team.id) == 1
+    assert len(rows) == 2
+
+
+def test_a_file_that_is_scored_after_the_merge_counts_for_the_merged_team(
+    service: Any, scene: Any, merge: Any
+) -> None:
+    competition = scene()
+    accepted = service.submit(competition, user="bob", skill=0.5)
+    team = merge(competition, "ada", "bob")
+    service.score(accepted)
+    with service.database.read() as session:
+        assert (
+            session.scalars(select(Standing.team_id).where(Standing.split == Split.PUBLIC)).one() == team.id
+        )
+
+
+def test_the_people_concerned_are_told(service: Any, scene: Any, act: Any) -> None:
+    competition = scene()
+    with service.database.write() as session:
+        for user in session.scalars(select(User)):
+            user.email = user.email_key = f"{user.name}@example.org"
+            user.email_verified_at = service.now
+    request = act(mergers.request, competition, "ada", name="Team bob")
+    act(mergers.accept, competition, "bob", request_id=request.id)
+    with service.database.read() as session:
+        letters = [(each.to_address, each.subject) for each in session.scalars(select(Mail))]
+    assert sorted(letters) == [
+        ("ada@example.org", "Toxicity: the teams merged"),
+        ("bob@example.org", "Toxicity: Team ada wants to merge"),
+        ("bob@example.org", "Toxicity: the teams merged"),
+    ]
+
+
+def test_uploads_that_race_a_merge_exceed_no_limit_and_lose_no_file(
+    service: Any, scene: Any, act: Any, send: Any
+) -> None:
+    """Whatever comes first: after the merge the merged team has its limit, before it each team its own."""
+    competition = scene(max_daily_submissions=3)
+    now = service.now
+    request = act(mergers.request, competition, "ada", name="Team bob")
+    with service.database.write() as session:  # the race is run by the clock of the database
+        competitions.lock(session, competition_id=competition.id).opens_at = now - DAY
+    answers: list[Any] = []
+    merged: list[Any] = []
+
+    def upload(name: str) -> Any:
+        def call() -> None:
+            try:
+                answers.append(send(competition, name, after=HOUR))
+            except DailyLimitReached as error:
+                answers.append(error)
+
+        return call
+
+    def accept() -> None:
+        merged.append(act(mergers.accept, competition, "bob", request_id=request.id, after=HOUR))
+
+    calls = [upload(name) for name in ("ada", "bob") * 4] + [accept]
+    assert run_together(calls) == []
+    with service.database.read() as session:
+        rows = session.scalars(select(Submission)).all()
+        members = session.scalar(select(func.count()).where(TeamMember.team_id == merged[0].id))
+    taken = [each for each in answers if isinstance(each, Submission)]
+    assert {row.id for row in rows} == {each.id for each in taken}
+    assert {row.team_id for row in rows} == {merged[0].id}
+    assert 3 <= len(rows) <= 6
+    assert members == 2
+
+
+def test_two_merges_at_once_of_the_same_team_make_one(service: Any, scene: Any, act: Any) -> None:
+    competition = scene("ada", "bob", "cleo")
+    requests = [act(mergers.request, competition, name, name="Team bob") for name in ("ada", "cleo")]
+    errors = run_together(
+        [
+            lambda request=request: act(mergers.accept, competition, "bob", request_id=request.id)
+            for request in requests
+        ]
+    )
+    assert len(errors) == 1
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).where(Team.merged_into_id.is_not(None))) == 1
+
+
+def test_two_teams_that_ask_each_other_at_once_have_one_request(service: Any, scene: Any, act: Any) -> None:
+    competition = scene()
+    errors = run_together(
+        [
+            lambda: act(mergers.request, competition, "ada", name="Team bob"),
+            lambda: act(mergers.request, competition, "bob", name="Team ada"),
+        ]
+    )
+    assert [type(error) for error in errors] == [AlreadyAsked]
+
+
+def run_together(calls: list[Any]) -> list[Exception]:
+    """Run calls in threads that start at once; return what they raised."""
+    errors: list[Exception] = []
+    start = threading.Barrier(len(calls))
+
+    def run(call: Any) -> None:
+        start.wait()
+        try:
+            call()
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return errors
