@@ -1,6 +1,8 @@
-"""Which viewer sees which field of a submission in which phase: one table, asked by every way out.
+"""Which viewer sees which field in which phase: one table, asked by every way out.
 
-Hidden means unreachable: what this table does not grant is not read from the database for that viewer.
+Pages, JSON, exports, charts and e-mails carry these fields and no others. Hidden means unreachable: what the
+table does not grant a viewer is not read from the database for that viewer, and nothing that the viewer sees
+is chosen, counted or sorted by it.
 """
 
 import enum
@@ -8,7 +10,7 @@ from collections.abc import Mapping
 
 
 class Phase(enum.StrEnum):
-    """Where a competition is in its life."""
+    """Where a competition is in its life; what is revealed as provisional is seen as what is final."""
 
     SCHEDULED = "scheduled"
     OPEN = "open"
@@ -26,47 +28,80 @@ class Viewer(enum.StrEnum):
 
 
 class Field(enum.StrEnum):
-    """What a submission, or the standing it gives its team, can tell."""
+    """What can be told of a competition, a team, a submission or the standing it gives its team."""
 
-    FILE = "file"
-    """File name, description, status, problems, notes: the submission as such."""
+    COMPETITION = "competition"
+    """Texts, dates, limits, metric and its identities, and how many rows each split has."""
+    ENTRY_CODE = "entry_code"
+    LABELS = "labels"
+    """What is true of a row: its label and identities, and any count of them."""
+    SPLITS = "splits"
+    """Which rows are public and which private."""
+
+    TEAM = "team"
+    """Name, members, and how many files were scored and when the last of them came."""
+    TEAM_AFFAIRS = "team_affairs"
+    """Invitations, merge requests, the reason of a disqualification."""
+    ALLOWANCE = "allowance"
+    """What the team has used of its limits and what is left."""
+    SELECTION = "selection"
+    """Which submissions the team picked, and which would count now."""
+
+    PUBLIC_RANK = "public_rank"
+    """The rank with its change, and how it came about: the team's best score over time."""
     PUBLIC_SCORE = "public_score"
     PUBLIC_TERMS = "public_terms"
-    PUBLIC_IDENTITIES = "public_identities"
+    PRIVATE_RANK = "private_rank"
+    """The rank, the one that another submission would have had, and the final standings."""
     PRIVATE_SCORE = "private_score"
     PRIVATE_TERMS = "private_terms"
+    COUNTED = "counted"
+    """Which submission stands for the team on the private leaderboard."""
+
+    FILE = "file"
+    """The submission as such: its bytes, name, description, status, problems, notes and incident."""
+    PUBLIC_IDENTITIES = "public_identities"
+    """The AUCs of each identity; the gaps (AEGs) are a field of their own."""
+    PUBLIC_GAPS = "public_gaps"
     PRIVATE_IDENTITIES = "private_identities"
+    PRIVATE_GAPS = "private_gaps"
 
 
-_EVERYTHING = frozenset(Field)
-_BOARD = frozenset({Field.PUBLIC_SCORE, Field.PUBLIC_TERMS})
-_OWN = _BOARD | {Field.FILE, Field.PUBLIC_IDENTITIES}
-_OPENED = _EVERYTHING - {Field.FILE}
+_PHASES = tuple(Phase)
+_ALWAYS, _REVEAL, _NEVER = Phase.SCHEDULED, Phase.REVEALED, None
 
-_TABLE: Mapping[Phase, Mapping[Viewer, frozenset[Field]]] = {
-    **{
-        phase: {
-            Viewer.PUBLIC: _BOARD,
-            Viewer.PARTICIPANT: _BOARD,
-            Viewer.TEAM: _OWN,
-            Viewer.ORGANIZER: _EVERYTHING,
-        }
-        for phase in (Phase.SCHEDULED, Phase.OPEN, Phase.CLOSED)
-    },
-    Phase.REVEALED: {
-        Viewer.PUBLIC: _OPENED,
-        Viewer.PARTICIPANT: _OPENED,
-        Viewer.TEAM: _EVERYTHING,
-        Viewer.ORGANIZER: _EVERYTHING,
-    },
+# From which phase on: anybody, a participant, the team, an organizer.
+_TABLE: Mapping[Field, tuple[Phase | None, Phase | None, Phase | None, Phase | None]] = {
+    Field.COMPETITION: (_ALWAYS, _ALWAYS, _ALWAYS, _ALWAYS),
+    Field.ENTRY_CODE: (_NEVER, _NEVER, _NEVER, _ALWAYS),
+    Field.LABELS: (_NEVER, _NEVER, _NEVER, _ALWAYS),
+    Field.SPLITS: (_NEVER, _NEVER, _NEVER, _ALWAYS),
+    Field.TEAM: (_ALWAYS, _ALWAYS, _ALWAYS, _ALWAYS),
+    Field.TEAM_AFFAIRS: (_NEVER, _NEVER, _ALWAYS, _ALWAYS),
+    Field.ALLOWANCE: (_NEVER, _NEVER, _ALWAYS, _ALWAYS),
+    Field.SELECTION: (_NEVER, _NEVER, _ALWAYS, _ALWAYS),
+    Field.PUBLIC_RANK: (_ALWAYS, _ALWAYS, _ALWAYS, _ALWAYS),
+    Field.PUBLIC_SCORE: (_ALWAYS, _ALWAYS, _ALWAYS, _ALWAYS),
+    Field.PUBLIC_TERMS: (_ALWAYS, _ALWAYS, _ALWAYS, _ALWAYS),
+    Field.PRIVATE_RANK: (_REVEAL, _REVEAL, _REVEAL, _ALWAYS),
+    Field.PRIVATE_SCORE: (_REVEAL, _REVEAL, _REVEAL, _ALWAYS),
+    Field.PRIVATE_TERMS: (_REVEAL, _REVEAL, _REVEAL, _ALWAYS),
+    Field.COUNTED: (_REVEAL, _REVEAL, _REVEAL, _ALWAYS),
+    Field.FILE: (_NEVER, _NEVER, _ALWAYS, _ALWAYS),
+    Field.PUBLIC_IDENTITIES: (_REVEAL, _REVEAL, _ALWAYS, _ALWAYS),
+    Field.PUBLIC_GAPS: (_REVEAL, _REVEAL, _REVEAL, _ALWAYS),
+    Field.PRIVATE_IDENTITIES: (_REVEAL, _REVEAL, _REVEAL, _ALWAYS),
+    Field.PRIVATE_GAPS: (_REVEAL, _REVEAL, _REVEAL, _ALWAYS),
 }
-
-
-def visible_fields(viewer: Viewer, phase: Phase) -> frozenset[Field]:
-    """Return the fields that `viewer` sees in `phase`."""
-    return _TABLE[phase][viewer]
+_COLUMNS = {viewer: column for column, viewer in enumerate(Viewer)}
 
 
 def visible(field: Field, viewer: Viewer, phase: Phase) -> bool:
     """Tell whether `viewer` sees `field` in `phase`."""
-    return field in visible_fields(viewer, phase)
+    since = _TABLE[field][_COLUMNS[viewer]]
+    return since is not None and _PHASES.index(phase) >= _PHASES.index(since)
+
+
+def visible_fields(viewer: Viewer, phase: Phase) -> frozenset[Field]:
+    """Return the fields that `viewer` sees in `phase`."""
+    return frozenset(field for field in Field if visible(field, viewer, phase))

@@ -1,6 +1,6 @@
 """What a submission got, as far as the viewer may see it; all values rounded as displayed."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +15,18 @@ from grader.models import Score, ScoringVersion, Split, Submission, SubmissionKi
 from grader.services import board_lines, competitions, placing
 from grader.services.solutions import Rules
 
-_CELLS = ("subgroup_auc", "bpsn_auc", "bnsp_auc", "positive_aeg", "negative_aeg")
-_FIELDS = {
-    Split.PUBLIC: (Field.PUBLIC_SCORE, Field.PUBLIC_TERMS, Field.PUBLIC_IDENTITIES),
-    Split.PRIVATE: (Field.PRIVATE_SCORE, Field.PRIVATE_TERMS, Field.PRIVATE_IDENTITIES),
+_AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
+_GAPS = ("positive_aeg", "negative_aeg")
+_SCORES = {Split.PUBLIC: Field.PUBLIC_SCORE, Split.PRIVATE: Field.PRIVATE_SCORE}
+_CELLS = {
+    Split.PUBLIC: {Field.PUBLIC_IDENTITIES: _AUCS, Field.PUBLIC_GAPS: _GAPS},
+    Split.PRIVATE: {Field.PRIVATE_IDENTITIES: _AUCS, Field.PRIVATE_GAPS: _GAPS},
 }
 
 
 @dataclass(frozen=True, slots=True)
 class IdentityRow:
-    """One identity's line of the table: the five cells by name, 2 decimals."""
+    """One identity's line of the table: the cells that the viewer may see by name, 2 decimals."""
 
     name: str
     cells: Mapping[str, float | None]
@@ -99,7 +101,7 @@ def split_results(
     session: Session, *, submission: Submission, version: ScoringVersion, allowed: Collection[Field]
 ) -> dict[Split, SplitResult]:
     """Return a submission's result on each split whose score is allowed; others are not even read."""
-    splits = [split for split, (score, *_) in _FIELDS.items() if score in allowed]
+    splits = [split for split, score in _SCORES.items() if score in allowed]
     rows = session.scalars(
         select(Score).where(
             Score.submission_id == submission.id,
@@ -108,7 +110,7 @@ def split_results(
         )
     )
     rules = Rules.from_dict(version.metric_settings)
-    return {row.split: _split_result(row, rules, with_table=_FIELDS[row.split][2] in allowed) for row in rows}
+    return {row.split: _split_result(row, rules, _cells(row.split, allowed)) for row in rows}
 
 
 def public_scores(
@@ -123,10 +125,14 @@ def public_scores(
         )
     )
     rules = Rules.from_dict(version.metric_settings)
-    return {row.submission_id: _split_result(row, rules, with_table=False) for row in rows}
+    return {row.submission_id: _split_result(row, rules) for row in rows}
 
 
-def _split_result(score: Score, rules: Rules, *, with_table: bool) -> SplitResult:
+def _cells(split: Split, allowed: Collection[Field]) -> tuple[str, ...]:
+    return tuple(name for field, names in _CELLS[split].items() if field in allowed for name in names)
+
+
+def _split_result(score: Score, rules: Rules, cells: Sequence[str] = ()) -> SplitResult:
     units = standings.score_units(score.score)
     terms = board_lines.rounded_terms(score)
     return SplitResult(
@@ -134,13 +140,13 @@ def _split_result(score: Score, rules: Rules, *, with_table: bool) -> SplitResul
         score_units=units,
         terms=terms,
         weakest_term=min(terms, key=terms.__getitem__),
-        identities=_table(score.counts, rules) if with_table else (),
+        identities=_table(score.counts, rules, cells) if cells else (),
     )
 
 
-def _table(counts: Mapping[str, Any], rules: Rules) -> tuple[IdentityRow, ...]:
+def _table(counts: Mapping[str, Any], rules: Rules, cells: Sequence[str]) -> tuple[IdentityRow, ...]:
     return tuple(
-        IdentityRow(line.name, {cell: standings.rounded_cell(getattr(line, cell)) for cell in _CELLS})
+        IdentityRow(line.name, {cell: standings.rounded_cell(getattr(line, cell)) for cell in cells})
         for line in report(PairCounts.from_dict(counts), rules.metric).subgroups
     )
 

@@ -6,7 +6,15 @@ import pytest
 
 from grader.leaderboard.visibility import Field, Phase, Viewer, visible, visible_fields
 
-PRIVATE = {Field.PRIVATE_SCORE, Field.PRIVATE_TERMS, Field.PRIVATE_IDENTITIES}
+PRIVATE = {
+    Field.PRIVATE_RANK,
+    Field.PRIVATE_SCORE,
+    Field.PRIVATE_TERMS,
+    Field.PRIVATE_IDENTITIES,
+    Field.PRIVATE_GAPS,
+    Field.COUNTED,
+}
+TABLES = {Field.PUBLIC_IDENTITIES, Field.PUBLIC_GAPS, Field.PRIVATE_IDENTITIES, Field.PRIVATE_GAPS}
 PARTICIPANTS = (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM)
 BEFORE = (Phase.SCHEDULED, Phase.OPEN, Phase.CLOSED)
 
@@ -19,13 +27,21 @@ def test_no_participant_sees_anything_private_before_the_reveal(viewer: Viewer, 
 
 @pytest.mark.parametrize("viewer", Viewer)
 def test_everybody_sees_scores_and_tables_of_both_splits_after_the_reveal(viewer: Viewer) -> None:
-    assert visible_fields(viewer, Phase.REVEALED) >= set(Field) - {Field.FILE}
+    assert visible_fields(viewer, Phase.REVEALED) >= PRIVATE | TABLES
+
+
+@pytest.mark.parametrize("phase", Phase)
+@pytest.mark.parametrize("viewer", PARTICIPANTS)
+def test_labels_splits_and_codes_are_the_organizers_for_ever(viewer: Viewer, phase: Phase) -> None:
+    secrets = {Field.LABELS, Field.SPLITS, Field.ENTRY_CODE}
+    assert not visible_fields(viewer, phase) & secrets
+    assert visible_fields(Viewer.ORGANIZER, phase) >= secrets
 
 
 @pytest.mark.parametrize("phase", Phase)
 @pytest.mark.parametrize("viewer", Viewer)
 def test_everybody_sees_the_public_score_and_its_terms_always(viewer: Viewer, phase: Phase) -> None:
-    assert {Field.PUBLIC_SCORE, Field.PUBLIC_TERMS} <= visible_fields(viewer, phase)
+    assert visible_fields(viewer, phase) >= {Field.PUBLIC_RANK, Field.PUBLIC_SCORE, Field.PUBLIC_TERMS}
 
 
 @pytest.mark.parametrize("phase", BEFORE)
@@ -34,12 +50,15 @@ def test_only_the_team_and_organizers_see_the_public_table_before_the_reveal(pha
     assert seeing == {Viewer.TEAM, Viewer.ORGANIZER}
 
 
+@pytest.mark.parametrize("phase", BEFORE)
+def test_gaps_between_averages_are_the_organizers_before_the_reveal(phase: Phase) -> None:
+    assert {viewer for viewer in Viewer if visible(Field.PUBLIC_GAPS, viewer, phase)} == {Viewer.ORGANIZER}
+
+
 @pytest.mark.parametrize("phase", Phase)
-def test_files_problems_and_descriptions_are_the_teams_and_the_organizers(phase: Phase) -> None:
-    assert {viewer for viewer in Viewer if visible(Field.FILE, viewer, phase)} == {
-        Viewer.TEAM,
-        Viewer.ORGANIZER,
-    }
+@pytest.mark.parametrize("field", [Field.FILE, Field.TEAM_AFFAIRS, Field.ALLOWANCE, Field.SELECTION])
+def test_what_a_team_does_is_the_teams_and_the_organizers(field: Field, phase: Phase) -> None:
+    assert {viewer for viewer in Viewer if visible(field, viewer, phase)} == {Viewer.TEAM, Viewer.ORGANIZER}
 
 
 @pytest.mark.parametrize("phase", Phase)
@@ -49,3 +68,10 @@ def test_nobody_sees_more_than_the_organizer_or_less_than_the_public(phase: Phas
         for viewer in (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM, Viewer.ORGANIZER)
     ]
     assert all(less <= more for less, more in itertools.pairwise(ladder))
+    assert ladder[-1] == set(Field)
+
+
+@pytest.mark.parametrize("viewer", Viewer)
+def test_what_was_seen_once_stays_seen(viewer: Viewer) -> None:
+    seen = [visible_fields(viewer, phase) for phase in Phase]
+    assert all(before <= after for before, after in itertools.pairwise(seen))

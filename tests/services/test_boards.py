@@ -194,7 +194,19 @@ def test_the_weakest_term_is_the_lowest_and_the_table_has_two_decimals(
     assert [line.name for line in result.identities] == ["female", "muslim"]
     for line, expected in zip(result.identities, exact.subgroups, strict=True):
         assert line.cells["bpsn_auc"] == standings.rounded_cell(expected.bpsn_auc)
-        assert len(line.cells) == 5
+        assert list(line.cells) == ["subgroup_auc", "bpsn_auc", "bnsp_auc"]
+
+
+@pytest.mark.parametrize("phase", [Phase.OPEN, Phase.CLOSED])
+def test_the_gaps_of_a_team_are_the_organizers_until_the_reveal(
+    service: Any, competition: Any, phase: Phase
+) -> None:
+    seen = summary_of(service, 1, Viewer.ORGANIZER, phase).public
+    assert seen is not None and {"positive_aeg", "negative_aeg"} <= set(seen.identities[0].cells)
+    service.reveal(competition)
+    summary = summary_of(service, 1, Viewer.TEAM, Phase.REVEALED)
+    for result in (summary.public, summary.private):
+        assert result is not None and {"positive_aeg", "negative_aeg"} <= set(result.identities[0].cells)
 
 
 @pytest.mark.parametrize("phase", [Phase.OPEN, Phase.CLOSED])

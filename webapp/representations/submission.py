@@ -35,7 +35,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class IdentityView:
-    """A line of the per-identity table."""
+    """A line of the per-identity table; without gaps where the viewer may not see them."""
 
     name: str
     cells: tuple[Cell, ...]
@@ -157,7 +157,7 @@ def _identity(row: IdentityRow) -> IdentityView:
     return IdentityView(
         name=row.name,
         cells=tuple(Cell(_number(cell, ".2f"), heat.shade(cell)) for cell in cells),
-        gaps=tuple(_number(row.cells[key], "+.2f") for key in GAPS),
+        gaps=tuple(_number(row.cells[key], "+.2f") for key in GAPS if key in row.cells),
     )
 
 
