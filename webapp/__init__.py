@@ -7,6 +7,7 @@ from grader.db import Database
 from grader.services.accounts import password_hasher
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
+from grader.worker.checker import Checker
 from grader.worker.hints import Hints
 from webapp import api, assets, auth, errors, formats, health, pages, security, uploads
 from webapp.site import Hinting, Site
@@ -28,6 +29,7 @@ def create_app(
         database=database or Database(settings.database(), pool_size=settings.web_threads),
         storage=storage or open_storage(settings.storage()),
         hints=hints or Hints(settings),
+        checker=Checker(settings),
         passwords=password_hasher(settings),
     )
     app = Flask(__name__)

@@ -6,6 +6,7 @@ logged under an incident id, and only that id is shown.
 
 import contextlib
 import logging
+import math
 import re
 import secrets
 from typing import Any
@@ -16,7 +17,21 @@ from flask_wtf.csrf import CSRFError  # type: ignore[import-untyped]
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from grader.errors import FairboardError, ParticipantError
-from grader.services import boards, competitions, links, logins, setup_links, submissions, tokens
+from grader.services import (
+    boards,
+    competitions,
+    invitations,
+    limits,
+    links,
+    logins,
+    mergers,
+    participations,
+    rosters,
+    selections,
+    setup_links,
+    submissions,
+    tokens,
+)
 from grader.storage import BlobTooLarge
 from webapp import formats
 
@@ -78,8 +93,22 @@ STATUSES: dict[type[ParticipantError], int] = {
     links.InvalidLink: 404,
     logins.UnknownLogin: 404,
     tokens.UnknownToken: 404,
+    tokens.ScopeMissing: 403,
     competitions.UnknownCompetition: 404,
     submissions.UnknownSubmission: 404,
+    participations.EntryRefused: 403,
+    rosters.TeamRefusal: 409,
+    rosters.NotLeader: 403,
+    rosters.TeamsFrozen: 403,
+    invitations.UnknownInvitation: 404,
+    mergers.UnknownMergeRequest: 404,
+    mergers.UnknownTeam: 404,
+    submissions.IdenticalFile: 409,
+    submissions.IdempotencyKeyReused: 422,
+    selections.SelectionClosed: 403,
+    selections.NotSelectable: 409,
+    selections.TooManySelected: 409,
+    limits.LimitReached: 429,
     FileTooLarge: 413,
     BlobTooLarge: 413,
 }
@@ -97,6 +126,33 @@ def name_of(error: Exception) -> str:
     """Return the name of an error in JSON: `CompetitionClosed` is `competition_closed`."""
     words = type(error).__name__.removesuffix("Error")
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", words).lower()
+
+
+def status_of(error: ParticipantError) -> int:
+    """Return the HTTP status of an error."""
+    return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 400)
+
+
+def headers_of(error: ParticipantError) -> dict[str, str]:
+    """Return the headers that an error's answer needs: when to try again."""
+    if isinstance(error, limits.LimitReached) and error.retry_after is not None:
+        return {"Retry-After": str(math.ceil(error.retry_after.total_seconds()))}
+    return {}
+
+
+def details_of(error: ParticipantError) -> dict[str, Any]:
+    """Return what programs need of an error beside its sentence."""
+    match error:
+        case limits.DailyLimitReached():
+            retry_at = formats.iso(error.retry_at)
+            return {"limit": error.limit, "retry_at": retry_at, "resets_at": retry_at}
+        case limits.LimitReached():
+            return {"limit": error.limit, "retry_at": formats.iso(error.retry_at)}
+        case submissions.IdenticalFile() | submissions.IdempotencyKeyReused():
+            return {"submission": error.submission_id}
+        case selections.TooManySelected():
+            return {"limit": error.limit, "selected": list(error.selected_ids)}
+    return {}
 
 
 def answer(
@@ -122,10 +178,16 @@ def init_app(app: Flask) -> None:
 def _fairboard_error(error: FairboardError) -> ResponseReturnValue:
     if not isinstance(error, ParticipantError):
         return _unforeseen(error)  # it may quote the solution
-    status = next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 400)
+    status = status_of(error)
     if status == 413:
         _drain()
-    return answer(status, name=name_of(error), message=error.message)
+    return answer(
+        status,
+        name=name_of(error),
+        message=error.message,
+        headers=headers_of(error),
+        **details_of(error),
+    )
 
 
 def _too_large(_error: RequestEntityTooLarge) -> ResponseReturnValue:

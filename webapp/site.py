@@ -10,6 +10,7 @@ from flask import current_app
 from grader.db import Database
 from grader.settings import Settings
 from grader.storage import Storage
+from grader.worker.checker import Checker
 
 
 class Hinting(Protocol):
@@ -27,6 +28,7 @@ class Site:
     database: Database
     storage: Storage
     hints: Hinting
+    checker: Checker
     passwords: PasswordHasher
 
     @property

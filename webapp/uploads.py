@@ -1,19 +1,26 @@
 """Receiving a submission's file, on a page or in the API: its limit before its first byte, then its bytes."""
 
+import hashlib
 import os
+from dataclasses import dataclass
 from typing import IO, Any
 
 from flask import Request, g, request
 from flask.typing import ResponseReturnValue
 
-from grader.models import Submission
+from grader import db
+from grader.models import Competition, Submission
 from grader.services import competitions, submissions
+from grader.services.submissions import Accepted
+from grader.storage import StoredBlob
 from webapp import auth
 from webapp.errors import BadRequest, FileTooLarge
 from webapp.site import current_site
 
-PAGE_ENDPOINT, API_ENDPOINT = "submissions.submit", "api.submit"
+PAGE_ENDPOINT = "submissions.submit"
+ENDPOINTS = frozenset({PAGE_ENDPOINT, "api.submit", "api.check"})
 FORM_OVERHEAD_BYTES = 64_000
+YES = frozenset({"1", "true", "yes", "on"})
 
 
 class UploadRequest(Request):
@@ -37,9 +44,21 @@ class FileMissing(BadRequest):
         super().__init__("No file has arrived. Send it as the form field `file`.")
 
 
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that has arrived completely, and what was said about it."""
+
+    stream: IO[bytes]
+    file_name: str
+    sha256: str
+    description: str
+    again: bool
+    idempotency_key: str | None
+
+
 def set_limit() -> ResponseReturnValue | None:
     """Let an upload be as large as its competition allows; a stranger's is not read at all."""
-    if request.method != "POST" or request.endpoint not in (PAGE_ENDPOINT, API_ENDPOINT):
+    if request.method != "POST" or request.endpoint not in ENDPOINTS:
         return None
     if g.user is None:
         return auth.ask_to_log_in() if request.endpoint == PAGE_ENDPOINT else None
@@ -50,9 +69,8 @@ def set_limit() -> ResponseReturnValue | None:
     return None
 
 
-def receive(slug: str) -> Submission:
-    """Store the file, then record the submission, then hint the queue: in this order nothing is lost."""
-    site = current_site()
+def arrived() -> Upload:
+    """Return the file of this request; raise FileMissing or FileTooLarge."""
     file = request.files.get("file")
     if file is None or not file.filename:
         raise FileMissing
@@ -60,15 +78,60 @@ def receive(slug: str) -> Submission:
     if size_bytes > g.file_limit_bytes:
         raise FileTooLarge(size_bytes, g.file_limit_bytes)
     file.stream.seek(0)
-    blob = site.storage.put(file.stream)
-    with site.database.write() as session:
-        accepted = submissions.accept(
+    return Upload(
+        stream=file.stream,
+        file_name=file.filename,
+        sha256=hashlib.file_digest(file.stream, "sha256").hexdigest(),  # type: ignore[arg-type]
+        description=request.form.get("description", ""),
+        again=request.form.get("again", "").strip().lower() in YES,
+        idempotency_key=request.headers.get("Idempotency-Key"),
+    )
+
+
+def require_acceptable(slug: str, upload: Upload) -> Competition:
+    """Return the competition; raise what accepting the file would raise, before it is checked or stored."""
+    with current_site().database.read() as session:
+        competition = competitions.get(session, slug=slug)
+        submissions.require_acceptable(
             session,
-            competition=competitions.get(session, slug=slug),
+            competition=competition,
             user=g.user,
-            blob=blob,
-            file_name=file.filename,
-            description=request.form.get("description", ""),
+            sha256=upload.sha256,
+            again=upload.again,
+            idempotency_key=upload.idempotency_key,
+            now=db.now(session),
         )
+    return competition
+
+
+def accept(competition: Competition, upload: Upload) -> Accepted:
+    """Store the file, then record the submission, then hint the queue: in this order nothing is lost."""
+    upload.stream.seek(0)
+    blob = current_site().storage.put(upload.stream)
+    return _record(
+        competition,
+        blob=blob,
+        file_name=upload.file_name,
+        description=upload.description,
+        again=upload.again,
+        idempotency_key=upload.idempotency_key,
+    )
+
+
+def accept_again(earlier: Submission, *, description: str) -> Accepted:
+    """Submit the bytes of an own submission once more; nothing has to be sent again."""
+    return _record(
+        earlier.competition,
+        blob=StoredBlob(earlier.sha256, earlier.size_bytes),
+        file_name=earlier.file_name,
+        description=description,
+        again=True,
+    )
+
+
+def _record(competition: Competition, **what: Any) -> Accepted:
+    site = current_site()
+    with site.database.write() as session:
+        accepted = submissions.accept(session, competition=competition, user=g.user, **what)
     site.hints.send(accepted.job_ids)
-    return accepted.submission
+    return accepted

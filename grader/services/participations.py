@@ -222,6 +222,15 @@ def require_joined(session: Session, *, competition: Competition, user: User, no
     raise NotJoined(competition)
 
 
+def forecast(session: Session, *, competition: Competition, user: User, now: datetime) -> None:
+    """Raise what `require_joined` would raise, and change nothing."""
+    known = state(competition, find(session, competition=competition, user=user))
+    if known is EntryState.OUTSIDE and not must_ask(competition):
+        _require_open(competition, now)
+    else:
+        require_joined(session, competition=competition, user=user, now=now)
+
+
 def require(session: Session, *, competition: Competition, user: User, now: datetime) -> Team:
     """Return the team for which a person sends a file, made on first use (the competition is locked).
 

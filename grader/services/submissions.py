@@ -217,10 +217,7 @@ def require_acceptable(
         if earlier is not None:
             return earlier
     _kind(competition, now)
-    # Where nothing is asked the first accepted file joins.
-    known = participations.find(session, competition=competition, user=user)
-    if known is not None or participations.must_ask(competition):
-        participations.require_joined(session, competition=competition, user=user, now=now)
+    participations.forecast(session, competition=competition, user=user, now=now)
     if team is not None and not again:
         identical = _identical(session, team, sha256)
         if identical is not None:

@@ -33,7 +33,7 @@ def test_a_new_person_signs_up_sends_a_file_and_watches_its_score_appear(
     page.get_by_label("Drop a file here").set_input_files(predictions)
     expect(page.get_by_text("predictions.csv, ")).to_be_visible()
     page.get_by_label("Description").fill("first try")
-    page.get_by_role("button", name="Submit").click()
+    page.get_by_role("button", name="Check and submit").click()
 
     expect(page.get_by_text("Waiting to be scored")).to_be_visible()
     page.evaluate("window.isSamePage = true")
@@ -68,7 +68,7 @@ def test_a_dropped_file_that_is_rejected_is_told_all_its_problems(live: Any, pag
     )
     page.dispatch_event(".drop", "drop", {"dataTransfer": transfer})
     expect(page.get_by_text("broken.csv, ")).to_be_visible()
-    page.get_by_role("button", name="Submit").click()
+    page.get_by_role("button", name="Check and submit").click()
     expect(page.get_by_text("Rejected: your file has 3 problems.")).to_be_visible(timeout=15_000)
     expect(page.get_by_role("listitem").filter(has_text="NaN")).to_be_visible()
 
@@ -82,7 +82,7 @@ def test_a_file_over_the_limit_is_told_so_before_it_is_sent(live: Any, page: Pag
         file.truncate(61_300_000)
     page.get_by_label("Drop a file here").set_input_files(large)
     expect(page.get_by_text("The file is 61.3 MB; the limit is 50.0 MB.")).to_be_visible()
-    expect(page.get_by_role("button", name="Submit")).to_be_disabled()
+    expect(page.get_by_role("button", name="Check and submit")).to_be_disabled()
 
 
 def test_everything_works_without_javascript(live: Any, browser: Any, predictions: Path) -> None:
@@ -92,7 +92,7 @@ def test_everything_works_without_javascript(live: Any, browser: Any, prediction
     _logged_in(live, page)
     page.goto(live.address + SUBMIT)
     page.get_by_label("Drop a file here").set_input_files(predictions)
-    page.get_by_role("button", name="Submit").click()
+    page.get_by_role("button", name="Check and submit").click()
     expect(page.get_by_text("Waiting to be scored")).to_be_visible()
     expect(page.get_by_text("Weakest term:")).to_be_visible(timeout=15_000)
     context.close()

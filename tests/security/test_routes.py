@@ -37,12 +37,18 @@ TABLE = {
         f"{HERE}/leaderboard/private", (403, 403, 403), revealed=(200, 200, 200)
     ),
     ("GET", "submissions.submit"): Access(f"{HERE}/submit", (302, 200, 200)),
-    ("POST", "submissions.submit"): Access(
-        f"{HERE}/submit", (302, 303, 303), data=upload, revealed=(302, 403, 403)
-    ),
+    ("POST", "submissions.submit"): Access(f"{HERE}/submit", (302, 422, 422), data=upload),
+    ("POST", "submissions.submit_again"): Access(f"{HERE}/submissions/{{own}}/again", (302, 404, 303)),
     ("GET", "submissions.index"): Access(f"{HERE}/submissions", (302, 200, 200)),
     ("GET", "submissions.statuses"): Access(f"{HERE}/submissions/status", (302, 200, 200)),
     ("GET", "submissions.show"): Access(f"{HERE}/submissions/{{own}}", (302, 404, 200)),
+    ("GET", "submissions.file"): Access(f"{HERE}/submissions/{{own}}/file", (302, 404, 200)),
+    ("POST", "submissions.select"): Access(
+        f"{HERE}/submissions/{{own}}/selection",
+        (302, 404, 303),
+        data={"selected": "yes"},
+        revealed=(302, 404, 403),
+    ),
     ("GET", "submissions.status"): Access(f"{HERE}/submissions/{{own}}/status", (302, 404, 200)),
     ("POST", "submissions.describe"): Access(
         f"{HERE}/submissions/{{own}}/description", (302, 404, 303), data={"description": "new"}
@@ -63,10 +69,14 @@ TABLE = {
     ("GET", "api.competition_list"): Access(f"{API}/competitions", (401, 200, 200)),
     ("GET", "api.competition"): Access(f"{API}/competitions/toxicity", (401, 200, 200)),
     ("GET", "api.leaderboard"): Access(f"{API}/competitions/toxicity/leaderboard", (401, 200, 200)),
-    ("POST", "api.submit"): Access(
-        f"{API}/competitions/toxicity/submissions", (401, 201, 201), data=upload, revealed=(401, 403, 403)
-    ),
+    ("POST", "api.submit"): Access(f"{API}/competitions/toxicity/submissions", (401, 201, 201), data=upload),
+    ("POST", "api.check"): Access(f"{API}/competitions/toxicity/check", (401, 200, 200), data=upload),
+    ("GET", "api.submission_list"): Access(f"{API}/competitions/toxicity/submissions", (401, 200, 200)),
     ("GET", "api.submission"): Access(f"{API}/submissions/{{own}}", (401, 404, 200)),
+    ("GET", "api.submission_file"): Access(f"{API}/submissions/{{own}}/file", (401, 404, 200)),
+    ("POST", "api.select"): Access(
+        f"{API}/submissions/{{own}}/select", (401, 404, 200), revealed=(401, 404, 403)
+    ),
 }
 ROLES = ("stranger", "outsider", "owner")
 

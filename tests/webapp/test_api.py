@@ -59,8 +59,10 @@ def test_nothing_stands_in_the_answer_but_what_is_promised(arena: Any, ann: Any)
         "id",
         "competition",
         "status",
+        "kind",
         "file_name",
         "description",
+        "is_selected",
         "submitted_at",
         "finished_at",
         "public_score",
@@ -180,7 +182,7 @@ def test_errors_of_strangers_have_the_one_shape(
         ("/api/v1/competitions/nothing", 404, "unknown_competition"),
         ("/api/v1/competitions/nothing/leaderboard", 404, "unknown_competition"),
         ("/api/v1/competitions/%00/leaderboard", 404, "unknown_competition"),
-        (UPLOAD, 405, "method_not_allowed"),
+        ("/api/v1/competitions/toxicity/check", 405, "method_not_allowed"),
     ],
 )
 def test_errors_of_people_have_the_one_shape(

@@ -94,15 +94,15 @@ def test_the_form_says_what_the_file_must_look_like(ann: Any) -> None:
 
 
 def test_a_form_leads_to_the_page_of_the_new_submission(arena: Any, ann: Any) -> None:
-    answer = ann.post(f"{HERE}/submit", {"file": (BytesIO(b"x"), "p.csv"), "description": "one"})
+    file = (BytesIO(arena.truth.predictions()), "p.csv")
+    answer = ann.post(f"{HERE}/submit", {"file": file, "description": "one"})
     assert (answer.status_code, answer.headers["Location"]) == (303, f"{HERE}/submissions/1")
     assert "Waiting to be scored" in ann.browser.get(answer.headers["Location"]).text
 
 
-def test_a_program_in_the_page_gets_the_address_instead(ann: Any) -> None:
-    answer = ann.post(
-        f"{HERE}/submit", {"file": (BytesIO(b"x"), "p.csv")}, headers={"Accept": "application/json"}
-    )
+def test_a_program_in_the_page_gets_the_address_instead(arena: Any, ann: Any) -> None:
+    file = (BytesIO(arena.truth.predictions()), "p.csv")
+    answer = ann.post(f"{HERE}/submit", {"file": file}, headers={"Accept": "application/json"})
     assert answer.status_code == 201
     assert answer.json == {"id": 1, "status": "pending", "location": f"{HERE}/submissions/1"}
 
@@ -142,7 +142,7 @@ def test_a_rejected_submission_lists_every_problem(arena: Any, ann: Any) -> None
     submission_id = arena.submit(ann, b"id,prediction\n7000000,nan\nx,1\n")
     arena.score_all()
     text = _text(ann.browser.get(f"{HERE}/submissions/{submission_id}"))
-    assert "Rejected: your file has 3 problems. Mend them and send the file again." in text
+    assert "Rejected: your file has 3 problems. No submission used." in text
     assert "NaN" in text
     assert "399 ids missing" in text
 

@@ -1,24 +1,83 @@
-"""Sending a file and reading what it got."""
+"""Sending files, and reading what they got."""
 
-from flask import g, url_for
+from collections.abc import Mapping
+
+from flask import Response, g, request, send_file, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.leaderboard.visibility import Viewer
-from grader.services import competitions, results, submissions
-from webapp import uploads
+from grader.services import competitions, limits, results, rosters, selections, submissions
+from webapp import checking, uploads
 from webapp.api.v1 import blueprint
-from webapp.representations.submission import submission_json
+from webapp.representations.allowance import AllowanceView
+from webapp.representations.submission import choice_json, submission_json, submission_line_json
 from webapp.site import current_site
+
+BUSY_RETRY_SECONDS = 5
+BUSY = (
+    "Too many files are being checked. Try again in some seconds, or submit: a file is always checked then."
+)
 
 
 @blueprint.post("/competitions/<slug>/submissions")
 def submit(slug: str) -> ResponseReturnValue:
-    """Take in a file; a worker finds its problems later."""
-    submission = uploads.receive(slug)
+    """Take in a file; a worker finds its problems later. A repeated `Idempotency-Key` is answered 200."""
+    upload = uploads.arrived()
+    competition = uploads.require_acceptable(slug, upload)
+    accepted = uploads.accept(competition, upload)
+    submission = accepted.submission
     location = url_for("api.submission", submission_id=submission.id)
-    answer = {"id": submission.id, "status": submission.status.value, "url": location}
-    return answer, 201, {"Location": location}
+    answer = {
+        "id": submission.id,
+        "status": submission.status.value,
+        "url": location,
+        "limits": _limits(slug).as_json(),
+    }
+    return answer, 201 if accepted.is_new else 200, {"Location": location}
+
+
+@blueprint.post("/competitions/<slug>/check")
+def check(slug: str) -> ResponseReturnValue:
+    """Tell all problems of a file and use nothing."""
+    upload = uploads.arrived()
+    with current_site().database.read() as session:
+        competition = competitions.get(session, slug=slug)
+    checked = checking.check(competition, upload)
+    if checked is None:
+        answer = {"code": 503, "error": "busy", "message": BUSY}
+        return answer, 503, {"Retry-After": str(BUSY_RETRY_SECONDS)}
+    return {
+        "is_clean": not checked.problems,
+        "problems": checked.problems,
+        "notes": checked.notes,
+        "limits": _limits(slug).as_json(),
+    }
+
+
+@blueprint.get("/competitions/<slug>/submissions")
+def submission_list(slug: str) -> ResponseReturnValue:
+    """Return a page of the submissions of the person's team, the newest first, and what it may still send."""
+    number = request.args.get("page", 1, type=int)
+    with current_site().database.read() as session:
+        competition = competitions.get(session, slug=slug)
+        page = submissions.list_own(session, competition=competition, user=g.user, page=number)
+        scores = results.public_scores(
+            session, submissions=page.submissions, version=competitions.live(competition)
+        )
+        team = rosters.find_team(session, competition=competition, user=g.user)
+        choice = team and selections.would_count(session, competition=competition, team=team)
+        now = db.now(session)
+        allowance = limits.allowance(session, competition=competition, team=team, now=now)
+    following = None
+    if page.page < page.page_count:
+        following = url_for("api.submission_list", slug=slug, page=page.page + 1)
+    return {
+        "submissions": [submission_line_json(each, scores.get(each.id)) for each in page.submissions],
+        "selection": choice_json(choice) if choice else None,
+        "limits": AllowanceView(allowance).as_json(),
+        "next": following,
+    }
 
 
 @blueprint.get("/submissions/<int:submission_id>")
@@ -29,3 +88,38 @@ def submission(submission_id: int) -> ResponseReturnValue:
         phase = competitions.phase(own.competition, db.now(session))
         summary = results.summary(session, submission=own, viewer=Viewer.TEAM, phase=phase)
         return submission_json(own, summary)
+
+
+@blueprint.get("/submissions/<int:submission_id>/file")
+def submission_file(submission_id: int) -> Response:
+    """Return the bytes of an own submission as they were uploaded."""
+    site = current_site()
+    with site.database.read() as session:
+        own = submissions.get_own(session, user=g.user, submission_id=submission_id)
+    return send_file(
+        site.storage.open(own.sha256),
+        mimetype="application/octet-stream",
+        as_attachment=True,
+        download_name=own.file_name,
+        etag=own.sha256,
+    )
+
+
+@blueprint.post("/submissions/<int:submission_id>/select")
+def select(submission_id: int) -> ResponseReturnValue:
+    """Pick a submission for the private leaderboard, or with `selected=false` take the pick back."""
+    sent = request.get_json(silent=True) if request.is_json else request.form
+    wanted = sent.get("selected", "true") if isinstance(sent, Mapping) else "true"
+    is_selected = str(wanted).strip().lower() in uploads.YES
+    with current_site().database.write() as session:
+        own = selections.select(session, user=g.user, submission_id=submission_id, is_selected=is_selected)
+        choice = selections.would_count(session, competition=own.competition, team=own.team)
+    return {"id": own.id, "is_selected": own.is_selected, "selection": choice_json(choice)}
+
+
+def _limits(slug: str) -> AllowanceView:
+    with current_site().database.read() as session:
+        competition = competitions.get(session, slug=slug)
+        team = rosters.find_team(session, competition=competition, user=g.user)
+        allowance = limits.allowance(session, competition=competition, team=team, now=db.now(session))
+    return AllowanceView(allowance)

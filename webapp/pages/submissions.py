@@ -2,7 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 
-from flask import Blueprint, Response, flash, g, jsonify, redirect, render_template, request, send_file, url_for
+from flask import (
+    Blueprint,
+    Response,
+    flash,
+    g,
+    jsonify,
+    redirect,
+    render_template,
+    request,
+    send_file,
+    url_for,
+)
 from flask.typing import ResponseReturnValue
 
 from grader import db
@@ -22,7 +33,7 @@ from webapp import auth
 from webapp.representations import heat
 from webapp.representations.allowance import AllowanceView
 from webapp.representations.competition import CompetitionView
-from webapp.representations.submission import SubmissionLine, SubmissionView, statuses_json
+from webapp.representations.submission import REASONS, SubmissionLine, SubmissionView, statuses_json
 from webapp.representations.terms import IDENTITY_TERMS
 from webapp.site import current_site
 
@@ -55,6 +66,7 @@ def index(slug: str) -> ResponseReturnValue:
         page=page,
         lines=[SubmissionLine.of(each, scores.get(each.id), best_id, choice) for each in page.submissions],
         choice=choice,
+        reason_words=REASONS,
         can_select=selections.is_open(competition, now),
         takes_files=submissions.takes_files(competition, now),
         allowance=AllowanceView(allowance),
@@ -149,9 +161,7 @@ def select(slug: str, submission_id: int) -> ResponseReturnValue:
     """Pick a submission for the private leaderboard, or take the pick back."""
     is_selected = request.form.get("selected") == "yes"
     with current_site().database.write() as session:
-        picked = selections.select(
-            session, user=g.user, submission_id=submission_id, is_selected=is_selected
-        )
+        picked = selections.select(session, user=g.user, submission_id=submission_id, is_selected=is_selected)
         _require_here(picked, slug)
     flash(f"#{submission_id} is {'selected' if is_selected else 'no longer selected'}.")
     return redirect(url_for("submissions.index", slug=slug), 303)

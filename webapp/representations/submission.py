@@ -1,18 +1,25 @@
 """A submission as its pages and the API show it; every number comes rounded from the service."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from grader.leaderboard.standings import score_text
-from grader.models import Submission, SubmissionStatus
+from grader.models import Submission, SubmissionKind, SubmissionStatus
+from grader.services import selections
 from grader.services.results import IdentityRow, SplitResult, Summary
+from grader.services.selections import Choice, Reason
 from webapp import formats
 from webapp.representations import heat
 from webapp.representations.terms import IDENTITY_TERMS, NAMES, TERMS, Term
 
 GAPS = ("positive_aeg", "negative_aeg")
+REASONS = {
+    Reason.PICKED: "you selected it",
+    Reason.PICKED_WAITING: "you selected it; it is not scored yet",
+    Reason.AUTOMATIC: "filled in: your best public score",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +90,23 @@ class SubmissionLine:
     problem_count: int
     score: str
     is_best: bool
+    is_late: bool
+    is_selected: bool
+    is_selectable: bool
+    reason: str
 
     @classmethod
-    def of(cls, submission: Submission, result: SplitResult | None, best_id: int | None) -> "SubmissionLine":
-        """Return the line of a submission; `best_id` is the one that stands for the team."""
+    def of(
+        cls,
+        submission: Submission,
+        result: SplitResult | None,
+        best_id: int | None,
+        choice: Choice | None = None,
+    ) -> "SubmissionLine":
+        """Return the line of a submission; `best_id` is the one that stands for the team.
+
+        `choice` is what would count for the team.
+        """
         return cls(
             id=submission.id,
             file_name=submission.file_name,
@@ -96,6 +116,12 @@ class SubmissionLine:
             problem_count=len(submission.problems),
             score=result.score if result else "",
             is_best=submission.id == best_id,
+            is_late=submission.kind is SubmissionKind.LATE,
+            is_selected=submission.is_selected and selections.is_selectable(submission),
+            is_selectable=selections.is_selectable(submission),
+            reason=REASONS[choice.reasons[submission.id]]
+            if choice and submission.id in choice.reasons
+            else "",
         )
 
 
@@ -113,6 +139,10 @@ class SubmissionView:
         self.problems = submission.problems
         self.notes = submission.notes
         self.incident = submission.incident
+        self.is_late = submission.kind is SubmissionKind.LATE
+        self.is_selected = submission.is_selected and selections.is_selectable(submission)
+        self.is_selectable = selections.is_selectable(submission)
+        self.accepted_at_text = f"{submission.submitted_at:%H:%M:%S}"
         self.public = SplitView.of(summary.public)
         self.private = SplitView.of(summary.private)
         self.verdict = verdict(summary)
@@ -125,6 +155,8 @@ def verdict(summary: Summary) -> str:
     parts = [_against_own(summary)]
     if summary.rank is not None:
         parts.append(f"; {formats.ordinal(summary.rank)}{_movement(summary)}")
+    if summary.would_rank is not None:
+        parts.append(f"; would be {formats.ordinal(summary.would_rank)}")
     return f", {''.join(parts)}. Weakest term: {NAMES[summary.public.weakest_term]}."
 
 
@@ -165,10 +197,44 @@ def _number(value: float | None, form: str) -> str:
     return "undefined" if value is None else format(value, form)
 
 
-def statuses_json(submissions: Iterable[Submission]) -> dict[str, Any]:
-    """Return the little that live pages ask for again and again."""
+def statuses_json(
+    submissions: Iterable[Submission], positions: Mapping[int, int] | None = None
+) -> dict[str, Any]:
+    """Return the little that live pages ask for again and again; `positions` in the queue by id."""
     statuses = {str(submission.id): submission.status.value for submission in submissions}
-    return {"is_final": SubmissionStatus.PENDING.value not in statuses.values(), "statuses": statuses}
+    answer: dict[str, Any] = {
+        "is_final": SubmissionStatus.PENDING.value not in statuses.values(),
+        "statuses": statuses,
+    }
+    if positions:
+        answer["positions"] = {str(submission_id): place for submission_id, place in positions.items()}
+    return answer
+
+
+def choice_json(choice: Choice) -> dict[str, Any]:
+    """Return which submissions would count on the private leaderboard, and why."""
+    return {
+        "limit": choice.limit,
+        "selected": list(choice.picked_ids),
+        "counts": [
+            {"submission": submission_id, "reason": reason.value}
+            for submission_id, reason in choice.reasons.items()
+        ],
+    }
+
+
+def submission_line_json(submission: Submission, result: SplitResult | None) -> dict[str, Any]:
+    """Return the API's form of a submission in a list."""
+    return {
+        "id": submission.id,
+        "status": submission.status.value,
+        "kind": submission.kind.value,
+        "file_name": submission.file_name,
+        "description": submission.description,
+        "submitted_at": formats.iso(submission.submitted_at),
+        "public_score": float(result.score) if result else None,
+        "is_selected": submission.is_selected,
+    }
 
 
 def submission_json(submission: Submission, summary: Summary) -> dict[str, Any]:
@@ -178,8 +244,10 @@ def submission_json(submission: Submission, summary: Summary) -> dict[str, Any]:
         "id": submission.id,
         "competition": submission.competition.slug,
         "status": submission.status.value,
+        "kind": submission.kind.value,
         "file_name": submission.file_name,
         "description": submission.description,
+        "is_selected": submission.is_selected,
         "submitted_at": formats.iso(submission.submitted_at),
         "finished_at": formats.iso(submission.finished_at),
         "public_score": float(public.score) if public else None,

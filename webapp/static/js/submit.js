@@ -1,8 +1,9 @@
-// The submit form with drag and drop, an early word about the size, and the progress of the upload.
+// The submit form with drag and drop, an early word about the size, the progress of the upload, why a file was not
+// submitted beside the file that is still chosen, and a server clock that goes on.
 const form = document.querySelector("form[data-upload]");
 const drop = form.querySelector(".drop");
 const input = form.querySelector("input[type=file]");
-const button = form.querySelector("button");
+const button = form.querySelector(":scope > button");
 const progress = form.querySelector("progress");
 const status = form.querySelector("[data-upload-status]");
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
@@ -45,7 +46,18 @@ function finish(request) {
   }
   progress.hidden = true;
   button.disabled = false;
-  say(answer.message ?? "The upload did not arrive. Please try again.", true);
+  if (answer.html) {
+    say("");
+    show(answer.html);
+  } else {
+    say(answer.message ?? "The upload did not arrive. Please try again.", true);
+  }
+}
+
+// What the server drew takes the place of what it drew before.
+function show(html) {
+  const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("refusal");
+  document.getElementById("refusal").replaceWith(fresh);
 }
 
 form.addEventListener("submit", (event) => {
@@ -57,12 +69,19 @@ form.addEventListener("submit", (event) => {
   request.upload.addEventListener("progress", ({ loaded, total }) => {
     progress.max = total;
     progress.value = loaded;
-    say(loaded < total ? `${megabytes(loaded)} of ${megabytes(total)} sent` : "Sent; waiting for the answer");
+    say(loaded < total ? `${megabytes(loaded)} of ${megabytes(total)} sent` : "Sent; checking the file");
   });
   request.addEventListener("load", () => finish(request));
   request.addEventListener("error", () => finish(request));
   progress.hidden = false;
   button.disabled = true;
+  document.getElementById("refusal").hidden = true;
   request.send(new FormData(form));
 });
 check();
+
+const clock = document.querySelector("time[data-clock]");
+if (clock) {
+  const ahead = new Date(clock.dateTime).getTime() - performance.now();
+  setInterval(() => { clock.textContent = new Date(ahead + performance.now()).toISOString().slice(11, 19); }, 1000);
+}

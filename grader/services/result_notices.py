@@ -1,0 +1,55 @@
+"""Mails about what became of a submission: to its sender, and to administrators when scoring failed."""
+
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader.models import Submission, SubmissionStatus, User
+from grader.services import mail
+from grader.services.mail import Notice
+
+
+def tell_result(session: Session, *, submission: Submission, now: datetime) -> None:
+    """Write to the sender that a submission was scored, rejected or has failed; to administrators a failure.
+
+    The mail holds no score: the page that it links to shows what its reader may see.
+    """
+    name = f"Submission #{submission.id} to {submission.competition.title}"
+    link = f"{mail.SITE}/competitions/{submission.competition.slug}/submissions/{submission.id}"
+    mail.notify(
+        session,
+        user=submission.user,
+        kind=Notice.SCORED,
+        key=f"{submission.status.value}:{submission.id}",
+        subject=f"{name}: {submission.status.value}",
+        body=f"{_sentence(submission)}\n\n{submission.file_name}\n{link}\n",
+        now=now,
+    )
+    if submission.status is SubmissionStatus.FAILED:
+        for admin in session.scalars(select(User).where(User.is_admin, User.deleted_at.is_(None))):
+            mail.notify(
+                session,
+                user=admin,
+                kind=Notice.ORGANIZER,
+                key=f"organizer-failed:{submission.id}",
+                subject=f"{name} has failed: incident {submission.incident}",
+                body=f"Scoring submission #{submission.id} broke, incident {submission.incident}: the worker's "
+                "log tells why. It is tried again each hour for a day.",
+                now=now,
+            )
+
+
+def _sentence(submission: Submission) -> str:
+    match submission.status:
+        case SubmissionStatus.SCORED:
+            return "Your file is scored."
+        case SubmissionStatus.REJECTED:
+            count = len(submission.problems)
+            problems = "1 problem" if count == 1 else f"{count:,} problems"
+            return f"Rejected: your file has {problems}. No submission used."
+        case _:
+            return (
+                "Failed: our fault. No submission used. We retry by ourselves; the organizer knows. "
+                f"Incident {submission.incident}."
+            )

@@ -1,0 +1,59 @@
+"""The process that checks files before they are submitted: what a poison file kills is only this child.
+
+It is given two open files and nothing else: no settings, no database, no storage. One is the upload, the other
+the row ids; labels and splits are out of its reach. It answers each pair with a line of JSON.
+"""
+
+import json
+import logging
+import os
+import socket
+import sys
+from typing import Any
+
+from grader.files import FileRejected, RowIds, read_submission
+from grader.worker.limits import end_process_after, limit_memory
+
+logger = logging.getLogger(__name__)
+
+
+def main(fileno: int, time_limit_seconds: int, memory_mb: int) -> None:
+    """Check the files that the parent sends through the socket `fileno`, until it closes it."""
+    limit_memory(memory_mb)
+    row_ids: RowIds | None = None
+    with socket.socket(fileno=fileno) as parent:
+        while True:
+            _, descriptors, _, _ = socket.recv_fds(parent, 1, 2)
+            if not descriptors:
+                return
+            end_process_after(time_limit_seconds)
+            upload, *new_row_ids = descriptors
+            if new_row_ids:
+                row_ids = RowIds.from_bytes(_read(new_row_ids[0]))
+            answer = _check(upload, row_ids)
+            end_process_after(0)
+            parent.sendall(json.dumps(answer).encode() + b"\n")
+
+
+def _check(upload: int, row_ids: RowIds | None) -> dict[str, Any]:
+    """Return the problems and notes of a file; an empty object where reading it broke."""
+    with os.fdopen(upload, "rb") as file:
+        try:
+            if row_ids is None:
+                raise LookupError("The row ids did not come with the first file.")
+            notes = read_submission(file, row_ids).notes
+        except FileRejected as rejected:
+            return {"problems": [problem.as_dict() for problem in rejected.problems], "notes": []}
+        except Exception:
+            logger.exception("A file could not be checked.")
+            return {}
+    return {"problems": [], "notes": [note.as_dict() for note in notes]}
+
+
+def _read(descriptor: int) -> bytes:
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read()
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

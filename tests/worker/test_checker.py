@@ -1,0 +1,130 @@
+"""Checking files in a bounded child: what it answers, what ends it, and what it cannot reach."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+
+from grader.files import RowIds
+from grader.worker import checker as checking
+from grader.worker.checker import Checked, Checker
+
+IDS = RowIds.of(f"r{place}" for place in range(3))
+CLEAN = b"id,prediction\nr2,0.1\nr0,0.2\nr1,0.3\n"
+
+
+def row_ids() -> BinaryIO:
+    return BytesIO(IDS.to_bytes())
+
+
+@pytest.fixture
+def checker(make_settings: Callable[..., Any]) -> Iterator[Checker]:
+    checker = Checker(make_settings(scoring_memory_mb=1024), wait_seconds=0.2)
+    yield checker
+    checker.close()
+
+
+@pytest.fixture(params=["sqlite"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'unused.db'}"  # nothing here asks a database
+
+
+def check(checker: Checker, file: bytes, name: str = "a" * 64) -> Checked | None:
+    return checker.check(BytesIO(file), row_ids_sha256=name, open_row_ids=row_ids)
+
+
+def test_a_clean_file_has_no_problems_and_the_next_one_is_checked_by_the_same_child(checker: Checker) -> None:
+    assert check(checker, CLEAN) == Checked([], [])
+    child = checker._process
+    told = check(checker, CLEAN.replace(b"0.3", b"3"))
+    assert told is not None and [note["code"] for note in told.notes] == ["outside_unit_interval"]
+    assert checker._process is child
+
+
+def test_all_problems_are_told_at_once(checker: Checker) -> None:
+    told = check(checker, b"id,prediction\nr0,nan\nx,1\n")
+    assert told is not None
+    assert [problem["code"] for problem in told.problems] == [
+        "nan_prediction",
+        "unknown_id",
+        "missing_row_id",
+    ]
+
+
+def test_files_on_disk_and_in_memory_are_read_from_their_beginning(checker: Checker, tmp_path: Path) -> None:
+    path = tmp_path / "clean.csv"
+    path.write_bytes(CLEAN)
+    with path.open("rb") as file:
+        file.read()
+        assert checker.check(file, row_ids_sha256="a", open_row_ids=row_ids) == Checked([], [])
+
+
+def test_another_competitions_ids_take_the_place_of_the_ones_before(checker: Checker) -> None:
+    assert check(checker, CLEAN) == Checked([], [])
+    other = RowIds.of(["x"]).to_bytes()
+    told = checker.check(BytesIO(CLEAN), row_ids_sha256="b" * 64, open_row_ids=lambda: BytesIO(other))
+    assert told is not None and told.problems
+    assert check(checker, CLEAN) == Checked([], [])
+
+
+def test_a_child_that_dies_checks_nothing_and_is_followed_by_another(checker: Checker) -> None:
+    assert check(checker, CLEAN)
+    assert checker._process is not None
+    checker._process.kill()
+    checker._process.wait()
+    assert check(checker, CLEAN) == Checked([], [])
+
+
+def test_a_file_that_takes_too_long_is_given_up(checker: Checker, tmp_path: Path) -> None:
+    assert check(checker, CLEAN)
+    assert checker._socket is not None
+    checker._socket.settimeout(0.2)
+    endless = tmp_path / "endless"
+    os.mkfifo(endless)
+    with endless.open("r+b", buffering=0) as file:
+        file.seek = lambda place: place  # type: ignore[method-assign]
+        assert checker.check(file, row_ids_sha256="a" * 64, open_row_ids=row_ids) is None
+    assert check(checker, CLEAN) == Checked([], [])
+
+
+def test_one_file_waits_a_moment_and_more_are_not_queued(checker: Checker) -> None:
+    assert check(checker, CLEAN)
+    answers: list[Checked | None] = []
+    with checker._turn:  # somebody's file is being checked
+        began = time.monotonic()
+        threads = [threading.Thread(target=lambda: answers.append(check(checker, CLEAN))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert time.monotonic() - began < 5
+    assert answers == [None] * 4
+    assert check(checker, CLEAN) == Checked([], [])
+
+
+def test_the_child_is_told_nothing_about_the_installation(
+    checker: Checker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://secret")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    assert not [name for name in checking._without_secrets() if name.startswith(("FAIRBOARD_", "AWS_"))]
+    assert check(checker, CLEAN)
+    assert checker._process is not None
+    environment = Path(f"/proc/{checker._process.pid}/environ").read_bytes()
+    assert b"secret" not in environment
+
+
+def test_memory_has_a_limit(make_settings: Callable[..., Any]) -> None:
+    checker = Checker(make_settings(scoring_memory_mb=256))
+    try:
+        ids = RowIds.of(str(place) for place in range(1_000_000))
+        huge = b"id,prediction\n" + b"0,0.123456789012345678901234567890\n" * 1_500_000
+        told = checker.check(BytesIO(huge), row_ids_sha256="c", open_row_ids=lambda: BytesIO(ids.to_bytes()))
+        assert told is None
+    finally:
+        checker.close()

@@ -1,0 +1,18 @@
+"""Checking a file before it costs anything: against the row ids alone, in the site's bounded child."""
+
+from functools import partial
+
+from grader.models import Competition
+from grader.services import competitions
+from grader.worker.checker import Checked
+from webapp.site import current_site
+from webapp.uploads import Upload
+
+
+def check(competition: Competition, upload: Upload) -> Checked | None:
+    """Return all problems and notes of a file; None if there was no time, and scoring will tell them."""
+    site = current_site()
+    sha256 = competitions.live(competition).solution.row_ids_sha256
+    return site.checker.check(
+        upload.stream, row_ids_sha256=sha256, open_row_ids=partial(site.storage.open, sha256)
+    )

@@ -1,0 +1,155 @@
+"""The submit page: one button that checks a file and, if it is clean, submits it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from flask import flash, g, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.errors import ParticipantError
+from grader.models import Competition, Submission
+from grader.services import competitions, limits, participations, rosters, submissions
+from webapp import auth, checking, errors, uploads
+from webapp.pages.submissions import blueprint
+from webapp.representations.allowance import AllowanceView, Clock
+from webapp.representations.competition import CompetitionView
+from webapp.site import current_site
+
+__all__ = ["blueprint"]
+
+SAMPLE_LINES = 4
+NOT_CHECKED = "Too many files were being checked, so yours was accepted first and is checked now."
+# What is told on the page itself, with what was typed kept.
+TOLD_HERE = (
+    limits.LimitReached,
+    submissions.IdenticalFile,
+    submissions.DescriptionTooLong,
+    uploads.FileMissing,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a file was not submitted: its problems, an earlier file with the same bytes, or another reason."""
+
+    status: int
+    name: str
+    message: str
+    problems: list[dict[str, Any]] = field(default_factory=list)
+    identical_to: int | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, error: ParticipantError) -> "Refusal":
+        """Return the refusal that an error tells."""
+        return cls(
+            status=errors.status_of(error),
+            name=errors.name_of(error),
+            message=error.message,
+            identical_to=error.submission_id if isinstance(error, submissions.IdenticalFile) else None,
+            details=errors.details_of(error),
+            headers=errors.headers_of(error),
+        )
+
+    @classmethod
+    def for_problems(cls, problems: list[dict[str, Any]]) -> "Refusal":
+        """Return the refusal of a file that could not be scored."""
+        messages = " ".join(problem["message"] for problem in problems)
+        return cls(
+            422, "file_rejected", f"{messages} No submission used.", problems, details={"problems": problems}
+        )
+
+
+@blueprint.route("/submit", methods=["GET", "POST"])
+@auth.login_required
+def submit(slug: str) -> ResponseReturnValue:
+    """Show the form; or check a file, and submit it if it is clean."""
+    if request.method == "GET":
+        return _page(slug)
+    try:
+        upload = uploads.arrived()
+        competition = uploads.require_acceptable(slug, upload)
+        checked = checking.check(competition, upload)
+        if checked is not None and checked.problems:
+            return _refused(slug, Refusal.for_problems(checked.problems))
+        accepted = uploads.accept(competition, upload)
+    except TOLD_HERE as error:
+        return _refused(slug, Refusal.of(error))
+    if checked is None:
+        flash(NOT_CHECKED)
+    return _accepted(slug, accepted.submission)
+
+
+@blueprint.post("/submissions/<int:submission_id>/again")
+@auth.login_required
+def submit_again(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Submit the bytes of an own submission once more."""
+    with current_site().database.read() as session:
+        earlier = submissions.get_own(session, user=g.user, submission_id=submission_id)
+        if earlier.competition.slug != slug:
+            raise submissions.UnknownSubmission(submission_id)
+    try:
+        accepted = uploads.accept_again(earlier, description=request.form.get("description", ""))
+    except TOLD_HERE as error:
+        return _refused(slug, Refusal.of(error))
+    return _accepted(slug, accepted.submission)
+
+
+def _accepted(slug: str, submission: Submission) -> ResponseReturnValue:
+    location = url_for("submissions.show", slug=slug, submission_id=submission.id)
+    if errors.wants_json():
+        answer = {"id": submission.id, "status": submission.status.value, "location": location}
+        return answer, 201, {"Location": location}
+    return redirect(location, 303)
+
+
+def _refused(slug: str, refusal: Refusal) -> ResponseReturnValue:
+    """Answer with the page, what was typed kept; or for its script with the part that tells why."""
+    if not errors.wants_json():
+        return _page(slug, refusal), refusal.status, refusal.headers
+    with current_site().database.read() as session:
+        context = _team_context(session, competitions.get(session, slug=slug))
+    shown = render_template("submissions/refusal.html", slug=slug, refusal=refusal, **context)
+    answer = {"code": refusal.status, "error": refusal.name, "message": refusal.message}
+    return {**answer, **refusal.details, "html": shown}, refusal.status, refusal.headers
+
+
+def _page(slug: str, refusal: Refusal | None = None) -> str:
+    site = current_site()
+    with site.database.read() as session:
+        now = db.now(session)
+        competition = competitions.get(session, slug=slug)
+        view = CompetitionView(competition, now)
+        context = _team_context(session, competition)
+        entry_fault = _entry_fault(session, competition)
+    with site.storage.open(view.sample_submission_sha256) as sample:
+        first_lines = [sample.readline(200).decode(errors="replace") for _ in range(SAMPLE_LINES)]
+    return render_template(
+        "submissions/submit.html",
+        slug=slug,
+        competition=view,
+        refusal=refusal,
+        takes_files=submissions.takes_files(competition, now),
+        entry_fault=entry_fault,
+        clock=Clock.of(competition, now),
+        sample="".join(first_lines),
+        file_limit_bytes=submissions.size_cap(competition),
+        **context,
+    )
+
+
+def _team_context(session: Any, competition: Competition) -> dict[str, Any]:
+    team = rosters.find_team(session, competition=competition, user=g.user)
+    allowance = limits.allowance(session, competition=competition, team=team, now=db.now(session))
+    return {"allowance": AllowanceView(allowance), "description": request.form.get("description", "")}
+
+
+def _entry_fault(session: Any, competition: Competition) -> str | None:
+    """Return why the person cannot send a file before they have joined, None if they can."""
+    try:
+        participations.forecast(session, competition=competition, user=g.user, now=db.now(session))
+    except participations.EntryRefused as refused:
+        return refused.message
+    return None
