@@ -34,8 +34,8 @@ def tell_result(session: Session, *, submission: Submission, now: datetime) -> N
                 kind=Notice.ORGANIZER,
                 key=f"organizer-failed:{submission.id}",
                 subject=f"{name} has failed: incident {submission.incident}",
-                body=f"Scoring submission #{submission.id} broke, incident {submission.incident}: the worker's "
-                "log tells why. It is tried again each hour for a day.",
+                body=f"Scoring submission #{submission.id} broke. The worker's log tells why under incident "
+                f"{submission.incident}. It is tried again each hour for a day.",
                 now=now,
             )
 

@@ -42,15 +42,15 @@ def is_retry_due(session: Session, *, now: datetime) -> bool:
 def retry_failed(session: Session, *, now: datetime) -> int:
     """Give jobs that failed by our fault another try, each hour for a day; return how many.
 
-    The submission stays `failed` until a try succeeds. A try that breaks is the last one of its hour, so that
-    a file on which scoring always breaks is no loop.
+    The submission stays `failed` until a try succeeds. A try that breaks or loses its lease is the last one
+    of its hour, so that a file on which scoring always breaks is no loop.
     """
     jobs = session.scalars(_failed(now).with_for_update(of=ScoringJob, skip_locked=True)).all()
     for job in jobs:
         job.state = JobState.WAITING
         job.available_at = now
         job.error_count = scoring.MAX_ERRORS - 1
-        job.attempt_count = min(job.attempt_count, job.error_count + scoring.MAX_LOST_LEASES - 1)
+        job.attempt_count = job.error_count + scoring.MAX_LOST_LEASES - 1
     session.flush()
     return len(jobs)
 

@@ -42,6 +42,7 @@ class Checker:
     def __init__(self, settings: Settings, *, wait_seconds: float = WAIT_SECONDS) -> None:
         self._memory_mb = settings.scoring_memory_mb
         self._wait_seconds = wait_seconds
+        self._child: _Child | None = None
         self._start_afresh()
 
     def check(
@@ -64,56 +65,80 @@ class Checker:
 
     def close(self) -> None:
         """End the child."""
-        if self._process is not None and self._socket is not None:
-            self._process.kill()
-            self._process.wait()
-            self._socket.close()
-        self._process = self._socket = self._row_ids_sha256 = None
+        if self._child is not None:
+            self._child.close()
+            self._child = None
 
     def _start_afresh(self) -> None:
         self._pid = os.getpid()
         self._places = threading.BoundedSemaphore(1 + MAX_QUEUED)
         self._turn = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._socket: socket.socket | None = None
-        self._row_ids_sha256: str | None = None
+        self._child = None  # a forked process has its own
 
     def _ask(
         self, upload: IO[bytes], row_ids_sha256: str, open_row_ids: Callable[[], BinaryIO]
     ) -> Checked | None:
         try:
-            child = self._running()
-            with ExitStack() as files:
-                sent = [_with_descriptor(upload, files)]
-                if self._row_ids_sha256 != row_ids_sha256:
-                    sent.append(_with_descriptor(files.enter_context(open_row_ids()), files))
-                    self._row_ids_sha256 = row_ids_sha256
-                socket.send_fds(child, [b"?"], [file.fileno() for file in sent])
-                answer = _read_line(child)
+            return self._running().ask(upload, row_ids_sha256, open_row_ids)
         except OSError:
             self.close()
             logger.warning("The process that checks files has died of one, or took too long.")
             return None
-        found = json.loads(answer)
-        return Checked(found["problems"], found["notes"]) if found else None
 
-    def _running(self) -> socket.socket:
-        if self._process is not None and self._process.poll() is not None:
+    def _running(self) -> "_Child":
+        if self._child is not None and self._child.has_ended():
             self.close()
-        if self._socket is None:
-            ours, theirs = socket.socketpair()
-            ours.settimeout(START_SECONDS + TIME_LIMIT_SECONDS)
-            limits = (str(theirs.fileno()), str(TIME_LIMIT_SECONDS), str(self._memory_mb))
-            with theirs:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "grader.worker.checking_child", *limits],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    pass_fds=[theirs.fileno()],
-                    env=_without_secrets(),
-                )
-            self._socket = ours
-        return self._socket
+        if self._child is None:
+            self._child = _Child(self._memory_mb)
+        return self._child
+
+
+class _Child:
+    """The running process, the parent's end of its socket, and the row ids that it holds."""
+
+    def __init__(self, memory_mb: int) -> None:
+        self.socket, theirs = socket.socketpair()
+        self.socket.settimeout(START_SECONDS + TIME_LIMIT_SECONDS)
+        self._row_ids_sha256 = ""
+        limits = (str(theirs.fileno()), str(TIME_LIMIT_SECONDS), str(memory_mb))
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "grader.worker.checking_child", *limits],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env=_without_secrets(),
+            )
+
+    def has_ended(self) -> bool:
+        return self.process.poll() is not None
+
+    def ask(
+        self, upload: IO[bytes], row_ids_sha256: str, open_row_ids: Callable[[], BinaryIO]
+    ) -> Checked | None:
+        """Have a file checked; raise OSError if the child ends or does not answer in time."""
+        with ExitStack() as files:
+            sent = [_with_descriptor(upload, files)]
+            if self._row_ids_sha256 != row_ids_sha256:
+                sent.append(_with_descriptor(files.enter_context(open_row_ids()), files))
+            socket.send_fds(self.socket, [b"?"], [file.fileno() for file in sent])
+            self._row_ids_sha256 = row_ids_sha256
+            answer = json.loads(self._read_line())
+        return Checked(answer["problems"], answer["notes"]) if answer else None
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.socket.close()
+
+    def _read_line(self) -> bytes:
+        line = b""
+        while not line.endswith(b"\n"):
+            piece = self.socket.recv(CHUNK_BYTES)
+            if not piece:
+                raise ConnectionResetError("The child has closed its end.")
+            line += piece
+        return line
 
 
 def _with_descriptor(file: IO[bytes], files: ExitStack) -> IO[bytes]:
@@ -122,7 +147,7 @@ def _with_descriptor(file: IO[bytes], files: ExitStack) -> IO[bytes]:
     try:
         file.fileno()
     except OSError:  # in memory
-        copy = files.enter_context(TemporaryFile())
+        copy: IO[bytes] = files.enter_context(TemporaryFile())  # noqa: SIM115
         while piece := file.read(CHUNK_BYTES):
             copy.write(piece)
         copy.flush()
@@ -131,16 +156,6 @@ def _with_descriptor(file: IO[bytes], files: ExitStack) -> IO[bytes]:
         return copy
     else:
         return file
-
-
-def _read_line(child: socket.socket) -> bytes:
-    line = b""
-    while not line.endswith(b"\n"):
-        piece = child.recv(CHUNK_BYTES)
-        if not piece:
-            raise ConnectionResetError("The child has closed its end.")
-        line += piece
-    return line
 
 
 def _without_secrets() -> dict[str, str]:

@@ -1,7 +1,8 @@
 """The process that checks files before they are submitted: what a poison file kills is only this child.
 
-It is given two open files and nothing else: no settings, no database, no storage. One is the upload, the other
-the row ids; labels and splits are out of its reach. It answers each pair with a line of JSON.
+It is given two open files and nothing else: no settings, no database, no storage. One is the upload, the
+other the row ids, once for all files of a competition; labels and splits are out of its reach. It answers
+each upload with a line of JSON.
 """
 
 import json
@@ -20,7 +21,7 @@ logger = logging.getLogger(__name__)
 def main(fileno: int, time_limit_seconds: int, memory_mb: int) -> None:
     """Check the files that the parent sends through the socket `fileno`, until it closes it."""
     limit_memory(memory_mb)
-    row_ids: RowIds | None = None
+    row_ids = RowIds.of(())  # the real ones come with the first file
     with socket.socket(fileno=fileno) as parent:
         while True:
             _, descriptors, _, _ = socket.recv_fds(parent, 1, 2)
@@ -35,12 +36,10 @@ def main(fileno: int, time_limit_seconds: int, memory_mb: int) -> None:
             parent.sendall(json.dumps(answer).encode() + b"\n")
 
 
-def _check(upload: int, row_ids: RowIds | None) -> dict[str, Any]:
+def _check(upload: int, row_ids: RowIds) -> dict[str, Any]:
     """Return the problems and notes of a file; an empty object where reading it broke."""
     with os.fdopen(upload, "rb") as file:
         try:
-            if row_ids is None:
-                raise LookupError("The row ids did not come with the first file.")
             notes = read_submission(file, row_ids).notes
         except FileRejected as rejected:
             return {"problems": [problem.as_dict() for problem in rejected.problems], "notes": []}

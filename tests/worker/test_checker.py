@@ -40,10 +40,10 @@ def check(checker: Checker, file: bytes, name: str = "a" * 64) -> Checked | None
 
 def test_a_clean_file_has_no_problems_and_the_next_one_is_checked_by_the_same_child(checker: Checker) -> None:
     assert check(checker, CLEAN) == Checked([], [])
-    child = checker._process
+    child = checker._child
     told = check(checker, CLEAN.replace(b"0.3", b"3"))
     assert told is not None and [note["code"] for note in told.notes] == ["outside_unit_interval"]
-    assert checker._process is child
+    assert checker._child is child
 
 
 def test_all_problems_are_told_at_once(checker: Checker) -> None:
@@ -74,16 +74,16 @@ def test_another_competitions_ids_take_the_place_of_the_ones_before(checker: Che
 
 def test_a_child_that_dies_checks_nothing_and_is_followed_by_another(checker: Checker) -> None:
     assert check(checker, CLEAN)
-    assert checker._process is not None
-    checker._process.kill()
-    checker._process.wait()
+    assert checker._child is not None
+    checker._child.process.kill()
+    checker._child.process.wait()
     assert check(checker, CLEAN) == Checked([], [])
 
 
 def test_a_file_that_takes_too_long_is_given_up(checker: Checker, tmp_path: Path) -> None:
     assert check(checker, CLEAN)
-    assert checker._socket is not None
-    checker._socket.settimeout(0.2)
+    assert checker._child is not None
+    checker._child.socket.settimeout(0.2)
     endless = tmp_path / "endless"
     os.mkfifo(endless)
     with endless.open("r+b", buffering=0) as file:
@@ -114,8 +114,8 @@ def test_the_child_is_told_nothing_about_the_installation(
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     assert not [name for name in checking._without_secrets() if name.startswith(("FAIRBOARD_", "AWS_"))]
     assert check(checker, CLEAN)
-    assert checker._process is not None
-    environment = Path(f"/proc/{checker._process.pid}/environ").read_bytes()
+    assert checker._child is not None
+    environment = Path(f"/proc/{checker._child.process.pid}/environ").read_bytes()
     assert b"secret" not in environment
 
 

@@ -66,7 +66,7 @@ def submission_list(slug: str) -> ResponseReturnValue:
             session, submissions=page.submissions, version=competitions.live(competition)
         )
         team = rosters.find_team(session, competition=competition, user=g.user)
-        choice = team and selections.would_count(session, competition=competition, team=team)
+        choice = selections.would_count(session, competition=competition, team=team) if team else None
         now = db.now(session)
         allowance = limits.allowance(session, competition=competition, team=team, now=now)
     following = None

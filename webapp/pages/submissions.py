@@ -55,7 +55,7 @@ def index(slug: str) -> ResponseReturnValue:
         scores = results.public_scores(session, submissions=page.submissions, version=version)
         team = rosters.find_team(session, competition=competition, user=g.user)
         allowance = limits.allowance(session, competition=competition, team=team, now=now)
-        choice = team and selections.would_count(session, competition=competition, team=team)
+        choice = selections.would_count(session, competition=competition, team=team) if team else None
         standing = team and placing.standing_of(
             session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=team.id
         )

@@ -1,0 +1,124 @@
+"""Waiting: the place in the queue, another try after a failure of ours, and the mails about the end."""
+
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import select
+
+from grader.models import JobState, Mail, ScoringJob, Submission, SubmissionStatus, User
+from grader.services import scoring, waiting
+
+HOUR = timedelta(hours=1)
+LEASE = timedelta(seconds=40)
+
+
+def break_job(service: Any, job_id: int, *, after: timedelta = timedelta()) -> None:
+    """Let scoring break once."""
+    with service.database.write() as session:
+        now = service.now + after
+        claim = scoring.claim(session, job_id=job_id, lease=LEASE, now=now)
+        scoring.record_error(session, job_id=job_id, token=claim.token, incident="7F3A", now=now)
+
+
+def retry(service: Any, *, after: timedelta) -> int:
+    with service.database.write() as session:
+        now = service.now + after
+        is_due = waiting.is_retry_due(session, now=now)
+        retried = waiting.retry_failed(session, now=now)
+    assert is_due == bool(retried)
+    return retried
+
+
+def verify_addresses(service: Any, *names: str) -> None:
+    ids = {name: service.user(name).id for name in names}
+    with service.database.write() as session:
+        for name, user_id in ids.items():
+            user = session.get_one(User, user_id)
+            user.email, user.email_verified_at = f"{name}@example.org", service.now
+
+
+def mails(service: Any) -> list[tuple[str, str, str]]:
+    with service.database.read() as session:
+        rows = session.scalars(select(Mail).order_by(Mail.id))
+        return [(mail.to_address, mail.subject, mail.body) for mail in rows]
+
+
+def test_the_place_in_the_queue_counts_those_before_and_is_told_after_ten_seconds(service: Any) -> None:
+    competition = service.competition()
+    first, second = (service.submit(competition, user=name, seed=seed) for seed, name in enumerate("ab"))
+    later = service.now + waiting.TOLD_AFTER + timedelta(seconds=1)
+    with service.database.read() as session:
+        for accepted, place in ((first, 1), (second, 2)):
+            submission = session.get_one(Submission, accepted.submission.id)
+            assert waiting.queue_position(session, submission=submission, now=later) == place
+            assert waiting.queue_position(session, submission=submission, now=service.now) is None
+    service.score(first)
+    with service.database.read() as session:
+        for accepted, place in ((first, None), (second, 1)):
+            submission = session.get_one(Submission, accepted.submission.id)
+            assert waiting.queue_position(session, submission=submission, now=later) == place
+
+
+def test_a_job_that_failed_by_our_fault_gets_another_try_each_hour_for_a_day(service: Any) -> None:
+    accepted = service.submit(service.competition())
+    (job_id,) = accepted.job_ids
+    for place in range(3):
+        break_job(service, job_id, after=place * HOUR)
+    assert service.submission(accepted).status is SubmissionStatus.FAILED
+    assert retry(service, after=2.5 * HOUR) == 0
+    assert retry(service, after=3 * HOUR) == 1
+    assert service.submission(accepted).status is SubmissionStatus.FAILED  # until a try succeeds
+    break_job(service, job_id, after=3 * HOUR)
+    with service.database.read() as session:
+        assert session.get_one(ScoringJob, job_id).state is JobState.FAILED
+    assert retry(service, after=24 * HOUR) == 0
+    assert retry(service, after=4 * HOUR) == 1
+    service.run(job_id)
+    again = service.submission(accepted)
+    assert (again.status, again.slot_day) == (SubmissionStatus.SCORED, service.now.date())
+
+
+def test_a_job_that_lost_its_leases_can_be_tried_again_and_lost_again(service: Any) -> None:
+    accepted = service.submit(service.competition())
+    (job_id,) = accepted.job_ids
+    with service.database.write() as session:
+        job = session.get_one(ScoringJob, job_id)
+        job.state, job.finished_at, job.attempt_count = JobState.FAILED, service.now, 10
+    assert retry(service, after=HOUR) == 1
+    now = service.now + HOUR
+    with service.database.write() as session:
+        assert scoring.claim(session, job_id=job_id, lease=LEASE, now=now)
+    with service.database.write() as session:
+        assert scoring.claim(session, job_id=job_id, lease=LEASE, now=now + HOUR) is None
+    assert service.submission(accepted).status is SubmissionStatus.FAILED
+
+
+def test_the_sender_is_told_the_end_without_a_score_and_administrators_a_failure(service: Any) -> None:
+    competition = service.competition()
+    verify_addresses(service, "ada", "admin")
+    admin_id = service.user("admin").id
+    with service.database.write() as session:
+        session.get_one(User, admin_id).is_admin = True
+    scored, failed = service.submit(competition), service.submit(competition, seed=2)
+    service.score(scored, service.submit(competition, csv=b"nonsense"))
+    for place in range(3):
+        break_job(service, failed.job_ids[0], after=place * HOUR)
+    told = mails(service)
+    assert [(to, subject.rpartition(":")[2].strip()) for to, subject, _ in told] == [
+        ("ada@example.org", "scored"),
+        ("ada@example.org", "rejected"),
+        ("ada@example.org", "failed"),
+        ("admin@example.org", "incident 7F3A"),
+    ]
+    assert not any("0." in body for _, _, body in told)
+    assert "Rejected: your file has 3 problems. No submission used." in told[1][2]
+
+
+def test_who_switched_these_notices_off_gets_none(service: Any) -> None:
+    competition = service.competition()
+    verify_addresses(service, "ada")
+    ada_id = service.user("ada").id
+    with service.database.write() as session:
+        session.get_one(User, ada_id).unwanted_notices = ["scored"]
+    service.score(service.submit(competition))
+    assert mails(service) == []

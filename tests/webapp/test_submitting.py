@@ -1,0 +1,352 @@
+"""Submitting on the page and in the API: limits, checks, identical files, repeats, selection, own files."""
+
+import re
+import threading
+from collections import Counter
+from datetime import timedelta
+from html import unescape
+from io import BytesIO
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from grader.models import Submission
+from grader.services import competitions, waiting
+
+HERE = "/competitions/toxicity"
+API = "/api/v1/competitions/toxicity"
+BROKEN = b"id,prediction\n7000000,nan\nx,1\n"
+
+
+@pytest.fixture
+def make_ann(arena: Any) -> Any:
+    def make(**conditions: Any) -> Any:
+        arena.competition(**conditions)
+        return arena.person("Ann")
+
+    return make
+
+
+def send(arena: Any, person: Any, file: bytes, headers: dict[str, str] | None = None, **fields: Any) -> Any:
+    """Send a file through the API."""
+    data = {"file": (BytesIO(file), "p.csv"), **fields}
+    return arena.app.test_client().post(
+        f"{API}/submissions", data=data, headers=person.bearer | (headers or {})
+    )
+
+
+def post(person: Any, file: bytes, *, as_json: bool = False, **fields: Any) -> Any:
+    """Send a file through the page."""
+    headers = {"Accept": "application/json"} if as_json else {}
+    return person.post(f"{HERE}/submit", {"file": (BytesIO(file), "p.csv"), **fields}, headers=headers)
+
+
+def test_of_fifty_uploads_at_once_exactly_the_limit_is_accepted(arena: Any, make_ann: Any) -> None:
+    ann = make_ann(max_daily_submissions=5, max_pending_submissions=50)
+    statuses: Counter[int] = Counter()
+    start = threading.Barrier(50)
+
+    def upload(number: int) -> None:
+        start.wait()
+        statuses[send(arena, ann, b"%d" % number).status_code] += 1
+
+    threads = [threading.Thread(target=upload, args=(number,)) for number in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert statuses == {201: 5, 429: 45}
+
+
+def test_the_limit_is_told_with_its_reset(arena: Any, make_ann: Any) -> None:
+    ann = make_ann(max_daily_submissions=1)
+    first = send(arena, ann, b"1")
+    assert first.json["limits"]["left_today"] == 0
+    refused = send(arena, ann, b"2")
+    assert refused.status_code == 429
+    assert refused.json["error"] == "daily_limit_reached"
+    assert refused.json["limit"] == 1
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT00:00:00Z", refused.json["resets_at"])
+    assert 1 <= int(refused.headers["Retry-After"]) <= 24 * 3600
+    page = post(ann, b"2")
+    assert page.status_code == 429
+    assert "0 left, reset at 00:00 UTC" in _text(page)
+    assert page.headers["Retry-After"]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "error"),
+    [
+        ({"max_total_submissions": 1}, "total_limit_reached"),
+        ({"max_pending_submissions": 1}, "too_many_pending"),
+    ],
+)
+def test_other_limits_are_told_by_name(
+    arena: Any, make_ann: Any, conditions: dict[str, int], error: str
+) -> None:
+    ann = make_ann(**conditions)
+    send(arena, ann, b"1")
+    refused = send(arena, ann, b"2")
+    assert (refused.status_code, refused.json["error"]) == (429, error)
+    assert ("Retry-After" in refused.headers) == (error == "too_many_pending")
+
+
+def test_the_thirty_first_rejection_within_an_hour_is_refused(arena: Any, make_ann: Any) -> None:
+    ann = make_ann(max_hourly_rejections=30)
+    for number in range(30):
+        assert send(arena, ann, b"%d" % number).status_code == 201
+    arena.score_all()
+    refused = send(arena, ann, b"31")
+    assert (refused.status_code, refused.json["error"]) == (429, "too_many_rejections")
+    assert 3500 < int(refused.headers["Retry-After"]) <= 3600
+
+
+def test_a_clean_file_is_checked_and_submitted_by_one_button(arena: Any, make_ann: Any) -> None:
+    ann = make_ann(max_daily_submissions=5)
+    answer = post(ann, arena.truth.predictions(), description="one")
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"{HERE}/submissions/1")
+    assert "4 of 5 submissions left today, reset at 00:00 UTC" in _text(ann.browser.get(f"{HERE}/submit"))
+
+
+def test_a_file_with_problems_is_not_submitted_and_all_of_them_are_told(arena: Any, make_ann: Any) -> None:
+    ann = make_ann(max_daily_submissions=5)
+    answer = post(ann, BROKEN, description="my best idea")
+    assert answer.status_code == 422
+    text = _text(answer)
+    assert "Rejected: your file has 3 problems. No submission used; 5 left, reset at 00:00 UTC." in text
+    assert "399 ids missing" in text
+    assert 'value="my best idea"' in answer.text
+    assert "Nothing here yet" in ann.browser.get(f"{HERE}/submissions").text
+
+
+def test_the_pages_script_gets_the_problems_and_how_they_are_drawn(arena: Any, make_ann: Any) -> None:
+    answer = post(make_ann(), BROKEN, as_json=True)
+    assert (answer.status_code, answer.json["error"]) == (422, "file_rejected")
+    assert len(answer.json["problems"]) == 3
+    assert 'id="refusal"' in answer.json["html"]
+
+
+def test_a_file_that_nobody_had_time_to_check_is_accepted(
+    arena: Any, make_ann: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = make_ann()
+    monkeypatch.setattr(arena.app.extensions["fairboard"].checker, "check", lambda *_, **__: None)
+    answer = post(ann, BROKEN)
+    assert answer.status_code == 303
+    assert "accepted first" in ann.browser.get(answer.headers["Location"]).text
+    busy = arena.app.test_client().post(
+        f"{API}/check", data={"file": (BytesIO(BROKEN), "p.csv")}, headers=ann.bearer
+    )
+    assert (busy.status_code, busy.json["error"]) == (503, "busy")
+    assert busy.headers["Retry-After"] == "5"
+
+
+def test_the_check_uses_nothing_and_tells_everything(arena: Any, make_ann: Any) -> None:
+    ann, api = make_ann(max_daily_submissions=1), arena.app.test_client()
+    for _ in range(2):
+        data = {"file": (BytesIO(BROKEN), "p.csv")}
+        told = api.post(f"{API}/check", data=data, headers=ann.bearer)
+        assert told.status_code == 200
+        assert not told.json["is_clean"]
+        assert len(told.json["problems"]) == 3
+        assert told.json["limits"]["left_today"] == 1
+    data = {"file": (BytesIO(arena.truth.predictions(noise=3)), "p.csv")}
+    clean = api.post(f"{API}/check", data=data, headers=ann.bearer).json
+    assert (clean["is_clean"], clean["problems"]) == (True, [])
+    assert clean["notes"][0]["code"] == "outside_unit_interval"
+
+
+def test_the_check_is_given_no_label(arena: Any, make_ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    ann, opened = make_ann(), []
+    storage = arena.storage
+    with arena.database.read() as session:
+        solution = competitions.live(competitions.get(session, slug="toxicity")).solution
+    original = storage.open
+
+    def watched(sha256: str) -> Any:
+        opened.append(sha256)
+        return original(sha256)
+
+    monkeypatch.setattr(storage, "open", watched)
+    data = {"file": (BytesIO(arena.truth.predictions()), "p.csv")}
+    assert arena.app.test_client().post(f"{API}/check", data=data, headers=ann.bearer).json["is_clean"]
+    assert opened == [solution.row_ids_sha256]
+
+
+def test_identical_bytes_are_told_and_can_be_submitted_anyway(arena: Any, make_ann: Any) -> None:
+    ann, file = make_ann(), arena.truth.predictions()
+    assert post(ann, file).status_code == 303
+    told = post(ann, file, description="second thoughts")
+    assert told.status_code == 409
+    assert re.search(r"Identical to #1 of \d\d:\d\d, no submission used\.", _text(told))
+    assert "Submit anyway" in told.text
+    again = ann.post(f"{HERE}/submissions/1/again", {"description": "second thoughts"})
+    assert (again.status_code, again.headers["Location"]) == (303, f"{HERE}/submissions/2")
+    assert 'value="second thoughts"' in ann.browser.get(again.headers["Location"]).text
+    arena.score_all()
+    program = send(arena, ann, file)
+    assert (program.status_code, program.json["error"]) == (409, "identical_file")
+    assert program.json["submission"] == 2
+    assert send(arena, ann, file, again="true").status_code == 201
+
+
+def test_a_repeated_request_is_answered_with_the_first_submission(arena: Any, make_ann: Any) -> None:
+    ann, key = make_ann(max_daily_submissions=1), {"Idempotency-Key": "5b1d"}
+    first, repeated = (send(arena, ann, b"1", key) for _ in range(2))
+    assert (first.status_code, repeated.status_code) == (201, 200)
+    assert first.json["id"] == repeated.json["id"]
+    other = send(arena, ann, b"2", key)
+    assert (other.status_code, other.json["error"]) == (422, "idempotency_key_reused")
+    assert other.json["submission"] == first.json["id"]
+    invalid = send(arena, ann, b"3", {"Idempotency-Key": "x" * 200})
+    assert (invalid.status_code, invalid.json["error"]) == (400, "invalid_idempotency_key")
+
+
+def test_the_deadline_stands_beside_the_servers_clock(arena: Any, make_ann: Any) -> None:
+    closes_at = arena.now() + timedelta(days=40)
+    ann = make_ann(closes_at=closes_at)
+    date = f"{closes_at.day} {closes_at:%b %Y, %H:%M:%S} UTC"
+    text = _text(ann.browser.get(f"{HERE}/submit"))
+    assert re.search(
+        rf"A file counts when it has arrived completely before {date} "
+        r"\(server time now \d\d:\d\d:\d\d \)",
+        text,
+    )
+    send(arena, ann, b"1")
+    shown = _text(ann.browser.get(f"{HERE}/submissions/1"))
+    assert re.search(r"Accepted \d\d:\d\d:\d\d: it counts even if it is scored later\.", shown)
+
+
+def test_the_place_in_the_queue_is_told_when_the_wait_passes_ten_seconds(arena: Any, make_ann: Any) -> None:
+    ann = make_ann()
+    send(arena, arena.person("Bob"), b"1")
+    send(arena, ann, b"2")
+    path = f"{HERE}/submissions/2"
+    assert "in the queue" not in ann.browser.get(path).text
+    with arena.database.write() as session:
+        early = arena.now() - waiting.TOLD_AFTER - timedelta(seconds=1)
+        session.execute(update(Submission).values(submitted_at=early))
+    assert "Waiting to be scored, 2nd in the queue." in ann.browser.get(path).text
+    assert ann.browser.get(f"{path}/status").json["positions"] == {"2": 2}
+
+
+def test_a_failed_submission_says_whose_fault_it_was(arena: Any, make_ann: Any) -> None:
+    ann = make_ann()
+    send(arena, ann, b"1")
+    with arena.database.write() as session:
+        session.execute(update(Submission).values(status="failed", incident="7F3A"))
+    text = _text(ann.browser.get(f"{HERE}/submissions/1"))
+    assert (
+        "Failed: our fault. No submission used. We retry by ourselves; the organizer knows. Incident 7F3A."
+        in text
+    )
+
+
+def test_a_rejected_submission_says_what_is_left(arena: Any, make_ann: Any) -> None:
+    ann = make_ann(max_daily_submissions=5)
+    send(arena, ann, BROKEN)
+    arena.score_all()
+    text = _text(ann.browser.get(f"{HERE}/submissions/1"))
+    assert "Rejected: your file has 3 problems. No submission used; 5 left, reset at 00:00 UTC." in text
+
+
+def test_an_own_file_comes_back_byte_for_byte(arena: Any, make_ann: Any) -> None:
+    ann, bob = make_ann(), arena.person("Bob")
+    content = b"\xef\xbb\xbfid,prediction\r\n<script>\x00\xff"
+    data = {"file": (BytesIO(content), "ä€.csv")}
+    assert arena.app.test_client().post(f"{API}/submissions", data=data, headers=ann.bearer).json["id"] == 1
+    for answer in (
+        ann.browser.get(f"{HERE}/submissions/1/file"),
+        arena.app.test_client().get("/api/v1/submissions/1/file", headers=ann.bearer),
+    ):
+        assert answer.data == content
+        assert answer.mimetype == "application/octet-stream"
+        assert answer.headers["Content-Disposition"].startswith("attachment; filename=")
+        assert "filename*=UTF-8''%C3%A4%E2%82%AC.csv" in answer.headers["Content-Disposition"]
+    assert bob.browser.get(f"{HERE}/submissions/1/file").status_code == 404
+    assert arena.app.test_client().get("/api/v1/submissions/1/file", headers=bob.bearer).status_code == 404
+
+
+def test_the_list_says_which_would_count_and_why(arena: Any, make_ann: Any) -> None:
+    ann = make_ann()
+    for place, noise in enumerate((9, 1.5, 4)):
+        arena.submit(ann, arena.truth.predictions(noise=noise, seed=place))
+    arena.score_all()
+    text = _text(ann.browser.get(f"{HERE}/submissions"))
+    assert "#2 : filled in: your best public score #3 : filled in: your best public score" in text
+    answer = ann.post(f"{HERE}/submissions/1/selection", {"selected": "yes"})
+    assert answer.headers["Location"] == f"{HERE}/submissions"
+    text = _text(ann.browser.get(f"{HERE}/submissions"))
+    assert "#1 : you selected it #2 : filled in: your best public score" in text
+    assert "#1 is selected." in text
+
+
+def test_programs_list_and_select(arena: Any, make_ann: Any) -> None:
+    ann, api = make_ann(max_daily_submissions=5), arena.app.test_client()
+    for place in range(3):
+        arena.submit(ann, arena.truth.predictions(noise=2, seed=place))
+    for submission_id, status in ((1, 200), (2, 200), (3, 409)):
+        answer = api.post(f"/api/v1/submissions/{submission_id}/select", headers=ann.bearer)
+        assert answer.status_code == status
+    assert (answer.json["error"], answer.json["selected"]) == ("too_many_selected", [1, 2])
+    taken_back = api.post("/api/v1/submissions/1/select", json={"selected": False}, headers=ann.bearer)
+    assert taken_back.json["is_selected"] is False
+    arena.score_all()
+    listed = api.get(f"{API}/submissions", headers=ann.bearer).json
+    assert [each["id"] for each in listed["submissions"]] == [3, 2, 1]
+    assert [each["is_selected"] for each in listed["submissions"]] == [False, True, False]
+    assert listed["selection"]["selected"] == [2]
+    assert listed["limits"]["left_today"] == 2
+    assert listed["next"] is None
+
+
+def test_after_the_close_the_selection_is_closed(arena: Any, make_ann: Any) -> None:
+    now = arena.now()
+    ann = make_ann(opens_at=now - timedelta(days=1), closes_at=now + timedelta(seconds=600))
+    arena.submit(ann, arena.truth.predictions())
+    with arena.database.write() as session:
+        competitions.get(session, slug="toxicity").closes_at = now
+    answer = ann.post(f"{HERE}/submissions/1/selection", {"selected": "yes"})
+    assert answer.status_code == 403
+    page = ann.browser.get(f"{HERE}/submissions").text
+    assert "The selection is closed." in page
+    assert ">Select</button>" not in page
+
+
+def test_after_the_reveal_a_file_is_late(arena: Any, make_ann: Any) -> None:
+    ann = make_ann()
+    arena.submit(ann, arena.truth.predictions(noise=3))
+    arena.score_all()
+    arena.reveal()
+    assert "a file sent now is late" in ann.browser.get(f"{HERE}/submit").text
+    late = arena.submit(ann, arena.truth.predictions(noise=1.1))
+    arena.score_all()
+    answer = arena.app.test_client().get(f"/api/v1/submissions/{late}", headers=ann.bearer).json
+    assert answer["kind"] == "late"
+    assert answer["private_score"]
+    assert "would be 1st" in _text(ann.browser.get(f"{HERE}/submissions/{late}"))
+
+
+def test_whoever_must_join_first_is_told_so_and_stores_nothing(arena: Any, make_ann: Any) -> None:
+    ann = make_ann(rules="Be fair.")
+    blobs = {path for path in (arena.settings.data_dir / "blobs").rglob("*") if path.is_file()}
+    refused = send(arena, ann, b"1")
+    assert (refused.status_code, refused.json["error"]) == (403, "not_joined")
+    assert blobs == {path for path in (arena.settings.data_dir / "blobs").rglob("*") if path.is_file()}
+    assert "You have not joined this competition yet." in _text(ann.browser.get(f"{HERE}/submit"))
+
+
+def test_a_refused_file_is_not_stored(arena: Any, make_ann: Any) -> None:
+    ann = make_ann(max_daily_submissions=1)
+    send(arena, ann, b"1")
+    before = {path for path in (arena.settings.data_dir / "blobs").rglob("*") if path.is_file()}
+    assert send(arena, ann, b"2").status_code == 429
+    assert before == {path for path in (arena.settings.data_dir / "blobs").rglob("*") if path.is_file()}
+
+
+def _text(page: Any) -> str:
+    main_part = page.text.partition("<main")[2] or page.text
+    return (
+        " ".join(unescape(re.sub(r"<[^>]+>", " ", main_part)).split()).replace(" ,", ",").replace(" .", ".")
+    )
