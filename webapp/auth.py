@@ -15,7 +15,7 @@ from flask import Flask, Response, g, make_response, redirect, request, session,
 from flask.globals import request_ctx
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import WWWAuthenticate
-from werkzeug.exceptions import HTTPException, Unauthorized
+from werkzeug.exceptions import Forbidden, HTTPException, Unauthorized
 
 from grader import db
 from grader.models import ApiToken, Login, User
@@ -71,6 +71,18 @@ def login_required(view: View) -> View:
 
     @wraps(view)
     def guarded(*args: Any, **kwargs: Any) -> ResponseReturnValue:
+        return ask_to_log_in() if g.user is None else view(*args, **kwargs)
+
+    return guarded
+
+
+def admin_required(view: View) -> View:
+    """Show a page to administrators only."""
+
+    @wraps(view)
+    def guarded(*args: Any, **kwargs: Any) -> ResponseReturnValue:
+        if g.user is not None and not g.user.is_admin:
+            raise Forbidden
         return ask_to_log_in() if g.user is None else view(*args, **kwargs)
 
     return guarded

@@ -18,6 +18,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from grader.errors import FairboardError, ParticipantError
 from grader.services import (
+    accounts,
     boards,
     competitions,
     invitations,
@@ -96,6 +97,7 @@ STATUSES: dict[type[ParticipantError], int] = {
     tokens.ScopeMissing: 403,
     competitions.UnknownCompetition: 404,
     submissions.UnknownSubmission: 404,
+    accounts.UnknownUser: 404,
     participations.EntryRefused: 403,
     rosters.TeamRefusal: 409,
     rosters.NotLeader: 403,

@@ -170,6 +170,18 @@ def together(session: Session, *, competition: Competition, teams: tuple[Team, T
     )
 
 
+def obstacle(
+    session: Session, *, competition: Competition, teams: tuple[Team, Team], now: datetime
+) -> str | None:
+    """Return the sentence that says why two teams cannot merge now, None if they can."""
+    try:
+        rosters.require_changeable(competition, now)
+        _require_mergeable(session, competition, *teams, now)
+    except TeamRefusal as refusal:
+        return refusal.message
+    return None
+
+
 def max_used_by_now(competition: Competition, now: datetime) -> int | None:
     """Return how many submissions one team could have used: the UTC days so far times the daily limit.
 

@@ -53,6 +53,29 @@ TABLE = {
     ("POST", "submissions.describe"): Access(
         f"{HERE}/submissions/{{own}}/description", (302, 404, 303), data={"description": "new"}
     ),
+    ("GET", "entry.show"): Access(f"{HERE}/join", (200, 200, 200)),
+    ("POST", "entry.join"): Access(f"{HERE}/join", (302, 303, 303)),
+    ("GET", "entry.requests"): Access(f"{HERE}/entries", (302, 403, 403)),
+    ("POST", "entry.decide"): Access(f"{HERE}/entries", (302, 403, 403), data={"name": "Bob"}),
+    ("GET", "teams.show"): Access(f"{HERE}/team", (302, 200, 200)),
+    ("POST", "teams.create"): Access(f"{HERE}/team", (302, 409, 409), data={"name": "Another"}),
+    ("POST", "teams.rename"): Access(
+        f"{HERE}/team/name", (302, 303, 303), data={"name": "New name"}, revealed=(302, 403, 403)
+    ),
+    ("POST", "teams.hand_over"): Access(f"{HERE}/team/leader", (302, 409, 409), data={"user_id": "1000"}),
+    ("POST", "teams.leave"): Access(f"{HERE}/team/leave", (302, 409, 409), revealed=(302, 403, 403)),
+    ("POST", "teams.make_link"): Access(f"{HERE}/team/link", (302, 201, 201), revealed=(302, 403, 403)),
+    ("POST", "teams.revoke_link"): Access(f"{HERE}/team/link/revoke", (302, 303, 303)),
+    ("GET", "teams.invitation"): Access(f"{HERE}/team/link/guessed", (302, 404, 404)),
+    ("POST", "teams.accept_link"): Access(f"{HERE}/team/link/guessed", (302, 404, 404)),
+    ("POST", "teams.invite"): Access(
+        f"{HERE}/team/invitations", (302, 404, 404), data={"name": "Nobody"}, revealed=(302, 403, 403)
+    ),
+    ("POST", "teams.answer_invitation"): Access(f"{HERE}/team/invitations/1/accept", (302, 404, 404)),
+    ("POST", "teams.request_merge"): Access(
+        f"{HERE}/team/mergers", (302, 404, 404), data={"name": "Nobody"}, revealed=(302, 403, 403)
+    ),
+    ("POST", "teams.answer_merge"): Access(f"{HERE}/team/mergers/1/accept", (302, 404, 404)),
     ("GET", "account.log_in"): Access("/login", (200, 302, 302)),
     ("POST", "account.log_in"): Access("/login", (422, 422, 422), data={"name": "Ann", "password": "wrong"}),
     ("GET", "account.sign_up"): Access("/sign-up", (200, 200, 200)),

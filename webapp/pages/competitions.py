@@ -1,10 +1,11 @@
 """The list of competitions, and a competition's overview with its sample submission."""
 
-from flask import Blueprint, Response, render_template, send_file
+from flask import Blueprint, Response, g, render_template, send_file
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import competitions
+from grader.services import competitions, participations
+from grader.services.participations import EntryState
 from webapp import prose
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
@@ -25,10 +26,16 @@ def index() -> ResponseReturnValue:
 def show(slug: str) -> ResponseReturnValue:
     """Show what a competition is about and how it scores."""
     with current_site().database.read() as session:
-        view = CompetitionView(competitions.get(session, slug=slug), db.now(session))
+        competition, now = competitions.get(session, slug=slug), db.now(session)
+        found = g.user and participations.find(session, competition=competition, user=g.user)
+    view = CompetitionView(competition, now)
+    entry = participations.state(competition, found)
+    is_to_join = entry is EntryState.OUTSIDE and participations.is_entry_open(competition, now)
     return render_template(
         "competitions/show.html",
         competition=view,
+        entry=entry,
+        is_asked_to_join=entry is EntryState.RULES_CHANGED or (is_to_join and view.must_ask),
         metric=view.metric(),
         overview=prose.render(view.overview),
     )

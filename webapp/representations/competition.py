@@ -10,7 +10,7 @@ from typing import Any
 
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition
-from grader.services import competitions
+from grader.services import competitions, participations
 from grader.services.solutions import Rules
 from webapp import formats
 from webapp.representations.terms import TERMS, Term
@@ -50,6 +50,18 @@ class CompetitionView:
         self.phase = competitions.phase(competition, now)
         self.is_open = self.phase is Phase.OPEN
         self.is_revealed = self.phase is Phase.REVEALED
+        self.rules = competition.rules
+        self.rules_version = competition.rules_version
+        self.entry_mode = competition.entry_mode
+        self.entry_deadline = competition.entry_deadline
+        self.merger_deadline = competition.merger_deadline
+        self.reveals_at = None if self.is_revealed else competition.reveals_at
+        self.max_team_size = competition.max_team_size
+        self.max_daily_submissions = competition.max_daily_submissions
+        self.max_total_submissions = competition.max_total_submissions
+        self.selection_count = competition.selection_count
+        self.must_ask = participations.must_ask(competition)
+        self.entry_page = participations.entry_page(competition)
         self._version = competitions.live(competition)
         self.row_count = self._version.solution.row_count
         self.sample_submission_sha256 = self._version.solution.sample_submission_sha256

@@ -1,0 +1,108 @@
+"""Where a person stands in a competition: entry, team, invitations and mergers, read at one moment."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, TeamMember, User
+from grader.services import invitations, limits, mergers, participations, rosters
+from grader.services.mergers import Sum
+from grader.services.participations import EntryState
+from grader.services.rosters import TeamsFrozen
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An open merge request as one of its two teams sees it; `obstacle` is why it cannot be accepted now."""
+
+    request: MergeRequest
+    is_ours: bool
+    other: Team
+    together: Sum
+    obstacle: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTeam:
+    """A person's team, and what has been begun with it."""
+
+    team: Team
+    members: tuple[TeamMember, ...]
+    is_leader: bool
+    can_leave: bool
+    link: TeamInvite | None
+    invitations: tuple[TeamInvite, ...]
+    proposals: tuple[Proposal, ...]
+    used_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Where a person stands in a competition.
+
+    `max_used` is how many submissions one team could have used by now, None without limits.
+    """
+
+    entry: EntryState
+    participation: Participation | None
+    is_entry_open: bool
+    can_grow: bool
+    is_running: bool
+    max_used: int | None
+    own: OwnTeam | None
+    invitations: tuple[TeamInvite, ...]
+
+
+def of_person(session: Session, *, competition: Competition, user: User, now: datetime) -> Situation:
+    """Return where a person stands in a competition."""
+    participation = participations.find(session, competition=competition, user=user)
+    team = rosters.find_team(session, competition=competition, user=user)
+    return Situation(
+        entry=participations.state(competition, participation),
+        participation=participation,
+        is_entry_open=participations.is_entry_open(competition, now),
+        can_grow=_allows(rosters.require_changeable, competition, now),
+        is_running=_allows(rosters.require_running, competition, now),
+        max_used=mergers.max_used_by_now(competition, now),
+        own=None if team is None else _own(session, competition, team, user, now),
+        invitations=tuple(invitations.of_person(session, competition=competition, user=user)),
+    )
+
+
+def _own(session: Session, competition: Competition, team: Team, user: User, now: datetime) -> OwnTeam:
+    others = [each for each in rosters.present(session, team=team) if each.user_id != user.id]
+    proposals = mergers.of_team(session, team=team)
+    return OwnTeam(
+        team=team,
+        members=tuple(rosters.members(session, team=team)),
+        is_leader=team.leader_id == user.id,
+        can_leave=bool(others) or not rosters.has_submissions(session, team=team),
+        link=invitations.link_of(session, team=team),
+        invitations=tuple(invitations.of_team(session, team=team)),
+        proposals=tuple(_proposal(session, competition, team, each, now) for each in proposals),
+        used_total=limits.allowance(session, competition=competition, team=team, now=now).used_total,
+    )
+
+
+def _proposal(
+    session: Session, competition: Competition, team: Team, request: MergeRequest, now: datetime
+) -> Proposal:
+    is_ours = request.from_team_id == team.id
+    other = request.to_team if is_ours else request.from_team
+    return Proposal(
+        request=request,
+        is_ours=is_ours,
+        other=other,
+        together=mergers.together(session, competition=competition, teams=(team, other), now=now),
+        obstacle=mergers.obstacle(session, competition=competition, teams=(team, other), now=now),
+    )
+
+
+def _allows(check: Callable[[Competition, datetime], None], competition: Competition, now: datetime) -> bool:
+    try:
+        check(competition, now)
+    except TeamsFrozen:
+        return False
+    return True

@@ -1,0 +1,324 @@
+"""Joining and the team page, as every role in every state sees them."""
+
+import re
+from datetime import timedelta
+from html import unescape
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+from grader.models import EntryMode
+from grader.services import accounts, competitions, conditions
+
+HERE = "/competitions/toxicity"
+TEAM = f"{HERE}/team"
+
+
+@pytest.fixture
+def admin(arena: Any) -> Any:
+    with arena.database.write() as session:
+        accounts.sign_up(
+            session,
+            name="Root",
+            password="correct horse battery",
+            passwords=arena.app.extensions["fairboard"].passwords,
+            now=arena.now(),
+            is_admin=True,
+        )
+    browser = arena.app.test_client()
+    arena.log_in(browser, "Root")
+    return browser
+
+
+@pytest.fixture
+def join(arena: Any) -> Any:
+    """Let a person join through the page."""
+
+    def post(person: Any, **form: Any) -> Any:
+        return person.post(f"{HERE}/join", {"accepted_rules_version": "1", **form})
+
+    return post
+
+
+@pytest.fixture
+def duo(arena: Any) -> Any:
+    """Ann leads the team “Duo”, Bob is its member; Cleo has the team “Solo”."""
+    arena.competition()
+    ann, bob, cleo = (arena.person(name) for name in ("Ann", "Bob", "Cleo"))
+    assert ann.post(TEAM, {"name": "Duo"}).status_code == 303
+    assert bob.post(link_of(ann)).status_code == 303
+    assert cleo.post(TEAM, {"name": "Solo"}).status_code == 303
+    return ann, bob, cleo
+
+
+def link_of(leader: Any) -> str:
+    """Make an invitation link and return its path."""
+    made = leader.post(f"{TEAM}/link")
+    assert made.status_code == 201
+    found = re.search(r"<code>http://localhost(/competitions/toxicity/team/link/[\w-]+)</code>", made.text)
+    assert found
+    return found[1]
+
+
+def text(page: Any) -> str:
+    main_part = page.text.partition("<main")[2] or page.text
+    words = " ".join(unescape(re.sub(r"<[^>]+>", " ", main_part)).split())
+    return words.replace(" ,", ",").replace(" .", ".").replace(" :", ":")
+
+
+def buttons(page: Any) -> set[str]:
+    main_part = page.text.partition("<main")[2]
+    return set(re.findall(r"<button[^>]*>([^<]+)</button>", main_part))
+
+
+def test_everybody_reads_the_rules_and_a_stranger_is_asked_to_log_in(arena: Any) -> None:
+    arena.competition(rules="## Fair play\n\nOne account each. <script>x</script>")
+    page = arena.app.test_client().get(f"{HERE}/join")
+    assert "<h2>Fair play</h2>" in page.text
+    assert "<script>x" not in page.text
+    assert f'href="/login?next={HERE}/join"' in unescape(page.text).replace("%2F", "/")
+    assert buttons(page) == set()
+
+
+def test_rules_are_accepted_by_a_ticked_box(arena: Any, join: Any) -> None:
+    arena.competition(rules="Be kind.")
+    ann = arena.person("Ann")
+    assert "Join this competition before you send a file" in text(ann.browser.get(HERE))
+    refused = join(ann, accepted_rules_version="")
+    assert refused.status_code == 403
+    assert "accept the rules" in text(refused)
+    answer = join(ann)
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"{HERE}/submit")
+    assert "accepted version 1 of these rules" in text(ann.browser.get(f"{HERE}/join"))
+    assert "Join this competition" not in text(ann.browser.get(HERE))
+    arena.submit(ann, arena.truth.predictions())
+
+
+def test_an_upload_before_joining_says_where_to_join(arena: Any) -> None:
+    arena.competition(rules="Be kind.")
+    ann = arena.person("Ann")
+    answer = arena.app.test_client().post(
+        "/api/v1/competitions/toxicity/submissions",
+        data={"file": (BytesIO(b"x"), "p.csv")},
+        headers=ann.bearer,
+    )
+    assert (answer.status_code, answer.json["error"]) == (403, "not_joined")
+    assert "“Rules”" in answer.json["message"]
+
+
+def test_changed_rules_are_shown_until_they_are_accepted(arena: Any, join: Any) -> None:
+    competition = arena.competition(rules="Be kind.")
+    ann = arena.person("Ann")
+    join(ann)
+    with arena.database.write() as session:
+        locked = competitions.lock(session, competition_id=competition.id)
+        conditions.change(session, competition=locked, rules="Be kinder.", now=arena.now())
+    page = ann.browser.get(f"{HERE}/join")
+    assert "The rules have changed since you accepted them." in text(page)
+    assert buttons(page) == {"Accept"}
+    assert "Accept the changed rules before you send a file" in text(ann.browser.get(HERE))
+    assert join(ann).status_code == 403  # version 1 again, from an old form
+    assert join(ann, accepted_rules_version="2").status_code == 303
+
+
+def test_a_code_is_asked_for(arena: Any, join: Any) -> None:
+    arena.competition(entry_mode=EntryMode.CODE, entry_code="fair-2026")
+    ann = arena.person("Ann")
+    assert "Entry code" in text(ann.browser.get(f"{HERE}/join"))
+    assert "fair-2026" not in ann.browser.get(f"{HERE}/join").text
+    wrong = join(ann, code="fair")
+    assert (wrong.status_code, "This is not the code" in text(wrong)) == (403, True)
+    assert join(ann, code="fair-2026").status_code == 303
+
+
+def test_an_administrator_decides_who_asked(arena: Any, admin: Any, join: Any) -> None:
+    arena.competition(entry_mode=EntryMode.APPROVAL)
+    ann, bob = arena.person("Ann"), arena.person("Bob")
+    for person in (ann, bob):
+        assert join(person).headers["Location"] == f"{HERE}/join"
+        assert "An organizer decides" in text(person.browser.get(f"{HERE}/join"))
+    assert ann.browser.get(f"{HERE}/entries").status_code == 403
+    assert "Requests" not in ann.browser.get(HERE).text
+    page = admin.get(f"{HERE}/entries")
+    assert ("Ann" in text(page), "Bob" in text(page)) == (True, True)
+    token = arena.form_token(admin, "/account")
+    for name, decision in (("Ann", "admit"), ("Bob", "refuse")):
+        form = {"csrf_token": token, "name": name, "decision": decision}
+        assert admin.post(f"{HERE}/entries", data=form).status_code == 303
+    assert "You have joined" in text(ann.browser.get(f"{HERE}/join"))
+    assert "did not admit you" in text(bob.browser.get(f"{HERE}/join"))
+    form = {"csrf_token": token, "name": "Nobody", "decision": "admit"}
+    unknown = admin.post(f"{HERE}/entries", data=form)
+    assert (unknown.status_code, "no account named" in text(unknown)) == (404, True)
+
+
+def test_after_the_entry_deadline_the_page_has_no_form(arena: Any) -> None:
+    now = arena.now()
+    arena.competition(
+        rules="Be kind.",
+        opens_at=now - timedelta(days=10),
+        closes_at=now + timedelta(days=5),
+    )
+    ann = arena.person("Ann")
+    page = ann.browser.get(f"{HERE}/join")
+    assert "Entry is over: it was possible until" in text(page)
+    assert buttons(page) == set()
+    assert "Entry into this competition is over." in text(ann.browser.get(TEAM))
+
+
+def test_where_nothing_is_asked_there_is_no_tab_and_the_page_still_joins(arena: Any, join: Any) -> None:
+    arena.competition()
+    ann = arena.person("Ann")
+    assert f"{HERE}/join" not in ann.browser.get(HERE).text
+    assert buttons(ann.browser.get(f"{HERE}/join")) == {"Join"}
+    assert join(ann).status_code == 303
+
+
+def test_a_person_without_a_team_makes_one(arena: Any) -> None:
+    arena.competition()
+    ann = arena.person("Ann")
+    assert buttons(ann.browser.get(TEAM)) == {"Make a team"}
+    refused = ann.post(TEAM, {"name": "\u202eevil"})
+    assert (refused.status_code, "invisible character" in text(refused)) == (400, True)
+    assert ann.post(TEAM, {"name": "<b>Fair & square</b>"}).headers["Location"] == TEAM
+    assert "&lt;b&gt;Fair &amp; square&lt;/b&gt;" in ann.browser.get(TEAM).text
+
+
+def test_leader_and_member_see_what_they_may_do(duo: Any) -> None:
+    ann, bob, _ = duo
+    leading = {"Rename", "Let lead", "Invite", "Make a new link", "Revoke the link", "Ask", "Leave"}
+    assert buttons(ann.browser.get(TEAM)) == leading
+    assert buttons(bob.browser.get(TEAM)) == {"Invite", "Leave"}
+
+
+def test_what_only_the_leader_may_do_is_refused_to_members(duo: Any) -> None:
+    ann, bob, cleo = duo
+    cleo.post(f"{TEAM}/mergers", {"name": "Duo"})
+    for path, form in (
+        ("/name", {"name": "Bobs"}),
+        ("/leader", {"user_id": str(bob.user.id)}),
+        ("/link", {}),
+        ("/link/revoke", {}),
+        ("/mergers", {"name": "Solo"}),
+        ("/mergers/1/accept", {}),
+        ("/mergers/1/refuse", {}),
+    ):
+        refused = bob.post(TEAM + path, form)
+        assert (refused.status_code, "Only the leader of Duo, Ann, can do this." in text(refused)) == (
+            403,
+            True,
+        ), path
+    assert "Duo" in text(ann.browser.get(TEAM))
+
+
+def test_a_program_gets_the_refusal_as_json(duo: Any) -> None:
+    _, bob, _ = duo
+    answer = bob.post(f"{TEAM}/name", {"name": "Bobs"}, headers={"Accept": "application/json"})
+    assert (answer.status_code, answer.json["error"]) == (403, "not_leader")
+
+
+def test_a_link_is_shown_once_and_leads_into_the_team(arena: Any, duo: Any) -> None:
+    ann, _, _ = duo
+    path = link_of(ann)
+    assert path not in ann.browser.get(TEAM).text
+    dan = arena.person("Dan")
+    assert "Join Duo ?" in text(dan.browser.get(path)) or "Join Duo?" in text(dan.browser.get(path))
+    assert dan.post(path).headers["Location"] == TEAM
+    assert "Duo" in text(dan.browser.get(TEAM))
+    ann.post(f"{TEAM}/link/revoke")
+    assert dan.browser.get(path).status_code == 404
+
+
+def test_a_link_sends_who_has_not_joined_through_the_rules_and_back(arena: Any, join: Any) -> None:
+    arena.competition(rules="Be kind.")
+    ann, bob = arena.person("Ann"), arena.person("Bob")
+    join(ann)
+    ann.post(TEAM, {"name": "Duo"})
+    path = link_of(ann)
+    page = bob.browser.get(path)
+    assert f"{HERE}/join?next={path}" in unescape(page.text).replace("%2F", "/")
+    assert bob.post(path).status_code == 403
+    assert join(bob, next=path).headers["Location"] == path
+    assert bob.post(path).status_code == 303
+
+
+def test_joining_leads_to_no_other_site(arena: Any, join: Any) -> None:
+    arena.competition(rules="Be kind.")
+    for place, target in enumerate(("https://evil.example/", "//evil.example", "/\\evil.example")):
+        assert join(arena.person(f"P{place}"), next=target).headers["Location"] == "/"
+
+
+def test_an_invitation_by_name_is_accepted_declined_or_withdrawn(arena: Any, duo: Any) -> None:
+    ann, bob, _ = duo
+    dan, eve = arena.person("Dan"), arena.person("Eve")
+    for name in ("dan", "Eve"):
+        assert bob.post(f"{TEAM}/invitations", {"name": name}).status_code == 303
+    unknown = bob.post(f"{TEAM}/invitations", {"name": "Nobody"})
+    assert "There is no account named" in text(unknown)
+    assert "You are invited Duo" in text(dan.browser.get(TEAM))
+    assert "Withdraw" in buttons(ann.browser.get(TEAM))
+    paths = [re.search(rf"{TEAM}/invitations/\d+/", each.browser.get(TEAM).text) for each in (dan, eve)]
+    of_dan, of_eve = (path[0] for path in paths if path)
+    assert dan.post(f"{of_eve}accept").status_code == 404
+    assert dan.post(f"{of_dan}accept").status_code == 303
+    assert eve.post(f"{of_eve}decline").status_code == 303
+    assert "3 members of at most 5" in text(ann.browser.get(TEAM))
+    assert "You are invited" not in text(eve.browser.get(TEAM))
+
+
+def test_teams_merge_through_their_pages(arena: Any, duo: Any) -> None:
+    ann, bob, cleo = duo
+    arena.submit(cleo, arena.truth.predictions(seed=5))
+    assert ann.post(f"{TEAM}/mergers", {"name": "solo"}).status_code == 303
+    assert "Your team asks Solo to become part of it" in text(ann.browser.get(TEAM))
+    assert "Duo asks your team to become part of it" in text(cleo.browser.get(TEAM))
+    assert "Together: 3 members, 1 used submission" in text(cleo.browser.get(TEAM))
+    assert buttons(cleo.browser.get(TEAM)) >= {"Accept", "Refuse"}
+    assert cleo.post(f"{TEAM}/mergers/1/accept").status_code == 303
+    page = text(bob.browser.get(TEAM))
+    assert "3 members of at most 5; 1 submission used." in page
+    assert "Cleo" in page
+
+
+def test_a_merge_that_is_not_possible_says_why_and_has_no_button(arena: Any) -> None:
+    arena.competition(max_daily_submissions=1)
+    ann, bob = arena.person("Ann"), arena.person("Bob")
+    ann.post(TEAM, {"name": "One"})
+    bob.post(TEAM, {"name": "Two"})
+    arena.submit(ann, arena.truth.predictions())
+    ann.post(f"{TEAM}/mergers", {"name": "Two"})
+    arena.submit(bob, arena.truth.predictions(seed=2))
+    page = bob.browser.get(TEAM)
+    assert "have used 2 submissions, and one team could have used at most 1 by now" in text(page)
+    assert "Accept" not in buttons(page)
+    assert bob.post(f"{TEAM}/mergers/1/accept").status_code == 409
+
+
+def test_the_last_member_of_a_team_with_submissions_has_no_way_out(arena: Any, duo: Any) -> None:
+    ann, bob, _ = duo
+    arena.submit(ann, arena.truth.predictions())
+    assert "You cannot enter this competition through another team" in text(bob.browser.get(TEAM))
+    assert bob.post(f"{TEAM}/leave").status_code == 303
+    page = ann.browser.get(TEAM)
+    assert "You are the last member" in text(page)
+    assert "Leave" not in buttons(page)
+    assert ann.post(f"{TEAM}/leave").status_code == 409
+    assert "You left the team Duo" in text(bob.post(TEAM, {"name": "Bobs"}))
+
+
+def test_after_the_close_nothing_about_the_team_changes(arena: Any, duo: Any) -> None:
+    ann, bob, _ = duo
+    arena.reveal()
+    assert buttons(ann.browser.get(TEAM)) == {"Let lead"}
+    assert buttons(bob.browser.get(TEAM)) == set()
+    assert ann.post(f"{TEAM}/name", {"name": "Late"}).status_code == 403
+    assert bob.post(f"{TEAM}/leave").status_code == 403
+
+
+def test_the_overview_names_deadlines_and_limits(arena: Any) -> None:
+    closes_at = arena.now() + timedelta(days=30)
+    arena.competition(closes_at=closes_at, max_daily_submissions=5, max_total_submissions=100)
+    page = text(arena.app.test_client().get(HERE))
+    for words in ("Entry until", "Mergers until", "up to 5 people", "5 a day, 100 in all", "Revealed by"):
+        assert words in page

@@ -1,0 +1,99 @@
+"""Joining a competition: its rules, its code, and the requests that an administrator decides."""
+
+from flask import Blueprint, flash, g, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import RequestState
+from grader.services import accounts, competitions, participations, situations
+from grader.services.participations import EntryRefused
+from webapp import auth, prose
+from webapp.errors import status_of, wants_json
+from webapp.representations.competition import CompetitionView
+from webapp.site import current_site
+
+blueprint = Blueprint("entry", __name__, url_prefix="/competitions/<slug>")
+
+
+@blueprint.get("/join")
+def show(slug: str) -> ResponseReturnValue:
+    """Show the rules, and how to join."""
+    return _page(slug)
+
+
+@blueprint.post("/join")
+@auth.login_required
+def join(slug: str) -> ResponseReturnValue:
+    """Let the person join, ask to join, or accept the rules again."""
+    try:
+        with current_site().database.write() as session:
+            joined = participations.join(
+                session,
+                competition=competitions.get(session, slug=slug),
+                user=g.user,
+                accepted_rules_version=request.form.get("accepted_rules_version", type=int),
+                code=request.form.get("code", ""),
+            )
+    except EntryRefused as error:
+        if wants_json():
+            raise
+        return _page(slug, problem=error.message), status_of(error)
+    if joined.state is RequestState.OPEN:
+        flash("Your request is with the organizers.")
+        return redirect(url_for("entry.show", slug=slug), 303)
+    flash("You have joined.")
+    target = request.form.get("next")
+    return redirect(auth.safe_target(target) if target else url_for("submissions.submit", slug=slug), 303)
+
+
+@blueprint.get("/entries")
+@auth.admin_required
+def requests(slug: str) -> ResponseReturnValue:
+    """Show who asks to join."""
+    return _requests_page(slug)
+
+
+@blueprint.post("/entries")
+@auth.admin_required
+def decide(slug: str) -> ResponseReturnValue:
+    """Admit a person, or refuse them."""
+    admits = request.form.get("decision") == "admit"
+    try:
+        with current_site().database.write() as session:
+            user = accounts.get(session, name=request.form.get("name", ""))
+            competition = competitions.get(session, slug=slug)
+            participations.decide(session, competition=competition, user=user, admits=admits)
+    except accounts.UnknownUser as error:
+        if wants_json():
+            raise
+        return _requests_page(slug, problem=error.message), 404
+    flash(f"{user.name} is {'admitted' if admits else 'not admitted'}.")
+    return redirect(url_for("entry.requests", slug=slug), 303)
+
+
+def _page(slug: str, *, problem: str | None = None) -> str:
+    with current_site().database.read() as session:
+        competition, now = competitions.get(session, slug=slug), db.now(session)
+        situation = g.user and situations.of_person(session, competition=competition, user=g.user, now=now)
+        is_entry_open = participations.is_entry_open(competition, now)
+    view = CompetitionView(competition, now)
+    return render_template(
+        "entry/show.html",
+        competition=view,
+        rules=prose.render(view.rules),
+        situation=situation,
+        is_entry_open=is_entry_open,
+        problem=problem,
+        next=request.values.get("next", ""),
+    )
+
+
+def _requests_page(slug: str, *, problem: str | None = None) -> str:
+    with current_site().database.read() as session:
+        competition = competitions.get(session, slug=slug)
+        view = CompetitionView(competition, db.now(session))
+        waiting = participations.waiting(session, competition=competition)
+        refused = participations.refused(session, competition=competition)
+    return render_template(
+        "entry/requests.html", competition=view, waiting=waiting, refused=refused, problem=problem
+    )

@@ -1,0 +1,171 @@
+"""The team page: making a team, inviting, merging, leaving, leading."""
+
+from collections.abc import Callable
+from typing import Any
+
+from flask import Blueprint, flash, g, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.errors import ParticipantError
+from grader.services import accounts, competitions, invitations, mergers, names, rosters, situations, teams
+from grader.services.participations import EntryRefused
+from webapp import auth
+from webapp.errors import status_of, wants_json
+from webapp.representations.competition import CompetitionView
+from webapp.site import current_site
+
+blueprint = Blueprint("teams", __name__, url_prefix="/competitions/<slug>/team")
+REFUSALS = (EntryRefused, rosters.TeamRefusal, names.InvalidName, accounts.UnknownUser)
+
+
+@blueprint.get("")
+@auth.login_required
+def show(slug: str) -> ResponseReturnValue:
+    """Show the person's team and what can be done with it."""
+    return _page(slug)
+
+
+@blueprint.post("")
+@auth.login_required
+def create(slug: str) -> ResponseReturnValue:
+    """Make a team."""
+    return _act(slug, teams.create, "The team is made.", name=request.form.get("name", ""))
+
+
+@blueprint.post("/name")
+@auth.login_required
+def rename(slug: str) -> ResponseReturnValue:
+    """Give the team another name."""
+    return _act(slug, teams.rename, "The team has a new name.", name=request.form.get("name", ""))
+
+
+@blueprint.post("/leader")
+@auth.login_required
+def hand_over(slug: str) -> ResponseReturnValue:
+    """Let another member lead."""
+    to_user_id = request.form.get("user_id", 0, type=int)
+    return _act(slug, teams.hand_over, "The team has a new leader.", to_user_id=to_user_id)
+
+
+@blueprint.post("/leave")
+@auth.login_required
+def leave(slug: str) -> ResponseReturnValue:
+    """Leave the team."""
+    return _act(slug, teams.leave, "You have left the team.")
+
+
+@blueprint.post("/link")
+@auth.login_required
+def make_link(slug: str) -> ResponseReturnValue:
+    """Make the invitation link and show it once: the answer itself holds it."""
+    made: list[str] = []
+    answer = _try(slug, lambda **given: made.append(invitations.make_link(**given)))
+    if answer is not None:
+        return answer
+    path = url_for("teams.invitation", slug=slug, token=made[0])
+    base_url = current_site().settings.base_url or request.url_root
+    return _page(slug, link=base_url.rstrip("/") + path), 201
+
+
+@blueprint.post("/link/revoke")
+@auth.login_required
+def revoke_link(slug: str) -> ResponseReturnValue:
+    """Make the invitation link useless."""
+    return _act(slug, invitations.revoke_link, "The link opens nothing any more.")
+
+
+@blueprint.get("/link/<token>")
+@auth.login_required
+def invitation(slug: str, token: str) -> ResponseReturnValue:
+    """Show into which team a link invites."""
+    with current_site().database.read() as session:
+        competition, now = competitions.get(session, slug=slug), db.now(session)
+        team = invitations.team_of_link(session, competition=competition, token=token)
+        members = rosters.members(session, team=team)
+        situation = situations.of_person(session, competition=competition, user=g.user, now=now)
+    view = CompetitionView(competition, now)
+    return render_template(
+        "teams/invitation.html", competition=view, team=team, members=members, situation=situation
+    )
+
+
+@blueprint.post("/link/<token>")
+@auth.login_required
+def accept_link(slug: str, token: str) -> ResponseReturnValue:
+    """Join the team of a link."""
+    return _act(slug, invitations.accept_link, "Welcome to the team.", token=token)
+
+
+@blueprint.post("/invitations")
+@auth.login_required
+def invite(slug: str) -> ResponseReturnValue:
+    """Invite a person by name."""
+    return _act(slug, invitations.invite, "The invitation is made.", name=request.form.get("name", ""))
+
+
+@blueprint.post("/invitations/<int:invite_id>/<any(accept, decline, withdraw):verb>")
+@auth.login_required
+def answer_invitation(slug: str, invite_id: int, verb: str) -> ResponseReturnValue:
+    """Accept, decline or withdraw an invitation."""
+    act, done = {
+        "accept": (invitations.accept, "Welcome to the team."),
+        "decline": (invitations.decline, "The invitation is declined."),
+        "withdraw": (invitations.withdraw, "The invitation is withdrawn."),
+    }[verb]
+    return _act(slug, act, done, invite_id=invite_id)
+
+
+@blueprint.post("/mergers")
+@auth.login_required
+def request_merge(slug: str) -> ResponseReturnValue:
+    """Ask another team to merge."""
+    name = request.form.get("name", "")
+    return _act(slug, mergers.request, "The other team's leader has been asked.", name=name)
+
+
+@blueprint.post("/mergers/<int:request_id>/<any(accept, refuse, withdraw):verb>")
+@auth.login_required
+def answer_merge(slug: str, request_id: int, verb: str) -> ResponseReturnValue:
+    """Accept, refuse or withdraw a merge request."""
+    act, done = {
+        "accept": (mergers.accept, "The teams are one now."),
+        "refuse": (mergers.refuse, "The request is refused."),
+        "withdraw": (mergers.withdraw, "The request is withdrawn."),
+    }[verb]
+    return _act(slug, act, done, request_id=request_id)
+
+
+def _act(slug: str, act: Callable[..., object], done: str, **given: Any) -> ResponseReturnValue:
+    """Let the person do something, and show the team page with what came of it."""
+    answer = _try(slug, act, **given)
+    if answer is not None:
+        return answer
+    flash(done)
+    return redirect(url_for("teams.show", slug=slug), 303)
+
+
+def _try(slug: str, act: Callable[..., object], **given: Any) -> ResponseReturnValue | None:
+    """Return the team page with the reason if the act is refused."""
+    try:
+        with current_site().database.write() as session:
+            act(session=session, competition=competitions.get(session, slug=slug), user=g.user, **given)
+    except REFUSALS as error:
+        if wants_json():
+            raise
+        return _page(slug, problem=error), status_of(error)
+    return None
+
+
+def _page(slug: str, *, problem: ParticipantError | None = None, link: str | None = None) -> str:
+    with current_site().database.read() as session:
+        competition, now = competitions.get(session, slug=slug), db.now(session)
+        situation = situations.of_person(session, competition=competition, user=g.user, now=now)
+    return render_template(
+        "teams/show.html",
+        competition=CompetitionView(competition, now),
+        situation=situation,
+        own=situation.own,
+        link=link,
+        problem=problem,
+    )
