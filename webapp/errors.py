@@ -21,6 +21,7 @@ from grader.services import (
     accounts,
     boards,
     competitions,
+    final_boards,
     invitations,
     limits,
     links,
@@ -88,6 +89,7 @@ class LoginNeeded(ParticipantError):
 STATUSES: dict[type[ParticipantError], int] = {
     LoginNeeded: 401,
     boards.NotRevealed: 403,
+    final_boards.UnknownFinalBoard: 404,
     submissions.CompetitionClosed: 403,
     submissions.CompetitionNotOpen: 403,
     setup_links.InvalidSetupLink: 404,

@@ -1,15 +1,17 @@
 """What holds for every request and every answer: headers, foreign forms, proxies, rates."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from urllib.parse import urlsplit
 
-from flask import Flask, Request, Response, current_app, request
+from flask import Flask, Request, Response, current_app, g, request
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_wtf.csrf import CSRFError, CSRFProtect  # type: ignore[import-untyped]
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from grader.services import addresses, names
 from grader.settings import Settings
 from webapp.broker import TIMEOUTS, broker_url
 from webapp.site import Site
@@ -42,14 +44,34 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 def account_name() -> str:
     """Return whose password is being tried, so that many addresses cannot share one account's guesses."""
-    return request.form.get("name", "").strip().casefold()[:64]
+    name = request.form.get("name", "")
+    with suppress(names.InvalidName):
+        return names.folded(names.clean_name(name))
+    return name[: names.MAX_LENGTH]
+
+
+def mail_address() -> str:
+    """Return whose mailbox would be filled; where no address is asked for, the name."""
+    return addresses.key(request.form.get("email", "").strip())[: addresses.MAX_LENGTH] or account_name()
+
+
+def person() -> str:
+    """Return whose session tries passwords, or asks for mail."""
+    return f"user {g.user.id}" if g.user is not None else get_remote_address()
 
 
 # endpoint: limit, what it is counted by. One class behind one address must be able to sign up together.
 RATES: dict[str, tuple[tuple[str, Callable[[], str]], ...]] = {
     "account.log_in": (("20/minute;200/hour", get_remote_address), ("60/hour", account_name)),
-    "account.sign_up": (("20/minute;100/hour", get_remote_address),),
+    "account.sign_up": (("20/minute;100/hour", get_remote_address), ("10/hour", mail_address)),
+    "account.sign_up_by_link": (("20/minute;100/hour", get_remote_address),),
     "account.set_up": (("10/minute", get_remote_address),),
+    "account.ask_for_reset": (("10/minute;60/hour", get_remote_address), ("5/hour", mail_address)),
+    "account.reset": (("10/minute", get_remote_address),),
+    "account.verify": (("10/minute", get_remote_address),),
+    "account.change_email": (("10/minute;20/hour", person), ("5/hour", mail_address)),
+    "account.change_password": (("10/minute;60/hour", person),),
+    "account.delete": (("10/minute;60/hour", person),),
 }
 
 
@@ -113,5 +135,6 @@ def _set_headers(response: Response, *, is_https: bool) -> Response:
         )
     else:
         response.vary.add("Cookie")
-        response.headers["Cache-Control"] = "no-store"  # every page shows who is logged in
+        if not response.cache_control.private:  # boards are kept and asked about
+            response.headers["Cache-Control"] = "no-store"  # every page shows who is logged in
     return response

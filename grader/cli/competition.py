@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader import db
+from grader.cli.closing import disqualify, finalize, mark, reinstate, reveal
 from grader.cli.condition_options import condition_options, given
 from grader.cli.entry import admit, change
 from grader.cli.installation import Installation, opened, operator
@@ -16,7 +17,7 @@ from grader.cli.metric_options import metric_options, metric_settings
 from grader.cli.parameters import NameList, Time, WeightsInAnyForm
 from grader.cli.solution_report import describe
 from grader.models import Competition
-from grader.services import closing, competitions, solutions
+from grader.services import competitions, solutions
 from grader.services.conditions import Conditions
 
 if TYPE_CHECKING:
@@ -27,11 +28,11 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.group()
 def competition() -> None:
-    """Create, list and reveal competitions."""
+    """Create, list, change, moderate, reveal and finalize competitions."""
 
 
-competition.add_command(change)
-competition.add_command(admit)
+for command in (change, admit, reveal, finalize, disqualify, reinstate, mark):
+    competition.add_command(command)
 
 
 @competition.command(cls=WeightsInAnyForm)
@@ -116,17 +117,6 @@ def list_all() -> None:
         now = db.now(session)
         for found in competitions.list_all(session):
             click.echo(f"{found.slug}\t{competitions.phase(found, now)}\t{_times(found)}\t{found.title}")
-
-
-@competition.command()
-@click.argument("slug")
-def reveal(slug: str) -> None:
-    """Open the private leaderboard of SLUG to everybody; a competition that is still open closes."""
-    with opened() as installation, installation.database.write() as session:
-        revealed = closing.reveal(session, competition=competitions.get(session, slug=slug))
-    closed = " It was still open and is closed now." if revealed.closed_now else ""
-    teams = "1 team" if revealed.team_count == 1 else f"{revealed.team_count:,} teams"
-    click.echo(f"The private leaderboard of {slug} is public, with {teams}.{closed}")
 
 
 def _split_key(installation: Installation, slug: str) -> bytes:

@@ -75,6 +75,22 @@ class Board:
     row_share: float
 
 
+def board_of(
+    session: Session,
+    *,
+    competition: Competition,
+    split: Split,
+    phase: Phase,
+    viewer: Viewer,
+    now: datetime,
+    asked: Asked,
+) -> Board:
+    """Return a page of either leaderboard; raise NotRevealed for the private one before the reveal."""
+    if split is Split.PUBLIC:
+        return public_board(session, competition=competition, now=now, asked=asked)
+    return private_board(session, competition=competition, phase=phase, viewer=viewer, now=now, asked=asked)
+
+
 def public_board(
     session: Session, *, competition: Competition, now: datetime | None = None, asked: Asked | None = None
 ) -> Board:

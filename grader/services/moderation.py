@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, Submission, SubmissionKind, Team
-from grader.services import competitions, daily_ranks, final_boards, limits, names, standing_rows
+from grader.services import competitions, final_boards, limits, names, standing_rows
 from grader.services.texts import one_line
 
 REASON_MAX_LENGTH = 500
@@ -119,5 +119,4 @@ def _lock(
 def _show(session: Session, competition: Competition, team_id: int, *, reason: str, now: datetime) -> None:
     session.flush()
     standing_rows.rebuild(session, competition=competition, team_ids=[team_id])
-    daily_ranks.forget(session, competition=competition)
     final_boards.append_if_final(session, competition=competition, reason=reason, now=now)

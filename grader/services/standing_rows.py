@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from grader.leaderboard import history, standings
 from grader.leaderboard.standings import Entry
 from grader.models import Competition, ScoringVersion, ScoringVersionState, Split, Standing, Team
-from grader.services import score_history
+from grader.services import daily_ranks, score_history
 
 _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
 
@@ -60,8 +60,10 @@ def rebuild(session: Session, *, competition: Competition, team_ids: Collection[
     """Write the standings of these teams again, after a merge, a disqualification or a change of kind.
 
     The competition is locked. Public ones under the live and the prepared scoring version, private ones
-    where they have been computed: under the live version, from the settling on.
+    where they have been computed: under the live version, from the settling on. The ranks at the start of
+    the day are forgotten, and written anew by the sweeper.
     """
+    daily_ranks.forget(session, competition=competition)
     versions = session.scalars(
         select(ScoringVersion).where(
             ScoringVersion.competition_id == competition.id, ScoringVersion.state.in_(_IN_USE)

@@ -33,6 +33,12 @@ TABLE = {
     ("GET", "competitions.show"): Access(HERE, (200, 200, 200)),
     ("GET", "competitions.sample_submission"): Access(f"{HERE}/data/sample_submission.csv", (200, 200, 200)),
     ("GET", "leaderboards.public"): Access(f"{HERE}/leaderboard", (200, 200, 200)),
+    ("GET", "leaderboards.public_csv"): Access(f"{HERE}/leaderboard.csv", (200, 200, 200)),
+    ("GET", "leaderboards.private_csv"): Access(
+        f"{HERE}/leaderboard/private.csv", (403, 403, 403), revealed=(200, 200, 200)
+    ),
+    ("GET", "leaderboards.final"): Access(f"{HERE}/leaderboard/final/1", (404, 404, 404)),
+    ("GET", "leaderboards.results"): Access(f"{HERE}/results", (302, 403, 403), revealed=(302, 200, 200)),
     ("GET", "leaderboards.private"): Access(
         f"{HERE}/leaderboard/private", (403, 403, 403), revealed=(200, 200, 200)
     ),
@@ -84,6 +90,32 @@ TABLE = {
     ("POST", "account.set_up"): Access(
         "/setup/guessed", (404, 404, 404), data={"name": "Eve", "password": "correct horse"}
     ),
+    ("GET", "account.sign_up_by_link"): Access("/sign-up/guessed", (404, 404, 404)),
+    ("POST", "account.sign_up_by_link"): Access(
+        "/sign-up/guessed", (404, 404, 404), data={"name": "Eve", "password": "correct horse"}
+    ),
+    ("GET", "account.verify"): Access("/verify/guessed", (404, 404, 404)),
+    ("POST", "account.verify"): Access("/verify/guessed", (404, 404, 404)),
+    ("GET", "account.ask_for_reset"): Access("/reset", (200, 200, 200)),
+    ("POST", "account.ask_for_reset"): Access("/reset", (404, 404, 404), data={"email": "ann@example.org"}),
+    ("GET", "account.reset"): Access("/reset/guessed", (404, 404, 404)),
+    ("POST", "account.reset"): Access("/reset/guessed", (404, 404, 404), data={"password": "correct horse"}),
+    ("POST", "account.describe"): Access("/account/profile", (302, 302, 302), data={"about": "Me."}),
+    ("POST", "account.change_email"): Access(
+        "/account/email", (302, 422, 422), data={"email": "x@example.org", "current_password": "wrong"}
+    ),
+    ("POST", "account.choose_notices"): Access("/account/notices", (302, 302, 302), data={"notice": "team"}),
+    ("POST", "account.change_password"): Access(
+        "/account/password", (302, 422, 422), data={"new_password": "correct horse"}
+    ),
+    ("POST", "account.end_login"): Access("/account/logins/999/end", (302, 404, 404)),
+    ("GET", "account.delete"): Access("/account/delete", (302, 200, 200)),
+    ("POST", "account.delete"): Access(
+        "/account/delete", (302, 422, 422), data={"current_password": "wrong"}
+    ),
+    ("GET", "people.index"): Access("/people", (302, 403, 403)),
+    ("POST", "people.create_reset_link"): Access("/people/1/reset-link", (302, 403, 403)),
+    ("POST", "people.invite"): Access("/people/invitations", (302, 403, 403)),
     ("GET", "account.show"): Access("/account", (302, 200, 200)),
     ("POST", "account.create_token"): Access("/account/tokens", (302, 201, 201), data={"token_name": "t"}),
     ("POST", "account.revoke_token"): Access("/account/tokens/{token}/revoke", (302, 404, 302)),
@@ -91,7 +123,8 @@ TABLE = {
     ("POST", "account.log_out"): Access("/logout", (302, 302, 302)),
     ("GET", "api.competition_list"): Access(f"{API}/competitions", (401, 200, 200)),
     ("GET", "api.competition"): Access(f"{API}/competitions/toxicity", (401, 200, 200)),
-    ("GET", "api.leaderboard"): Access(f"{API}/competitions/toxicity/leaderboard", (401, 200, 200)),
+    ("GET", "api.leaderboard"): Access(f"{API}/competitions/toxicity/leaderboard", (200, 200, 200)),
+    ("GET", "api.final_standings"): Access(f"{API}/competitions/toxicity/final-standings/1", (404, 404, 404)),
     ("POST", "api.submit"): Access(f"{API}/competitions/toxicity/submissions", (401, 201, 201), data=upload),
     ("POST", "api.check"): Access(f"{API}/competitions/toxicity/check", (401, 200, 200), data=upload),
     ("GET", "api.submission_list"): Access(f"{API}/competitions/toxicity/submissions", (401, 200, 200)),

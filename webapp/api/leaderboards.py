@@ -1,51 +1,54 @@
-"""The leaderboards."""
+"""The leaderboards; whoever sees the competition may read them, with a token or without."""
 
-from flask import request, url_for
+from typing import Any
+
+from flask import g, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.leaderboard.visibility import Viewer
-from grader.models import Split
-from grader.services import boards, competitions
+from grader.services import boards, competitions, final_boards, rosters
+from webapp import board_requests
 from webapp.api.v1 import blueprint
-from webapp.errors import BadRequest
-from webapp.representations.board import board_json
+from webapp.conditional import conditional
+from webapp.representations.board import board_json, final_json
 from webapp.site import current_site
-
-
-class UnknownSplit(BadRequest):
-    """A leaderboard of neither split."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is no split {name!r}: ask for `public`, or after the reveal for `private`.")
 
 
 @blueprint.get("/competitions/<slug>/leaderboard")
 def leaderboard(slug: str) -> ResponseReturnValue:
     """Return a page of the public leaderboard, or with `?split=private` of the private one."""
-    split = _split(request.args.get("split", Split.PUBLIC.value))
+    split = board_requests.asked_split()
+    with current_site().database.read() as session:
+        competition = competitions.get(session, slug=slug)
+        now = db.now(session)
+        team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
+        board = boards.board_of(
+            session,
+            competition=competition,
+            split=split,
+            phase=competitions.phase(competition, now),
+            viewer=Viewer.PARTICIPANT if g.user else Viewer.PUBLIC,
+            now=now,
+            asked=board_requests.asked_lines(own_team_id=team.id if team else None),
+        )
+    next_page = None
+    if board.page < board.page_count:
+        carried: dict[str, Any] = {
+            name: request.args[name] for name in ("sort", "order", "q") if name in request.args
+        }
+        next_page = url_for("api.leaderboard", slug=slug, split=split.value, page=board.page + 1, **carried)
+    return conditional(board_json(board, next_page=next_page))
+
+
+@blueprint.get("/competitions/<slug>/final-standings/<int:number>")
+def final_standings(slug: str, number: int) -> ResponseReturnValue:
+    """Return a page of final standings as they were stored."""
     page = request.args.get("page", 1, type=int)
     with current_site().database.read() as session:
         competition = competitions.get(session, slug=slug)
-        if split is Split.PUBLIC:
-            board = boards.public_board(session, competition=competition, asked=boards.Asked(page=page))
-        else:
-            phase = competitions.phase(competition, db.now(session))
-            board = boards.private_board(
-                session,
-                competition=competition,
-                phase=phase,
-                viewer=Viewer.PARTICIPANT,
-                asked=boards.Asked(page=page),
-            )
+        found = final_boards.page_of(session, competition=competition, number=number, page=page)
     next_page = None
-    if board.page < board.page_count:
-        next_page = url_for("api.leaderboard", slug=slug, split=split.value, page=board.page + 1)
-    return board_json(board, next_page=next_page)
-
-
-def _split(name: str) -> Split:
-    try:
-        return Split(name)
-    except ValueError:
-        raise UnknownSplit(name) from None
+    if found.page < found.page_count:
+        next_page = url_for("api.final_standings", slug=slug, number=number, page=found.page + 1)
+    return conditional(final_json(found, next_page=next_page))

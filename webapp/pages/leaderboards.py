@@ -1,51 +1,145 @@
-"""The public leaderboard, and after the reveal the final one."""
+"""The public leaderboard, after the reveal the private one, stored final standings, and a team's results."""
 
-from flask import Blueprint, g, render_template, request
+from flask import Blueprint, Response, g, render_template, request
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.leaderboard.visibility import Viewer
-from grader.services import boards, competitions, rosters
-from webapp.representations.board import BoardView
+from grader.models import Split
+from grader.services import boards, closing, competitions, final_boards, rosters, score_steps, team_results
+from grader.services.closing import Stage
+from webapp import auth, board_requests
+from webapp.conditional import conditional
+from webapp.representations import board_charts
+from webapp.representations.board import BoardView, FinalView
+from webapp.representations.board_csv import board_csv
+from webapp.representations.closing import LATE_WARNING, stage_sentence
 from webapp.representations.competition import CompetitionView
+from webapp.representations.results import ResultsView
 from webapp.representations.terms import TERMS
 from webapp.site import current_site
 
-blueprint = Blueprint("leaderboards", __name__)
+blueprint = Blueprint("leaderboards", __name__, url_prefix="/competitions/<slug>")
+WHOLE = 10**9
 
 
-@blueprint.get("/competitions/<slug>/leaderboard")
+@blueprint.get("/leaderboard")
 def public(slug: str) -> ResponseReturnValue:
     """Show a page of the public leaderboard."""
-    return _board_page(slug, is_private=False)
+    return conditional(_board_page(slug, Split.PUBLIC))
 
 
-@blueprint.get("/competitions/<slug>/leaderboard/private")
+@blueprint.get("/leaderboard/private")
 def private(slug: str) -> ResponseReturnValue:
     """Show a page of the private leaderboard, after the reveal."""
-    return _board_page(slug, is_private=True)
+    return conditional(_board_page(slug, Split.PRIVATE))
 
 
-def _board_page(slug: str, *, is_private: bool) -> str:
+@blueprint.get("/leaderboard.csv")
+def public_csv(slug: str) -> ResponseReturnValue:
+    """Download the whole public leaderboard."""
+    return conditional(_csv(slug, Split.PUBLIC))
+
+
+@blueprint.get("/leaderboard/private.csv")
+def private_csv(slug: str) -> ResponseReturnValue:
+    """Download the whole private leaderboard, after the reveal."""
+    return conditional(_csv(slug, Split.PRIVATE))
+
+
+@blueprint.get("/leaderboard/final/<int:number>")
+def final(slug: str, number: int) -> ResponseReturnValue:
+    """Show a page of final standings as they were stored."""
     page = request.args.get("page", 1, type=int)
     with current_site().database.read() as session:
         competition = competitions.get(session, slug=slug)
         view = CompetitionView(competition, db.now(session))
-        if is_private:
-            viewer = Viewer.PARTICIPANT if g.user else Viewer.PUBLIC
-            board = boards.private_board(
-                session,
-                competition=competition,
-                phase=view.phase,
-                viewer=viewer,
-                asked=boards.Asked(page=page),
-            )
-        else:
-            board = boards.public_board(session, competition=competition, asked=boards.Asked(page=page))
+        found = final_boards.page_of(session, competition=competition, number=number, page=page)
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
+    return conditional(
+        render_template(
+            "leaderboards/final.html",
+            competition=view,
+            board=FinalView(found, own_team_id=team.id if team else None),
+        )
+    )
+
+
+@blueprint.get("/results")
+@auth.login_required
+def results(slug: str) -> ResponseReturnValue:
+    """Show after the reveal what each file of the own team got, which one counted, and why."""
+    with current_site().database.read() as session:
+        competition = competitions.get(session, slug=slug)
+        now = db.now(session)
+        view = CompetitionView(competition, now)
+        team = rosters.find_team(session, competition=competition, user=g.user)
+        found = team and team_results.of_team(
+            session, competition=competition, team=team, phase=view.phase, viewer=Viewer.TEAM
+        )
+        stage = closing.stage(competition, now)
+    if found is None and not view.is_revealed:
+        raise boards.NotRevealed
+    return render_template(
+        "leaderboards/results.html",
+        competition=view,
+        results=found and ResultsView(found),
+        stage=stage_sentence(competition, stage, pending_count=0),
+    )
+
+
+def _board_page(slug: str, split: Split) -> str:
+    with current_site().database.read() as session:
+        competition = competitions.get(session, slug=slug)
+        now = db.now(session)
+        view = CompetitionView(competition, now)
+        team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
+        own_team_id = team.id if team else None
+        asked = board_requests.asked_lines(own_team_id=own_team_id)
+        board = boards.board_of(
+            session,
+            competition=competition,
+            split=split,
+            phase=view.phase,
+            viewer=Viewer.PARTICIPANT if g.user else Viewer.PUBLIC,
+            now=now,
+            asked=asked,
+        )
+        top = board_charts.top(board, asked) if split is Split.PUBLIC else []
+        steps = score_steps.of_teams(session, competition=competition, team_ids=[row.team_id for row in top])
+        stage = closing.stage(competition, now)
+        pending_count = (
+            closing.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
+        )
+        newest_final = final_boards.newest(session, competition=competition) if stage is Stage.FINAL else 0
+    is_private = split is Split.PRIVATE
     return render_template(
         "leaderboards/show.html",
         competition=view,
-        board=BoardView(board, slug=slug, own_team_id=team.id if team else None),
+        board=BoardView(board, asked, own_team_id=own_team_id, is_final=stage is Stage.FINAL),
         terms=TERMS,
+        stage=stage_sentence(competition, stage, pending_count=pending_count),
+        late_warning=LATE_WARNING if is_private and competition.takes_late_submissions else "",
+        finals=range(1, newest_final + 1),
+        steps=board_charts.steps(top, steps, own_team_id=own_team_id, until=competition.closes_at, now=now),
+        slopes=board_charts.slopes(board, asked, own_team_id=own_team_id) if is_private else None,
     )
+
+
+def _csv(slug: str, split: Split) -> Response:
+    with current_site().database.read() as session:
+        competition = competitions.get(session, slug=slug)
+        now = db.now(session)
+        board = boards.board_of(
+            session,
+            competition=competition,
+            split=split,
+            phase=competitions.phase(competition, now),
+            viewer=Viewer.PARTICIPANT if g.user else Viewer.PUBLIC,
+            now=now,
+            asked=boards.Asked(page_size=WHOLE),
+        )
+    response = Response(board_csv(board), mimetype="text/csv")
+    name = f"{competition.slug}-{split.value}-leaderboard.csv"
+    response.headers.set("Content-Disposition", "attachment", filename=name)
+    return response

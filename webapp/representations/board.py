@@ -1,4 +1,4 @@
-"""A leaderboard as its page and the API show it; every number comes rounded from the service."""
+"""A leaderboard as its page, its CSV and the API show it; every number comes rounded from the service."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,17 +6,21 @@ from datetime import datetime
 from typing import Any
 
 from grader.models import Split
-from grader.services.boards import Board, BoardRow
+from grader.services.board_lines import BoardRow
+from grader.services.board_orders import Sort
+from grader.services.boards import Asked, Board
+from grader.services.final_boards import FinalPage, FinalRow
 from webapp import formats
-from webapp.representations.terms import TERMS
+from webapp.representations.terms import TERMS, Term
 
 
 @dataclass(frozen=True, slots=True)
 class RowView:
     """One line of a leaderboard's page."""
 
-    rank: int
+    rank: int | None
     team: str
+    members: tuple[str, ...]
     score: str
     terms: tuple[str, ...]
     entry_count: int
@@ -26,18 +30,60 @@ class RowView:
     is_own: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnView:
+    """A heading: the column's name, the query that sorts by it, and how the page is sorted by it now."""
+
+    key: str
+    name: str
+    css: str
+    explanation: str
+    order: str
+    aria_sort: str | None
+
+
 class BoardView:
     """One page of a leaderboard, with the viewer's own team marked."""
 
-    def __init__(self, board: Board, *, slug: str, own_team_id: int | None) -> None:
-        self.slug = slug
+    def __init__(
+        self, board: Board, asked: Asked, *, own_team_id: int | None, is_final: bool = False
+    ) -> None:
         self.page = board.page
         self.page_count = board.page_count
         self.team_count = board.team_count
-        self.has_changes = board.split is Split.PRIVATE
-        self.heading = "Final leaderboard" if self.has_changes else "Public leaderboard"
+        self.found_count = board.found_count
+        self.search = asked.search.strip()
+        self.is_plain = asked.is_plain
+        self.is_private = board.split is Split.PRIVATE
+        self.has_changes = board.has_changes
+        self.heading = _heading(board.split, is_final=is_final)
         self.basis = _basis(board)
-        self.rows = [_row(row, own_team_id) for row in board.rows]
+        self.columns = [_column(*column, asked) for column in _columns(board)]
+        self.rows = [_row(row, own_team_id, has_changes=board.has_changes) for row in board.rows]
+        self.pinned = board.pinned and _row(board.pinned, own_team_id, has_changes=board.has_changes)
+        self.query = _query(asked)
+
+
+class FinalView:
+    """One page of stored final standings."""
+
+    def __init__(self, final: FinalPage, *, own_team_id: int | None) -> None:
+        self.number = final.number
+        self.numbers = tuple(range(1, final.newest + 1))
+        self.is_newest = final.number == final.newest
+        self.reason = final.reason
+        self.created_at = final.created_at
+        self.scoring_version = final.scoring_version
+        self.team_count = final.team_count
+        self.page = final.page
+        self.page_count = final.page_count
+        self.rows = [(row, *change(row.rank_change), row.team_id == own_team_id) for row in final.rows]
+
+
+def _heading(split: Split, *, is_final: bool) -> str:
+    if split is Split.PUBLIC:
+        return "Public leaderboard"
+    return "Final leaderboard" if is_final else "Private leaderboard"
 
 
 def _basis(board: Board) -> str:
@@ -48,18 +94,53 @@ def _basis(board: Board) -> str:
     return f"{teams}, computed on {share} of the test set. The rest decides in the end, so ranks may change."
 
 
-def _row(row: BoardRow, own_team_id: int | None) -> RowView:
-    change, direction = _change(row.rank_change)
+def _columns(board: Board) -> list[tuple[Sort, str, str, Term | None]]:
+    return [
+        (Sort.RANK, "Rank", "number rank", None),
+        *([(Sort.CHANGE, "Change", "number", None)] if board.has_changes else []),
+        (Sort.TEAM, "Team", "", None),
+        (Sort.SCORE, "Score", "number", None),
+        *((Sort(term.key), term.name, "term", term) for term in TERMS),
+        (Sort.ENTRIES, "Entries", "number", None),
+        (Sort.LAST_SUBMITTED_AT, "Last sent, UTC", "", None),
+    ]
+
+
+def _column(sort: Sort, name: str, css: str, term: Term | None, asked: Asked) -> ColumnView:
+    is_sorted = asked.sort is sort
+    descending = not asked.is_descending if is_sorted else sort.is_usually_descending
+    now = "descending" if asked.is_descending else "ascending"
+    return ColumnView(
+        key=sort.value,
+        name=name,
+        css=css,
+        explanation=term.explanation if term else "",
+        order="desc" if descending else "asc",
+        aria_sort=now if is_sorted else None,
+    )
+
+
+def _query(asked: Asked) -> dict[str, str]:
+    """Return what the links to other pages of the same board carry on."""
+    query = {"q": asked.search.strip()} if asked.search.strip() else {}
+    if asked.sort is not Sort.RANK or asked.is_descending:
+        query |= {"sort": asked.sort.value, "order": "desc" if asked.is_descending else "asc"}
+    return query
+
+
+def _row(row: BoardRow, own_team_id: int | None, *, has_changes: bool) -> RowView:
+    text, direction = change(row.rank_change) if has_changes and not row.is_benchmark else ("", "quiet")
     return RowView(
         rank=row.rank,
         team=row.team,
+        members=() if row.members == (row.team,) else row.members,
         score=row.score,
         terms=term_texts(row.terms),
         entry_count=row.entry_count,
         last_submitted_at=row.last_submitted_at,
-        change=change,
+        change=text,
         direction=direction,
-        is_own=row.team_id == own_team_id,
+        is_own=row.team_id == own_team_id and not row.is_benchmark,
     )
 
 
@@ -68,7 +149,8 @@ def term_texts(terms: Mapping[str, float]) -> tuple[str, ...]:
     return tuple(f"{terms[term.key]:.4f}" for term in TERMS)
 
 
-def _change(rank_change: int | None) -> tuple[str, str]:
+def change(rank_change: int | None) -> tuple[str, str]:
+    """Return the text of a change of rank and the class of its direction."""
     if rank_change is None:
         return "new", "quiet"
     if rank_change == 0:
@@ -83,18 +165,48 @@ def board_json(board: Board, *, next_page: str | None) -> dict[str, Any]:
         "scoring_version": board.scoring_version,
         "row_share": round(board.row_share, 4),
         "team_count": board.team_count,
-        "rows": [_row_json(row, board.split) for row in board.rows],
+        "found_count": board.found_count,
+        "page": board.page,
+        "page_count": board.page_count,
+        "rows": [_row_json(row) for row in board.rows],
+        "own": _row_json(board.pinned) if board.pinned else None,
         "next": next_page,
     }
 
 
-def _row_json(row: BoardRow, split: Split) -> dict[str, Any]:
-    line = {
+def _row_json(row: BoardRow) -> dict[str, Any]:
+    return {
         "rank": row.rank,
         "team": row.team,
+        "members": list(row.members),
+        "is_benchmark": row.is_benchmark,
         "score": float(row.score),
         "terms": dict(row.terms),
         "entries": row.entry_count,
         "last_submitted_at": formats.iso(row.last_submitted_at),
+        "rank_change": row.rank_change,
     }
-    return line | {"rank_change": row.rank_change} if split is Split.PRIVATE else line
+
+
+def final_json(final: FinalPage, *, next_page: str | None) -> dict[str, Any]:
+    """Return the API's form of one page of final standings."""
+    return {
+        "number": final.number,
+        "newest": final.newest,
+        "reason": final.reason,
+        "created_at": formats.iso(final.created_at),
+        "scoring_version": final.scoring_version,
+        "team_count": final.team_count,
+        "rows": [_final_row_json(row) for row in final.rows],
+        "next": next_page,
+    }
+
+
+def _final_row_json(row: FinalRow) -> dict[str, Any]:
+    return {
+        "rank": row.rank,
+        "team": row.team,
+        "score": float(row.score),
+        "public_rank": row.public_rank,
+        "rank_change": row.rank_change,
+    }

@@ -1,0 +1,94 @@
+"""`fairboard competition reveal`, `finalize`, `disqualify`, `reinstate` and `mark`."""
+
+import click
+
+from grader.cli.installation import opened
+from grader.models import SubmissionKind
+from grader.services import closing, competitions, moderation
+
+MARKS = [SubmissionKind.NORMAL.value, SubmissionKind.BENCHMARK.value, SubmissionKind.HIDDEN.value]
+RECOVERABLE = (
+    "Late submissions are scored on both splits from now on: with both scores shown, the labels of this\n"
+    "test set become recoverable. `fairboard competition change {slug} --no-late` stops them."
+)
+
+
+@click.command()
+@click.argument("slug")
+def reveal(slug: str) -> None:
+    """Open the private leaderboard of SLUG to everybody; a competition that is still open closes.
+
+    The standings are provisional until `fairboard competition finalize`.
+    """
+    with opened() as installation, installation.database.write() as session:
+        revealed = closing.reveal(session, competition=competitions.get(session, slug=slug))
+    closed = " It was still open and is closed now." if revealed.closed_now else ""
+    click.echo(
+        f"The private leaderboard of {slug} is public, with {_counted(revealed.team_count, 'team')}.{closed} "
+        f"It is provisional: `fairboard competition finalize {slug}` makes it final."
+    )
+    if revealed.failed_count:
+        click.echo(
+            f"{_counted(revealed.failed_count, 'submission')} failed and stand on no board. The fault is "
+            "ours; the log has their incidents."
+        )
+    if revealed.competition.takes_late_submissions:
+        click.echo(RECOVERABLE.format(slug=slug))
+
+
+@click.command()
+@click.argument("slug")
+@click.option("--reason", default="", help="What is stored with the standings; participants read it.")
+def finalize(slug: str, reason: str) -> None:
+    """Store the provisional standings of SLUG as final standings 1.
+
+    What changes them later, such as a rescoring, appends the next number; older ones stay readable.
+    """
+    with opened() as installation, installation.database.write() as session:
+        board = closing.finalize(
+            session, competition=competitions.get(session, slug=slug), reason=reason.strip()
+        )
+    click.echo(f"The standings of {slug} are final. They are stored as number {board.number}.")
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("team")
+@click.option("--reason", required=True, help="Why; the team reads it.")
+def disqualify(slug: str, team: str, reason: str) -> None:
+    """Take TEAM off every board of SLUG; ranks close up."""
+    with opened() as installation, installation.database.write() as session:
+        found = moderation.disqualify(
+            session, competition=competitions.get(session, slug=slug), team=team, reason=reason
+        )
+    click.echo(f"{found.name} is disqualified in {slug}: {found.disqualification_reason}")
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("team")
+def reinstate(slug: str, team: str) -> None:
+    """Put the disqualified TEAM back on the boards of SLUG."""
+    with opened() as installation, installation.database.write() as session:
+        found = moderation.reinstate(session, competition=competitions.get(session, slug=slug), team=team)
+    click.echo(f"{found.name} is back on the boards of {slug}.")
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("submission", type=int)
+@click.argument("kind", type=click.Choice(MARKS))
+def mark(slug: str, submission: int, kind: str) -> None:
+    """Make SUBMISSION of SLUG a benchmark (shown unranked), hidden (organizers only), or normal again."""
+    with opened() as installation, installation.database.write() as session:
+        moderation.mark(
+            session,
+            competition=competitions.get(session, slug=slug),
+            submission_id=submission,
+            kind=SubmissionKind(kind),
+        )
+    click.echo(f"Submission #{submission} of {slug} is {kind}.")
+
+
+def _counted(number: int, word: str) -> str:
+    return f"1 {word}" if number == 1 else f"{number:,} {word}s"

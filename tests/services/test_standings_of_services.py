@@ -1,0 +1,180 @@
+"""The standing rows after random sequences of services: always the pure function of the submissions."""
+
+import random
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from grader.files import read_solution
+from grader.leaderboard import history
+from grader.leaderboard.history import SubmissionKind
+from grader.leaderboard.visibility import Phase
+from grader.models import Competition, ScoringVersion, ScoringVersionState, Split, Standing, Submission, Team
+from grader.services import (
+    boards,
+    closing,
+    competitions,
+    moderation,
+    placing,
+    rescoring,
+    score_history,
+    solutions,
+    standing_rows,
+)
+
+MINUTE = timedelta(minutes=1)
+NAMES = ("ada", "bob", "cleo", "dan")
+FILES = 4  # few, so that equal scores are the rule
+STEPS = 40
+
+
+class Organizer:
+    """Does one thing after the other, each in a transaction of its own."""
+
+    def __init__(self, service: Any, dice: random.Random, corrected: bytes) -> None:
+        self.service, self.dice, self.corrected = service, dice, corrected
+        self.competition = service.competition(closes_at=service.now + timedelta(days=9))
+        self.clock = timedelta()
+
+    def write(self, function: Any, **options: Any) -> Any:
+        with self.service.database.write() as session:
+            return function(session, competition=self.service.reload(self.competition), **options)
+
+    def submit(self) -> None:
+        self.clock += self.dice.choice((timedelta(), MINUTE))
+        seed = self.dice.randrange(FILES)
+        name = self.dice.choice(NAMES)
+        accepted = self.service.submit(self.competition, user=name, seed=seed, after=self.clock)
+        if self.dice.random() < 0.9:
+            self.service.score(accepted)
+
+    def select(self) -> None:
+        chance = self.dice.random()
+        with self.service.database.write() as session:
+            for submission in session.scalars(select(Submission)):
+                submission.is_selected = self.dice.random() < chance
+
+    def disqualify(self) -> None:
+        self._try(moderation.disqualify, team=self.dice.choice(NAMES), reason="Two accounts")
+
+    def reinstate(self) -> None:
+        self._try(moderation.reinstate, team=self.dice.choice(NAMES))
+
+    def mark(self) -> None:
+        kind = self.dice.choice((SubmissionKind.NORMAL, SubmissionKind.BENCHMARK, SubmissionKind.HIDDEN))
+        self._try(moderation.mark, submission_id=self.dice.randrange(1, 20), kind=kind)
+
+    def merge(self) -> None:
+        """Move the submissions of one team to another, as a merge does."""
+        with self.service.database.write() as session:
+            competition = competitions.lock(session, competition_id=self.competition.id)
+            teams = session.scalars(select(Team)).all()
+            if len(teams) < 2:
+                return
+            one, other = self.dice.sample(teams, 2)
+            session.execute(update(Submission).where(Submission.team_id == other.id).values(team_id=one.id))
+            standing_rows.rebuild(session, competition=competition, team_ids=[one.id, other.id])
+
+    def rescore(self) -> None:
+        competition = self.service.reload(self.competition)
+        with self.service.database.read() as session:
+            begun = rescoring.open_version(session, competition=competition)
+        if begun is None:
+            columns = rescoring.columns(competition)
+            solution = read_solution(self.corrected, label=columns.label, identities=columns.identities)
+            live = competitions.live(competition)
+            stored = solutions.store_corrected(self.service.storage, solution, live=live)
+            self.write(rescoring.prepare, solution=stored, reason="Corrected.", created_by="organizer")
+            return
+        self._score_all()
+        with self.service.database.write() as session:
+            rescoring.publish(session, scoring_version_id=begun.id, lose_scores=True)
+
+    def settle(self) -> None:
+        self._score_all()
+        self.write(closing.settle, now=self.service.now + timedelta(days=10))
+
+    def reveal(self) -> None:
+        self._score_all()
+        self.write(closing.reveal, now=self.service.now + timedelta(days=10))
+
+    def _score_all(self) -> None:
+        with self.service.database.read() as session:
+            versions = session.scalars(select(ScoringVersion)).all()
+            jobs = [
+                job
+                for version in versions
+                for job in rescoring.open_jobs(session, scoring_version_id=version.id)
+            ]
+        self.service.run(*jobs)
+
+    def _try(self, function: Any, **options: Any) -> None:
+        try:
+            self.write(function, **options)
+        except (moderation.UnknownTeam, moderation.AlreadyDisqualified, moderation.NotDisqualified):
+            pass
+        except moderation.UnknownSubmissionHere:
+            pass
+
+
+def check(service: Any, *, private: bool) -> None:
+    """Compare every board in use, its rows and its pages, with the pure function."""
+    with service.database.read() as session:
+        competition = competitions.get(session, slug="toxicity")
+        out = score_history.disqualified(session, competition_id=competition.id)
+        for version in session.scalars(select(ScoringVersion)):
+            if version.state not in (ScoringVersionState.LIVE, ScoringVersionState.PREPARING):
+                continue
+            expected = history.compute(
+                score_history.scored(session, scoring_version_id=version.id),
+                disqualified=out,
+                selection_count=competition.selection_count,
+            )
+            assert stored(session, version, Split.PUBLIC) == [line.entry for line in expected.public]
+            if private and version.state is ScoringVersionState.LIVE:
+                assert stored(session, version, Split.PRIVATE) == [line.entry for line in expected.private]
+                check_pages(session, competition, expected)
+
+
+def stored(session: Any, version: ScoringVersion, split: Split) -> list[Any]:
+    rows = session.scalars(
+        select(Standing)
+        .where(Standing.scoring_version_id == version.id, Standing.split == split)
+        .order_by(*placing.ORDER)
+    )
+    return [standing_rows.to_entry(row) for row in rows]
+
+
+def check_pages(session: Any, competition: Competition, expected: history.Boards) -> None:
+    if competitions.phase(competition, competition.closes_at) is not Phase.REVEALED:
+        return
+    asked = boards.Asked(page_size=3)
+    board = boards.private_board(session, competition=competition, phase=Phase.REVEALED, asked=asked)
+    ranked = [(row.rank, row.submission_id) for row in board.rows if not row.is_benchmark]
+    assert ranked == [(line.rank, line.entry.submission_id) for line in expected.private[:3]]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_rows_are_the_pure_function_of_the_submissions_after_every_service(
+    service: Any, seed: int, solution_csv: Callable[..., bytes]
+) -> None:
+    organizer = Organizer(service, random.Random(seed), solution_csv(seed=2))
+    running = [organizer.submit] * 10 + [organizer.select, organizer.disqualify, organizer.reinstate]
+    running += [organizer.mark, organizer.mark, organizer.merge, organizer.rescore, organizer.rescore]
+    for _ in range(STEPS):
+        organizer.dice.choice(running)()
+        check(service, private=False)
+    organizer.settle()
+    check(service, private=True)
+    afterwards = [organizer.disqualify, organizer.reinstate, organizer.mark, organizer.merge]
+    afterwards += [organizer.rescore] * 2
+    for turn in range(2):
+        for _ in range(STEPS // 5):
+            organizer.dice.choice(afterwards)()
+            check(service, private=True)
+        if turn == 0:
+            organizer.reveal()
+            check(service, private=True)

@@ -1,0 +1,336 @@
+"""The boards' pages, CSV and JSON: search, sort, own row, benchmarks, charts, ETags, the reveal night."""
+
+import csv
+import io
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import event, select
+
+from grader.models import DailyRank, Standing, Submission, Team
+from grader.services import closing, competitions, daily_ranks, moderation
+from webapp.representations.board_csv import safe
+
+HERE = "/competitions/toxicity"
+BOARD = f"{HERE}/leaderboard"
+API = f"/api/v1{BOARD}"
+
+
+@pytest.fixture
+def crowd(arena: Any) -> Any:
+    """Sixty teams with a scored file each, made below the pages to be quick; Ann is the last of them."""
+    arena.competition()
+    ann = arena.person("Ann")
+    arena.submit(ann, arena.truth.predictions(noise=9, seed=1))
+    arena.score_all()
+    with arena.database.write() as session:
+        own = session.scalars(select(Standing)).one()
+        entry = session.get_one(Submission, own.submission_id)
+        own.score_units = 1
+        _copy(session, own, entry)
+    return ann
+
+
+def _copy(session: Any, own: Any, entry: Any) -> None:
+    """Give 59 other teams a copy of the submission with its scores."""
+    from grader.models import Score
+
+    scores = session.scalars(select(Score)).all()
+    for number in range(59):
+        team = Team(
+            competition_id=entry.competition_id,
+            name=f"Team {number}",
+            name_key=f"team {number}",
+            created_at=entry.submitted_at,
+        )
+        session.add(team)
+        session.flush()
+        columns = {name: getattr(entry, name) for name in ("user_id", "sha256", "size_bytes", "file_name")}
+        copy = Submission(
+            competition_id=entry.competition_id,
+            team_id=team.id,
+            status=entry.status,
+            submitted_at=entry.submitted_at + timedelta(seconds=number),
+            **columns,
+        )
+        session.add(copy)
+        session.flush()
+        for score in scores:
+            values = {
+                column.name: getattr(score, column.name)
+                for column in Score.__table__.columns
+                if column.name not in ("id", "submission_id")
+            }
+            session.add(Score(submission_id=copy.id, **values))
+        session.add(
+            Standing(
+                scoring_version_id=own.scoring_version_id,
+                split=own.split,
+                team_id=team.id,
+                submission_id=copy.id,
+                score_units=90000 - number,
+                submitted_at=copy.submitted_at,
+            )
+        )
+
+
+def _json(arena: Any, path: str, **headers: str) -> Any:
+    return arena.app.test_client().get(path, headers=headers)
+
+
+def _ranks(arena: Any, query: str) -> list[int]:
+    return [row["rank"] for row in _json(arena, f"{API}?{query}").json["rows"]]
+
+
+def test_anybody_reads_the_board_of_the_api_and_a_wrong_token_is_refused(arena: Any, crowd: Any) -> None:
+    assert _json(arena, API).json["team_count"] == 60
+    assert _json(arena, API, Authorization="Bearer fb_wrong").status_code == 401
+    assert _json(arena, API, Authorization="Basic eDp5").status_code == 401
+
+
+def test_the_own_row_is_pinned_where_it_stands_on_another_page(arena: Any, crowd: Any) -> None:
+    first, second = (crowd.browser.get(f"{BOARD}?page={page}").text for page in (1, 2))
+    assert re.search(r'<tbody class="pinned">\s*<tr class="own">\s*<td class="number rank">60</td>', first)
+    assert "pinned" not in second and second.count('<tr class="own">') == 1
+    assert "pinned" not in arena.app.test_client().get(BOARD).text
+    assert _json(arena, API, **crowd.bearer).json["own"]["rank"] == 60
+    assert _json(arena, f"{API}?page=2", **crowd.bearer).json["own"] is None
+
+
+def test_a_search_finds_teams_and_leaves_the_true_rank(arena: Any, crowd: Any) -> None:
+    found = _json(arena, f"{API}?q=tEAM 5").json
+    assert [(row["rank"], row["team"]) for row in found["rows"]] == [
+        (6, "Team 5"),
+        *((51 + number, f"Team 5{number}") for number in range(9)),
+    ]
+    assert (found["found_count"], found["team_count"]) == (10, 60)
+    page = crowd.browser.get(f"{BOARD}?q=nobody").text
+    assert "0 teams found." in page and "Show all" in page
+    assert 'value="&lt;b&gt;"' in crowd.browser.get(f"{BOARD}?q=<b>").text
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("sort=rank&order=desc", list(range(60, 10, -1))),
+        ("sort=score", list(range(1, 51))),
+        ("sort=score&order=asc", list(range(60, 10, -1))),
+        ("sort=overall_auc", list(range(1, 51))),  # all equal: in the order of ranks
+        ("sort=overall_auc&order=asc", list(range(1, 51))),
+        ("sort=entries&order=asc", list(range(1, 51))),
+        ("sort=change", list(range(1, 51))),
+        ("sort=last_submitted_at", list(range(59, 9, -1))),
+    ],
+)
+def test_a_board_is_sorted_by_shown_columns_and_ranks_stay(
+    arena: Any, crowd: Any, query: str, expected: list[int]
+) -> None:
+    assert _ranks(arena, query) == expected
+
+
+def test_teams_are_sorted_by_name_whatever_the_case(arena: Any, crowd: Any) -> None:
+    names = [row["team"] for row in _json(arena, f"{API}?sort=team").json["rows"]]
+    assert names[0] == "Ann" and names == sorted(names, key=str.casefold)
+
+
+@pytest.mark.parametrize("query", ["sort=private_score", "sort=score;", "sort=user_id", "order=up"])
+def test_nothing_sorts_by_what_is_not_shown(arena: Any, crowd: Any, query: str) -> None:
+    for path in (f"{API}?{query}", f"{BOARD}?{query}"):
+        assert arena.app.test_client().get(path).status_code == 400
+    assert _json(arena, f"{API}?{query}").json["error"] in ("unknown_column", "unknown_order")
+
+
+def test_pages_of_a_sorted_board_keep_the_question(arena: Any, crowd: Any) -> None:
+    page = crowd.browser.get(f"{BOARD}?sort=team&order=desc&q=team").text
+    assert re.search(r'rel="next" href="[^"]*page=2&amp;q=team&amp;sort=team&amp;order=desc"', page)
+    assert 'aria-sort="descending"' in page
+
+
+def test_the_change_counts_from_the_start_of_the_utc_day(arena: Any, crowd: Any) -> None:
+    assert _json(arena, API).json["rows"][0]["rank_change"] is None
+    assert ">Change<" not in crowd.browser.get(BOARD).text
+    with arena.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        now = arena.now()
+        daily_ranks.write(
+            session,
+            competition=competition,
+            ranks={
+                row.team_id: 7
+                for row in session.scalars(select(Standing).where(Standing.score_units == 90000))
+            },
+            now=now,
+        )
+    rows = _json(arena, API).json["rows"]
+    assert [row["rank_change"] for row in rows[:2]] == [6, None]
+    page = crowd.browser.get(BOARD).text
+    assert "↑ 6" in page and ">new<" in page
+
+
+def test_the_ranks_at_the_start_of_a_day_are_those_of_what_had_come_by_then(arena: Any) -> None:
+    arena.competition()
+    for number, name in enumerate(("Ann", "Bob")):
+        arena.submit(arena.person(name), arena.truth.predictions(noise=2 - number))
+    arena.score_all()
+    tomorrow = arena.now() + timedelta(days=1)
+    with arena.database.write() as session:
+        assert daily_ranks.missing(session, now=arena.now()) == []
+        (competition,) = daily_ranks.missing(session, now=tomorrow)
+        ranks = daily_ranks.compute(session, competition=competition, now=tomorrow)
+        assert sorted(ranks.values()) == [1, 2]
+        assert daily_ranks.write(session, competition=competition, ranks=ranks, now=tomorrow)
+        assert not daily_ranks.write(session, competition=competition, ranks=ranks, now=tomorrow)
+        assert daily_ranks.missing(session, now=tomorrow) == []
+        moderation.disqualify(session, competition=competition, team="Bob", reason="Two accounts")
+        assert session.scalars(select(DailyRank)).all() == []
+        (competition,) = daily_ranks.missing(session, now=tomorrow)
+        assert list(daily_ranks.compute(session, competition=competition, now=tomorrow).values()) == [1]
+
+
+def test_a_benchmark_stands_in_place_without_a_rank(arena: Any, crowd: Any) -> None:
+    other = arena.person("Organizer")
+    benchmark = arena.submit(other, arena.truth.predictions(noise=1.5), description="Word n-grams")
+    arena.score_all()
+    with arena.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        moderation.mark(session, competition=competition, submission_id=benchmark, kind="benchmark")
+    board = _json(arena, API).json
+    assert board["team_count"] == 60
+    place, row = next((place, row) for place, row in enumerate(board["rows"]) if row["is_benchmark"])
+    assert (row["rank"], row["team"]) == (None, "Word n-grams")
+    before, after = board["rows"][:place], board["rows"][place + 1 :]
+    assert all(each["score"] >= row["score"] for each in before)
+    assert all(each["score"] <= row["score"] for each in after)
+    assert [each["rank"] for each in before + after] == list(range(1, 51))
+    assert "<small>benchmark</small>" in crowd.browser.get(BOARD).text
+    assert any(each["is_benchmark"] for each in _json(arena, f"{API}?q=gram&sort=team").json["rows"])
+
+
+def test_a_disqualified_team_is_on_no_board_and_ranks_close_up(arena: Any, crowd: Any) -> None:
+    with arena.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        moderation.disqualify(session, competition=competition, team="Ann", reason="Two accounts")
+    assert _json(arena, API).json["team_count"] == 59
+    assert "Ann" not in arena.app.test_client().get(f"{HERE}/leaderboard.csv").text
+
+
+def test_the_csv_has_all_teams_and_no_formula(arena: Any, crowd: Any) -> None:
+    with arena.database.write() as session:
+        team = session.scalars(select(Team).where(Team.name == "Team 0")).one()
+        team.name = '=HYPERLINK("http://evil.example";"x"),1'
+    answer = arena.app.test_client().get(f"{HERE}/leaderboard.csv")
+    assert answer.mimetype == "text/csv"
+    assert "toxicity-public-leaderboard.csv" in answer.headers["Content-Disposition"]
+    text = answer.get_data(as_text=True)
+    assert text.count("\r\n") == 61 and "\n" not in text.replace("\r\n", "")
+    lines = list(csv.DictReader(io.StringIO(text)))
+    assert [int(line["rank"]) for line in lines] == list(range(1, 61))
+    assert lines[0]["team"] == '\'=HYPERLINK("http://evil.example";"x"),1'
+    assert all(float(line["score"]) <= 1 for line in lines)
+    assert lines[-1]["members"] == "Ann"
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
+def test_a_name_that_looks_like_a_formula_gets_an_apostrophe(start: str) -> None:
+    assert safe(f"{start}1+1") == f"'{start}1+1"
+    assert safe(f" {start}1") == f"' {start}1"
+    assert safe(f"a{start}1") == f"a{start}1"
+
+
+def test_an_unchanged_board_is_not_sent_again(arena: Any, crowd: Any) -> None:
+    for path in (BOARD, API, f"{HERE}/leaderboard.csv"):
+        first = _json(arena, path)
+        assert first.headers["Cache-Control"] == "private, no-cache"
+        again = _json(arena, path, **{"If-None-Match": first.headers["ETag"]})
+        assert (again.status_code, again.data) == (304, b"")
+    with arena.database.write() as session:
+        session.scalars(select(Standing).where(Standing.score_units == 1)).one().score_units = 95000
+    assert _json(arena, path, **{"If-None-Match": first.headers["ETag"]}).status_code == 200
+
+
+def test_a_board_page_takes_the_same_number_of_queries_for_one_team_as_for_fifty(
+    arena: Any, crowd: Any
+) -> None:
+    def queries(path: str) -> int:
+        asked: list[str] = []
+        listener = lambda *args: asked.append(args[2])  # noqa: E731
+        event.listen(arena.database.engine, "before_cursor_execute", listener)
+        try:
+            assert crowd.browser.get(path).status_code == 200
+        finally:
+            event.remove(arena.database.engine, "before_cursor_execute", listener)
+        return len(asked)
+
+    queries(BOARD)  # the login is touched once
+    whole = queries(BOARD)
+    assert whole <= 24
+    with arena.database.write() as session:
+        for row in session.scalars(select(Standing).where(Standing.score_units.between(2, 89998))):
+            session.delete(row)
+    assert queries(BOARD) <= whole
+
+
+def test_the_step_chart_is_drawn_without_styles_and_told_as_a_table(arena: Any) -> None:
+    arena.competition()
+    for number, name in enumerate(("Ann", "Bob")):
+        person = arena.person(name)
+        for noise in (3, 2, 1.5):
+            arena.submit(person, arena.truth.predictions(noise=noise + number / 10, seed=number))
+    arena.score_all()
+    page = arena.app.test_client().get(BOARD).text
+    assert page.count('<polyline class="step') == 2
+    assert " style=" not in page and "The chart as a table" in page
+    scores = re.findall(r'<td class="score">(0\.\d{5})</td></tr>', page)
+    assert scores and all(score in page for score in scores)
+
+
+def test_the_reveal_night_shows_every_file_why_it_counted_and_the_shake_up(arena: Any) -> None:
+    arena.competition()
+    ann, bob = arena.person("Ann"), arena.person("Bob")
+    for noise in (3, 2.5, 2):
+        arena.submit(ann, arena.truth.predictions(noise=noise, seed=int(noise * 10)))
+    arena.submit(bob, arena.truth.predictions(noise=2.2, seed=4))
+    arena.score_all()
+    assert ann.browser.get(f"{HERE}/results").status_code == 403
+    arena.reveal()
+    page = ann.browser.get(f"{HERE}/results").text
+    assert "picked by you" not in page
+    assert len(re.findall("(?:counted|competed); filled in automatically", page)) == 2
+    assert "did not compete: not selected" in page and "would have stood" in page
+    private = ann.browser.get(f"{HERE}/leaderboard/private").text
+    assert "Private leaderboard" in private and "provisional" in private
+    assert private.count('<polyline class="slope') == 2
+    assert "become recoverable" in private
+    stranger = arena.person("Carol").browser.get(f"{HERE}/results").text
+    assert "You have no team in this competition." in stranger
+
+
+def test_final_standings_stay_readable_on_page_and_api(arena: Any) -> None:
+    arena.competition()
+    for number, name in enumerate(("Ann", "Bob")):
+        arena.submit(arena.person(name), arena.truth.predictions(noise=2 - number))
+    arena.score_all()
+    arena.reveal()
+    assert _json(arena, f"{BOARD}/final/1").status_code == 404
+    with arena.database.write() as session:
+        closing.finalize(session, competition=competitions.get(session, slug="toxicity"))
+    with arena.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        moderation.disqualify(session, competition=competition, team="Bob", reason="Two accounts")
+    assert "Final leaderboard" in _json(arena, f"{BOARD}/private").text
+    old, new = (_json(arena, f"{BOARD}/final/{number}").text for number in (1, 2))
+    assert "There are newer ones" in old and "Bob" in old
+    assert "There are newer ones" not in new and "Two accounts" in new
+    first, second = (_json(arena, f"/api/v1{HERE}/final-standings/{number}").json for number in (1, 2))
+    assert [row["team"] for row in first["rows"]] == ["Bob", "Ann"]
+    assert [(row["rank"], row["team"]) for row in second["rows"]] == [(1, "Ann")]
+    assert _json(arena, f"/api/v1{HERE}/final-standings/3").json["error"] == "unknown_final_board"
+
+
+def test_the_date_of_the_reveal_is_shown_from_day_one(arena: Any) -> None:
+    closes_at = arena.now() + timedelta(days=3)
+    arena.competition(closes_at=closes_at)
+    moment = closes_at + timedelta(days=7)
+    assert f"revealed by itself on {moment.day} {moment:%b %Y, %H:%M} UTC" in _json(arena, BOARD).text

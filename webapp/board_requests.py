@@ -1,0 +1,65 @@
+"""What a request asks of a leaderboard: the same words on its pages and in the API."""
+
+from flask import request
+
+from grader.models import Split
+from grader.services.board_orders import Sort
+from grader.services.boards import Asked
+from webapp.errors import BadRequest
+
+SEARCH_MAX_LENGTH = 256
+
+
+class UnknownSplit(BadRequest):
+    """A leaderboard of neither split."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no split {name!r}: ask for `public`, or after the reveal for `private`.")
+
+
+class UnknownColumn(BadRequest):
+    """A leaderboard sorted by what it does not show."""
+
+    def __init__(self, name: str) -> None:
+        columns = ", ".join(sort.value for sort in Sort)
+        super().__init__(f"There is no column {name!r} to sort by. The columns are {columns}.")
+
+
+class UnknownOrder(BadRequest):
+    """An order that is neither of the two."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no order {name!r}: ask for `asc` or `desc`.")
+
+
+def asked_split() -> Split:
+    """Return the split that `?split=` names, by default the public one; raise UnknownSplit."""
+    name = request.args.get("split", Split.PUBLIC.value)
+    try:
+        return Split(name)
+    except ValueError:
+        raise UnknownSplit(name) from None
+
+
+def asked_lines(*, own_team_id: int | None) -> Asked:
+    """Return what `page`, `sort`, `order` and `q` ask for; raise UnknownColumn, UnknownOrder."""
+    return Asked(
+        page=request.args.get("page", 1, type=int),
+        sort=_sort(request.args.get("sort", Sort.RANK.value)),
+        descending=_is_descending(request.args.get("order", "")),
+        search=request.args.get("q", "")[:SEARCH_MAX_LENGTH],
+        own_team_id=own_team_id,
+    )
+
+
+def _sort(name: str) -> Sort:
+    try:
+        return Sort(name)
+    except ValueError:
+        raise UnknownColumn(name) from None
+
+
+def _is_descending(name: str) -> bool | None:
+    if name not in ("", "asc", "desc"):
+        raise UnknownOrder(name)
+    return name == "desc" if name else None
