@@ -20,9 +20,11 @@ from werkzeug.exceptions import Forbidden, HTTPException, Unauthorized
 from grader import db
 from grader.models import ApiToken, Login, User
 from grader.services import last_use, logins, tokens
+from grader.services.tokens import Scope
 from webapp.errors import LoginNeeded, wants_json
 from webapp.site import Site, current_site
 
+READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 View = Callable[..., ResponseReturnValue]
 
 
@@ -40,7 +42,7 @@ def init_app(app: Flask, site: Site) -> None:
 
 def identify() -> None:
     """Set `g.user` and `g.login` from the login cookie; in the API `g.user` from the bearer token alone."""
-    g.user = g.login = None
+    g.user = g.login = g.token = None
     if request.endpoint in (None, "static") or request.blueprint == "health":
         return
     site = current_site()
@@ -49,7 +51,7 @@ def identify() -> None:
         used: ApiToken | Login | None = None
         if request.blueprint == "api":
             if bearer := _bearer():
-                used = tokens.find(db_session, token=bearer, now=now)
+                used = g.token = tokens.find(db_session, token=bearer, now=now)
         elif cookie := request.cookies.get(login_cookie(site)):
             used = g.login = logins.find(db_session, token=cookie, now=now)
     if used is None:
@@ -61,9 +63,10 @@ def identify() -> None:
 
 
 def require_token() -> None:
-    """Refuse an API request without a valid token."""
-    if g.user is None:
+    """Refuse an API request without a valid token, or with one that was made for something else."""
+    if g.token is None:
         raise Unauthorized(www_authenticate=WWWAuthenticate("bearer"))
+    tokens.require_scope(g.token, Scope.READ if request.method in READING_METHODS else Scope.SUBMIT)
 
 
 def login_required(view: View) -> View:
@@ -77,7 +80,7 @@ def login_required(view: View) -> View:
 
 
 def admin_required(view: View) -> View:
-    """Show a page to administrators only."""
+    """Show a page to administrators, the login page to strangers, and a refusal to others."""
 
     @wraps(view)
     def guarded(*args: Any, **kwargs: Any) -> ResponseReturnValue:

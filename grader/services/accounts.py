@@ -3,11 +3,12 @@
 import secrets
 import unicodedata
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -53,6 +54,16 @@ class AboutTooLong(ParticipantError):
     def __init__(self, length: int) -> None:
         super().__init__(f"The text has at most {ABOUT_MAX_LENGTH:,} characters; this one has {length:,}.")
         self.length = length
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of accounts."""
+
+    users: tuple[User, ...]
+    page: int
+    page_count: int
+    user_count: int
 
 
 def password_hasher(settings: Settings) -> PasswordHasher:
@@ -130,6 +141,28 @@ def get(session: Session, *, name: str) -> User:
     if user is None:
         raise UnknownUser(name)
     return user
+
+
+def find(session: Session, *, user_id: int) -> User | None:
+    """Return an account that is not deleted, None if there is none."""
+    user = session.get(User, user_id)
+    return None if user is None or user.deleted_at is not None else user
+
+
+def list_page(session: Session, *, search: str = "", page: int = 1, page_size: int = 50) -> Page:
+    """Return a page of the accounts whose name or address holds `search`, by name."""
+    query = select(User).where(User.deleted_at.is_(None))
+    if search:
+        text = names.folded(search.strip())
+        query = query.where(
+            User.name_folded.contains(text, autoescape=True)
+            | func.lower(User.email).contains(text, autoescape=True)
+        )
+    count = session.scalar(select(func.count()).select_from(query.subquery())) or 0
+    page_count = max(1, -(-count // page_size))
+    page = min(max(1, page), page_count)
+    query = query.order_by(User.name_folded).limit(page_size).offset((page - 1) * page_size)
+    return Page(tuple(session.scalars(query)), page=page, page_count=page_count, user_count=count)
 
 
 def authenticate(session: Session, *, name: str, password: str, passwords: PasswordHasher) -> User | None:

@@ -85,7 +85,7 @@ def _problem(name: str) -> str | None:
     characters = regex.findall(r"\X", name)
     if not 1 <= len(characters) <= MAX_LENGTH:
         return _WRONG_LENGTH.format(len(characters))
-    if len(name) > MAX_CODE_POINTS or max(map(len, characters)) > MARKS_LIMIT:
+    if max(len(name), len(folded(name))) > MAX_CODE_POINTS or max(map(len, characters)) > MARKS_LIMIT:
         return "A name cannot carry that many marks on its characters."
     if unicodedata.category(name[0]).startswith("M"):
         return "A name cannot begin with a mark that belongs on another character."

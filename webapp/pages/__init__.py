@@ -5,24 +5,33 @@ from importlib.metadata import version
 from flask import Flask, request
 from markupsafe import Markup
 
+from grader.settings import SignUp
+from webapp.pages import account_access
 from webapp.pages.account import blueprint as account
 from webapp.pages.competitions import blueprint as competitions
 from webapp.pages.entry import blueprint as entry
 from webapp.pages.leaderboards import blueprint as leaderboards
+from webapp.pages.people import blueprint as people
 from webapp.pages.submit import blueprint as submissions
 from webapp.pages.teams import blueprint as teams
 from webapp.site import current_site
 
+ADDED_TO_FAMILIES = (account_access,)  # it has added itself to the account's blueprint
 CURRENT = Markup(' aria-current="page"')
 
 
 def init_app(app: Flask) -> None:
     """Register the pages and what all their templates need."""
-    for family in (account, competitions, entry, leaderboards, submissions, teams):
+    for family in (account, people, competitions, entry, leaderboards, submissions, teams):
         app.register_blueprint(family)
     app.add_template_global(_current, "current")
     app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]
-    app.context_processor(lambda: {"can_sign_up": current_site().settings.sign_up})
+    app.context_processor(_about_the_site)
+
+
+def _about_the_site() -> dict[str, object]:
+    settings = current_site().settings
+    return {"can_sign_up": settings.sign_up is not SignUp.CLOSED, "contact": settings.contact}
 
 
 def _current(*endpoints: str) -> Markup:

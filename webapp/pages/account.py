@@ -1,99 +1,107 @@
-"""Signing up, logging in and out, and the account page with its API tokens."""
+"""The account page: profile, e-mail and notices, password, API tokens, logins, and the end of it all."""
 
-from flask import Blueprint, abort, flash, g, redirect, render_template, request, url_for
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from flask import Blueprint, flash, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import accounts, setup_links, tokens
+from grader.services import accounts, addresses, deletion, logins, tokens
+from grader.services.tokens import Scope
 from webapp import auth
+from webapp.representations.account import LIFETIMES, NOTICES, SCOPES, LoginLine, TokenLine
 from webapp.site import current_site
 
 blueprint = Blueprint("account", __name__)
-WRONG_LOGIN = {"password": "This name and this password do not belong together."}
-
-
-@blueprint.route("/login", methods=["GET", "POST"])
-def log_in() -> ResponseReturnValue:
-    """Log a person in."""
-    if request.method == "GET":
-        if g.user is not None:
-            return redirect(auth.safe_target(request.args.get("next")))
-        return render_template("account/log_in.html", problems={}, name="")
-    site = current_site()
-    name, password = _credentials()
-    with site.database.read() as session:
-        user = accounts.authenticate(session, name=name, password=password, passwords=site.passwords)
-    if user is None:
-        return render_template("account/log_in.html", problems=WRONG_LOGIN, name=name), 422
-    return auth.log_in(user)
-
-
-@blueprint.route("/sign-up", methods=["GET", "POST"])
-def sign_up() -> ResponseReturnValue:
-    """Make an account and log it in."""
-    site = current_site()
-    if not site.settings.sign_up:
-        abort(404)
-    if request.method == "GET":
-        return render_template("account/sign_up.html", problems={}, name="")
-    name, password = _credentials()
-    try:
-        with site.database.write() as session:
-            user = accounts.sign_up(
-                session, name=name, password=password, passwords=site.passwords, now=db.now(session)
-            )
-    except accounts.InvalidAccount as error:
-        return render_template("account/sign_up.html", problems=error.problems, name=name), 422
-    return auth.log_in(user)
-
-
-@blueprint.route("/setup/<token>", methods=["GET", "POST"])
-def set_up(token: str) -> ResponseReturnValue:
-    """Make the first administrator by the one-time link that `serve` prints."""
-    site = current_site()
-    if request.method == "GET":
-        with site.database.read() as session:
-            if not setup_links.is_open(session, token=token):
-                raise setup_links.InvalidSetupLink
-        return render_template("account/set_up.html", problems={}, name="")
-    name, password = _credentials()
-    try:
-        with site.database.write() as session:
-            user = setup_links.use(
-                session,
-                token=token,
-                name=name,
-                password=password,
-                passwords=site.passwords,
-                now=db.now(session),
-            )
-    except accounts.InvalidAccount as error:
-        return render_template("account/set_up.html", problems=error.problems, name=name), 422
-    return auth.log_in(user)
-
-
-@blueprint.post("/logout")
-def log_out() -> ResponseReturnValue:
-    """End this login."""
-    return auth.log_out()
+WRONG_PASSWORD = "This is not your password."  # noqa: S105
 
 
 @blueprint.get("/account")
 @auth.login_required
 def show() -> ResponseReturnValue:
-    """Show the account with its API tokens."""
-    return _account_page()
+    """Show the account with all that can be changed."""
+    return _page()
+
+
+@blueprint.post("/account/profile")
+@auth.login_required
+def describe() -> ResponseReturnValue:
+    """Change what the person says about themselves."""
+    try:
+        with current_site().database.write() as session:
+            accounts.describe(session, user=g.user, about=request.form.get("about", ""))
+    except accounts.AboutTooLong as error:
+        return _page(problems={"about": error.message}), 422
+    return _saved("Your profile is saved.")
+
+
+@blueprint.post("/account/email")
+@auth.login_required
+def change_email() -> ResponseReturnValue:
+    """Change the e-mail address: at once on a site that sends no mail, else when the new one is confirmed."""
+    address = request.form.get("email", "").strip()
+    site = current_site()
+    if not _password_is_right():
+        return _page(problems={"email_password": WRONG_PASSWORD}, email=address), 422
+    is_confirmed_later = bool(address) and site.settings.sends_mail()
+    try:
+        with site.database.write() as session:
+            if is_confirmed_later:
+                addresses.ask_to_verify(session, user=g.user, address=address, now=db.now(session))
+            else:
+                addresses.note(session, user=g.user, address=address)
+    except addresses.InvalidAddress as error:
+        return _page(problems={"email": error.message}, email=address), 422
+    if is_confirmed_later:
+        return _saved(f"We have sent a link to {address}. The address is yours when you have opened it.")
+    return _saved("Your e-mail address is saved." if address else "Your e-mail address is removed.")
+
+
+@blueprint.post("/account/notices")
+@auth.login_required
+def choose_notices() -> ResponseReturnValue:
+    """Choose which notices come by e-mail."""
+    with current_site().database.write() as session:
+        accounts.choose_notices(session, user=g.user, wanted=request.form.getlist("notice"))
+    return _saved("Your choice of notices is saved.")
+
+
+@blueprint.post("/account/password")
+@auth.login_required
+def change_password() -> ResponseReturnValue:
+    """Set a new password; the other logins end."""
+    if not _password_is_right():
+        return _page(problems={"old_password": WRONG_PASSWORD}), 422
+    site = current_site()
+    try:
+        password_hash = accounts.hashed(
+            request.form.get("new_password", ""), name=g.user.name, passwords=site.passwords
+        )
+    except accounts.InvalidAccount as error:
+        return _page(problems={"new_password": error.problems["password"]}), 422
+    with site.database.write() as session:
+        accounts.set_password(session, user=g.user, password_hash=password_hash, keep=g.login)
+    return _saved("Your password is changed. All other logins have ended.")
 
 
 @blueprint.post("/account/tokens")
 @auth.login_required
 def create_token() -> ResponseReturnValue:
     """Make an API token and show it once: the answer itself holds it, and no address ever does."""
+    days = LIFETIMES.get(request.form.get("lifetime", "90"), 90)
+    scopes = SCOPES.get(request.form.get("scope", ""), tuple(Scope))
     with current_site().database.write() as session:
         token, text = tokens.create(
-            session, user=g.user, name=request.form.get("token_name", ""), now=db.now(session)
+            session,
+            user=g.user,
+            name=request.form.get("token_name", ""),
+            scopes=scopes,
+            lifetime=None if days is None else timedelta(days=days),
+            now=db.now(session),
         )
-    return _account_page(new_token=text, new_token_name=token.name), 201
+    return _page(new_token=text, new_token_name=token.name), 201
 
 
 @blueprint.post("/account/tokens/<int:token_id>/revoke")
@@ -102,8 +110,18 @@ def revoke_token(token_id: int) -> ResponseReturnValue:
     """Make an API token useless."""
     with current_site().database.write() as session:
         tokens.revoke(session, user=g.user, token_id=token_id, now=db.now(session))
-    flash("The token is revoked.")
-    return redirect(url_for("account.show"))
+    return _saved("The token is revoked.")
+
+
+@blueprint.post("/account/logins/<int:login_id>/end")
+@auth.login_required
+def end_login(login_id: int) -> ResponseReturnValue:
+    """End one login of the person."""
+    if login_id == g.login.id:
+        return auth.log_out()
+    with current_site().database.write() as session:
+        logins.end_own(session, user=g.user, login_id=login_id)
+    return _saved("That login has ended.")
 
 
 @blueprint.post("/account/logins/end")
@@ -113,13 +131,42 @@ def log_out_everywhere() -> ResponseReturnValue:
     return auth.log_out(everywhere=True)
 
 
-def _account_page(*, new_token: str | None = None, new_token_name: str = "") -> str:
+@blueprint.route("/account/delete", methods=["GET", "POST"])
+@auth.login_required
+def delete() -> ResponseReturnValue:
+    """Ask once more, with the password, and then anonymize the person."""
+    if request.method == "GET":
+        return render_template("account/delete.html", problems={})
+    if not _password_is_right():
+        return render_template("account/delete.html", problems={"current_password": WRONG_PASSWORD}), 422
+    with current_site().database.write() as session:
+        deletion.delete_account(session, user=g.user, now=db.now(session))
+    return auth.log_out(everywhere=True)
+
+
+def _password_is_right() -> bool:
+    password = request.form.get("current_password", "")
+    return accounts.has_password(g.user, password, passwords=current_site().passwords)
+
+
+def _saved(message: str) -> ResponseReturnValue:
+    flash(message)
+    return redirect(url_for("account.show"))
+
+
+def _page(*, problems: Mapping[str, str] | None = None, **shown: Any) -> str:
     with current_site().database.read() as session:
+        now = db.now(session)
         own_tokens = tokens.list_own(session, user=g.user)
+        own_logins = logins.list_own(session, user=g.user, now=now)
+    defaults = {"new_token": None, "new_token_name": "", "email": g.user.email or ""}
     return render_template(
-        "account/show.html", tokens=own_tokens, new_token=new_token, new_token_name=new_token_name
+        "account/show.html",
+        problems=problems or {},
+        tokens=[TokenLine(token, now) for token in own_tokens],
+        logins=[LoginLine(login, is_this=login.id == g.login.id) for login in own_logins],
+        notices=NOTICES,
+        about_max_length=accounts.ABOUT_MAX_LENGTH,
+        sends_mail=current_site().settings.sends_mail(),
+        **(defaults | shown),
     )
-
-
-def _credentials() -> tuple[str, str]:
-    return request.form.get("name", ""), request.form.get("password", "")

@@ -1,0 +1,102 @@
+"""Deleting an account: the person is gone, the standings are not."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from grader.models import AccountLink, ApiToken, Login, Mail, Submission, Team, TeamMember, User
+from grader.services import accounts, addresses, boards, deletion, logins, mail, resets, tokens
+from grader.services.deletion import LastAdministrator
+
+PASSWORD = "correct horse battery"
+
+
+def delete(service: Any, name: str) -> User:
+    user = service.user(name)
+    with service.database.write() as session:
+        deletion.delete_account(session, user=user, now=service.now)
+    with service.database.read() as session:
+        return session.get_one(User, user.id)
+
+
+def test_a_deleted_person_has_no_name_address_password_login_or_token(service: Any) -> None:
+    ada = service.user("Ada")
+    with service.database.write() as session:
+        person = session.get_one(User, ada.id)
+        person.email = person.email_key = "ada@example.org"
+        person.email_verified_at = service.now
+        accounts.describe(session, user=ada, about="I count.")
+        login = logins.start(session, user=ada, user_agent="", lifetime=timedelta(days=1), now=service.now)
+        _, token = tokens.create(session, user=ada, name="Ada's laptop", now=service.now)
+        resets.create_link(session, user=ada, created_by="root", now=service.now)
+        mail.notify(session, user=person, kind="scored", key="1", subject="S", body="B", now=service.now)
+    gone = delete(service, "Ada")
+    assert gone.name == f"deleted-{gone.id}"
+    assert (gone.email, gone.email_key, gone.email_verified_at, gone.about) == (None, None, None, "")
+    with service.database.read() as session:
+        assert logins.find(session, token=login, now=service.now) is None
+        assert tokens.find(session, token=token, now=service.now) is None
+        for table in (Login, ApiToken, AccountLink, Mail):
+            assert session.scalar(select(func.count()).select_from(table)) == 0
+        assert accounts.find(session, user_id=gone.id) is None
+
+
+def test_nobody_logs_in_as_a_deleted_person_whatever_the_password(service: Any) -> None:
+    service.user("Ada")
+    gone = delete(service, "Ada")
+    passwords = accounts.password_hasher(service.settings)
+    for name in ("Ada", gone.name):
+        for password in (PASSWORD, "!", ""):
+            with service.database.read() as session:
+                assert (
+                    accounts.authenticate(session, name=name, password=password, passwords=passwords) is None
+                )
+
+
+def test_standings_stay_under_a_neutral_name(service: Any) -> None:
+    competition = service.competition()
+    first = service.submit(competition, user="Ada", skill=0.5)
+    second = service.submit(competition, user="Bob", skill=0.1, seed=8)
+    service.score(first, second)
+    with service.database.read() as session:
+        before = boards.public_board(session, competition=service.reload(competition))
+    gone = delete(service, "Ada")
+    with service.database.read() as session:
+        after = boards.public_board(session, competition=service.reload(competition))
+        submission = session.get_one(Submission, first.submission.id)
+        assert submission.user_id == gone.id
+        assert session.scalar(select(func.count()).select_from(TeamMember)) == 2
+    assert [(row.rank, row.score) for row in after.rows] == [(row.rank, row.score) for row in before.rows]
+    assert [row.team for row in after.rows] == [f"Team of {gone.name}", "Bob"]
+    assert "Ada" not in str(after)
+
+
+def test_a_name_that_is_free_again_can_be_taken(service: Any) -> None:
+    competition = service.competition()
+    service.score(service.submit(competition, user="Ada"))
+    delete(service, "Ada")
+    service.users.pop("Ada")
+    service.score(service.submit(competition, user="Ada", seed=9))
+    with service.database.read() as session:
+        assert {team.name for team in session.scalars(select(Team))} >= {"Ada"}
+
+
+def test_the_last_administrator_stays(service: Any) -> None:
+    service.user("root", is_admin=True)
+    with pytest.raises(LastAdministrator):
+        delete(service, "root")
+    service.user("second", is_admin=True)
+    assert delete(service, "root").is_admin is False
+
+
+def test_an_address_is_free_again(service: Any) -> None:
+    ada = service.user("Ada")
+    with service.database.write() as session:
+        person = session.get_one(User, ada.id)
+        person.email = person.email_key = "ada@example.org"
+        person.email_verified_at = service.now
+    delete(service, "Ada")
+    with service.database.read() as session:
+        addresses.require_free(session, address="ada@example.org")

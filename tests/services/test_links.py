@@ -1,0 +1,248 @@
+"""What links do: signing up, confirming an address, setting a password; and what is written to the outbox."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import AccountLink, Mail, User
+from grader.services import accounts, addresses, logins, mail, resets, sign_ups
+from grader.services.addresses import AddressTaken, InvalidAddress
+from grader.services.links import InvalidLink
+
+PASSWORD = "correct horse battery"
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+ADA = "ada@example.org"
+
+
+@pytest.fixture
+def passwords(service: Any) -> Any:
+    return accounts.password_hasher(service.settings)
+
+
+def outbox(service: Any) -> list[Mail]:
+    with service.database.read() as session:
+        return list(session.scalars(select(Mail).order_by(Mail.id)))
+
+
+def token_of(letter: Mail) -> str:
+    return re.findall(r"\{site\}/[a-z-]+/(\S+)", letter.body)[0]
+
+
+def ask(service: Any, use_case: Any, address: str) -> Mail:
+    with service.database.write() as session:
+        use_case(session, address=address, now=service.now)
+    return outbox(service)[-1]
+
+
+def sign_up(service: Any, passwords: Any, name: str = "Ada", address: str = ADA) -> User:
+    token = token_of(ask(service, sign_ups.ask, address))
+    with service.database.write() as session:
+        return sign_ups.use(
+            session, token=token, name=name, password=PASSWORD, passwords=passwords, now=service.now
+        )
+
+
+def test_signing_up_by_mail_makes_an_account_whose_address_is_confirmed(service: Any, passwords: Any) -> None:
+    ada = sign_up(service, passwords, address=" Ada@Example.org ")
+    assert (ada.email, ada.email_key, ada.email_verified_at) == ("Ada@Example.org", ADA, service.now)
+
+
+def test_a_sign_up_link_works_once_and_for_a_day(service: Any, passwords: Any) -> None:
+    token = token_of(ask(service, sign_ups.ask, ADA))
+
+    def use(now: Any) -> User:
+        with service.database.write() as session:
+            return sign_ups.use(
+                session, token=token, name="Ada", password=PASSWORD, passwords=passwords, now=now
+            )
+
+    with pytest.raises(InvalidLink):
+        use(service.now + DAY)
+    assert use(service.now).name == "Ada"
+    with pytest.raises(InvalidLink):
+        use(service.now)
+
+
+def test_an_address_that_has_an_account_gets_a_way_back_in_and_no_second_account(
+    service: Any, passwords: Any
+) -> None:
+    sign_up(service, passwords)
+    letter = ask(service, sign_ups.ask, "ADA@example.org")
+    assert "You have one already: Ada" in letter.body
+    with service.database.read() as session:
+        assert resets.whose(session, token=token_of_reset(letter), now=service.now).name == "Ada"
+        with pytest.raises(InvalidLink):
+            sign_ups.find(session, token=token_of_reset(letter), now=service.now)
+
+
+def token_of_reset(letter: Mail) -> str:
+    return re.findall(r"/reset/(\S+)", letter.body)[0]
+
+
+def test_an_invitation_makes_one_account(service: Any, passwords: Any) -> None:
+    with service.database.write() as session:
+        token = sign_ups.invite(session, created_by="root", now=service.now)
+    with service.database.write() as session:
+        bob = sign_ups.use(
+            session, token=token, name="Bob", password=PASSWORD, passwords=passwords, now=service.now
+        )
+    assert bob.email is None
+    with service.database.read() as session, pytest.raises(InvalidLink):
+        sign_ups.find(session, token=token, now=service.now)
+
+
+def test_a_reset_sets_the_password_once_and_ends_all_logins_and_other_links(
+    service: Any, passwords: Any
+) -> None:
+    ada = sign_up(service, passwords)
+    other = token_of_reset(ask(service, resets.ask, ADA))
+    token = token_of_reset(ask(service, resets.ask, ADA))
+    new = accounts.hashed("another password", name="Ada", passwords=passwords)
+    with service.database.write() as session:
+        login = logins.start(session, user=ada, user_agent="", lifetime=DAY, now=service.now)
+        resets.use(session, token=token, password_hash=new, now=service.now)
+    with service.database.read() as session:
+        assert logins.find(session, token=login, now=service.now) is None
+        for password, is_right in ((PASSWORD, False), ("another password", True)):
+            found = accounts.authenticate(session, name="ada", password=password, passwords=passwords)
+            assert (found is not None) is is_right
+        for spent in (token, other):
+            with pytest.raises(InvalidLink):
+                resets.whose(session, token=spent, now=service.now)
+    assert outbox(service)[-1].subject == "Your password was changed"
+
+
+def test_a_mailed_reset_lasts_an_hour_and_a_handed_one_a_day(service: Any, passwords: Any) -> None:
+    ada = sign_up(service, passwords)
+    mailed = token_of_reset(ask(service, resets.ask, ADA))
+    with service.database.write() as session:
+        handed = resets.create_link(session, user=ada, created_by="root", now=service.now)
+    for token, lifetime in ((mailed, HOUR), (handed, DAY)):
+        with service.database.read() as session:
+            resets.whose(session, token=token, now=service.now + lifetime - timedelta(seconds=1))
+            with pytest.raises(InvalidLink):
+                resets.whose(session, token=token, now=service.now + lifetime)
+
+
+def test_an_address_that_nobody_has_is_told_so_and_gets_no_link(service: Any) -> None:
+    letter = ask(service, resets.ask, "nobody@example.org")
+    assert "No account has this address" in letter.body
+    assert "/reset/" not in letter.body
+    assert letter.user_id is None
+
+
+def test_a_new_address_counts_when_its_link_is_used_and_the_old_one_is_told(
+    service: Any, passwords: Any
+) -> None:
+    ada = sign_up(service, passwords)
+    with service.database.write() as session:
+        addresses.ask_to_verify(session, user=ada, address="new@example.org", now=service.now)
+    token = token_of(outbox(service)[-1])
+    with service.database.read() as session:
+        assert session.get_one(User, ada.id).email == ADA
+    with service.database.write() as session:
+        addresses.verify(session, token=token, now=service.now)
+    with service.database.read() as session:
+        assert session.get_one(User, ada.id).email_key == "new@example.org"
+    told = outbox(service)[-1]
+    assert (told.to_address, told.subject) == (ADA, "Your e-mail address was changed")
+    with service.database.write() as session, pytest.raises(InvalidLink):
+        addresses.verify(session, token=token, now=service.now)
+
+
+def test_an_address_of_somebody_else_is_not_given_away_and_its_holder_is_told(
+    service: Any, passwords: Any
+) -> None:
+    sign_up(service, passwords)
+    bob = service.user("Bob")
+    with service.database.write() as session:
+        addresses.ask_to_verify(session, user=bob, address=ADA, now=service.now)
+    letter = outbox(service)[-1]
+    assert letter.to_address == ADA
+    assert "belongs to another account" in letter.body
+    assert "/verify/" not in letter.body
+
+
+def test_two_who_ask_for_one_address_cannot_both_have_it(service: Any) -> None:
+    links_of = []
+    for name in ("Ada", "Bob"):
+        user = service.user(name)
+        with service.database.write() as session:
+            addresses.ask_to_verify(session, user=user, address=ADA, now=service.now)
+        links_of.append(token_of(outbox(service)[-1]))
+    with service.database.write() as session:
+        addresses.verify(session, token=links_of[0], now=service.now)
+    with service.database.write() as session, pytest.raises(AddressTaken):
+        addresses.verify(session, token=links_of[1], now=service.now)
+
+
+def test_a_link_serves_one_purpose(service: Any, passwords: Any) -> None:
+    ada = sign_up(service, passwords)
+    with service.database.write() as session:
+        token = resets.create_link(session, user=ada, created_by="root", now=service.now)
+        with pytest.raises(InvalidLink):
+            addresses.verify(session, token=token, now=service.now)
+        with pytest.raises(InvalidLink):
+            sign_ups.find(session, token=token, now=service.now)
+        assert token not in {link.token_sha256 for link in session.scalars(select(AccountLink))}
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "ada",
+        "ada@",
+        "@example.org",
+        "a b@example.org",
+        "ada@example.org\nBcc: eve@example.org",
+        "ada@example.org, eve@example.org",
+        "ada@-x.org",
+        "ada@" + "x" * 64 + ".org",
+        "a" * 65 + "@example.org",
+        "żółw@example.org",
+        '"a b"@example.org',
+        "ada@example..org",
+        "a@" + "b." * 200 + "org",
+        "@" * 100_000,
+    ],
+)
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(InvalidAddress):
+        addresses.clean_address(address)
+
+
+@pytest.mark.parametrize(
+    ("address", "clean"),
+    [(" a.b+c@example.org ", "a.b+c@example.org"), ("ada@żółw.example", "ada@xn--kw-fka0gz0i.example")],
+)
+def test_addresses_are_kept_as_mail_servers_write_them(address: str, clean: str) -> None:
+    assert addresses.clean_address(address).startswith(clean.split("@")[0] + "@")
+    assert addresses.clean_address(address).isascii()
+
+
+def test_notices_come_once_to_a_confirmed_address_and_only_of_wanted_kinds(
+    service: Any, passwords: Any
+) -> None:
+    ada, bob = sign_up(service, passwords), service.user("Bob")
+    count = len(outbox(service))
+
+    def notify(user: User, kind: str, key: str) -> int:
+        with service.database.write() as session:
+            person = session.get_one(User, user.id)
+            mail.notify(session, user=person, kind=kind, key=key, subject="S", body="B", now=service.now)
+        return len(outbox(service)) - count
+
+    assert notify(bob, "scored", "scored:1") == 0  # no address
+    assert notify(ada, "scored", "scored:1") == 1
+    assert notify(ada, "scored", "scored:1") == 1
+    with service.database.write() as session:
+        accounts.choose_notices(session, user=ada, wanted=["team"])
+    assert notify(ada, "scored", "scored:2") == 1
+    assert notify(ada, "team", "team:1") == 2
+    assert outbox(service)[-1].body.endswith("{site}/account\n")
+    with pytest.raises(ValueError, match="gossip"):
+        notify(ada, "gossip", "x")

@@ -1,0 +1,115 @@
+"""Names: what may be one, and which count as the same."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.services import names
+from grader.services.names import InvalidName, clean_name, name_key
+
+
+def valid(text: str) -> str | None:
+    try:
+        return clean_name(text)
+    except InvalidName:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ada", "ADA"),
+        ("ada", "\uff41da"),
+        ("Ada", "\u0410d\u0430"),  # Cyrillic
+        ("ADA", "\u0391DA"),  # Greek
+        ("paypal", "paypaI"),
+        ("paypal", "paypa1"),
+        ("Bob", "B0b"),
+        ("modern", "modem"),
+        ("MAIL", "mail"),
+        ("Bera", "\u0412era"),
+        ("Москва", "москва"),
+        ("café", "cafe\u0301"),
+        ("Team 10", "team lO"),
+    ],
+)
+def test_names_that_look_alike_or_differ_in_case_are_one(one: str, other: str) -> None:
+    assert name_key(clean_name(one)) == name_key(clean_name(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ada", "Eda"),
+        ("café", "cafe"),
+        ("Team 1", "Team 2"),
+        ("Иван", "Ivan"),
+        ("名前", "名刺"),
+        ("ab", "a b"),
+    ],
+)
+def test_names_that_differ_are_two(one: str, other: str) -> None:
+    assert name_key(clean_name(one)) != name_key(clean_name(other))
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("evil\u202ename", r"U\+202E"),
+        ("zero\u200bwidth", r"U\+200B"),
+        ("soft\u00adhyphen", r"U\+00AD"),
+        ("join\u034fer", r"U\+034F"),
+        ("filler\u3164", r"U\+1160"),
+        ("tag\U000e0041", r"U\+E0041"),
+        ("blank\u2800", r"U\+2800"),
+        ("line\nbreak", r"U\+000A"),
+        ("\U0010ffffx", r"U\+10FFFF"),
+        ("Z" + "\u0335" * 30 + "algo", "marks"),
+        ("\u0301ada", "begin with a mark"),
+        ("---", "letter or digit"),
+        ("a\u0328\u0301" * 65, "this one has 65"),
+        ("x" * 1_000_000, "this one has 1,000,000"),
+    ],
+)
+def test_a_name_that_could_deceive_is_refused_with_its_reason(name: str, why: str) -> None:
+    with pytest.raises(InvalidName, match=why):
+        clean_name(name)
+
+
+@pytest.mark.parametrize("name", ["g\u0308" * 64, "नमस्ते" * 16, "👩🏽" * 60 + "x", "❤ 7"])
+def test_length_is_counted_as_readers_count(name: str) -> None:
+    assert clean_name(name) == name
+
+
+def test_an_emoji_that_is_asked_for_in_colour_is_taken_without_the_asking() -> None:
+    assert clean_name("❤\ufe0f ada") == "❤ ada"
+
+
+def test_a_numbered_name_is_a_name() -> None:
+    assert names.numbered("Ada", 2) == "Ada (2)"
+    for name in ("a" * 64, "g\u0308" * 64, "नमस्ते" * 16, "\U0001f469\U0001f3fd" * 60 + "x"):
+        numbered = names.numbered(name, 12)
+        assert clean_name(numbered) == numbered
+        assert numbered.endswith(" (12)")
+
+
+def test_nobody_takes_the_name_of_a_deleted_account() -> None:
+    assert names.is_reserved(clean_name("Deleted-17"))
+    assert not names.is_reserved(clean_name("deleted"))
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=90))
+def test_any_text_is_a_clean_name_or_refused(text: str) -> None:
+    shown = valid(text)
+    if shown is not None:
+        assert clean_name(shown) == shown
+        assert 1 <= len(shown) <= names.MAX_CODE_POINTS
+        assert 1 <= len(name_key(shown)) <= names.KEY_LENGTH
+        assert len(names.folded(shown)) <= names.MAX_CODE_POINTS
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=64))
+def test_ascii_names_are_the_same_in_any_case(text: str) -> None:
+    shown = valid(text)
+    if shown is not None:
+        assert name_key(shown) == name_key(shown.upper()) == name_key(shown.lower())

@@ -1,0 +1,331 @@
+"""Accounts on the pages: by mail, by invitation, without either; tokens, logins, and deletion."""
+
+import io
+import re
+import statistics
+import time
+from typing import Any
+
+import pytest
+
+from grader.models import ApiToken, User
+from grader.worker.mailer import Mailer
+
+PASSWORD = "correct horse battery"
+ADA = "ada@example.org"
+
+
+@pytest.fixture
+def mailing(make_arena: Any, post: Any) -> Any:
+    """A site that sends mail."""
+    return make_arena(**post.settings | {"base_url": "http://localhost"})
+
+
+def deliver(arena: Any) -> int:
+    return Mailer(arena.settings, arena.database).send_waiting()
+
+
+def send(browser: Any, arena: Any, path: str, **form: Any) -> Any:
+    token = arena.form_token(browser, "/login" if browser.get("/account").status_code == 302 else "/account")
+    return browser.post(path, data={"csrf_token": token, **form})
+
+
+def link_in(message: Any) -> str:
+    return re.findall(r"http://localhost(/\S+/\S+)", message.get_content())[0]
+
+
+def admin(arena: Any) -> Any:
+    person = arena.person("Root")
+    with arena.database.write() as session:
+        session.get_one(User, person.user.id).is_admin = True
+    return person
+
+
+def own_email(arena: Any, person: Any) -> str | None:
+    with arena.database.read() as session:
+        found = session.get_one(User, person.user.id)
+        return found.email if found.email_verified_at else None
+
+
+def confirm(arena: Any, post: Any, person: Any, address: str) -> None:
+    person.post("/account/email", {"email": address, "current_password": PASSWORD})
+    deliver(arena)
+    path = link_in(post.to(address)[-1])
+    assert "Yes, confirm it" in person.browser.get(path).text
+    assert own_email(arena, person) != address  # opening the link alone does nothing
+    assert person.post(path).status_code == 302
+    assert own_email(arena, person) == address
+
+
+def test_with_mail_one_signs_up_by_a_link_that_confirms_the_address(mailing: Any, post: Any) -> None:
+    browser = mailing.app.test_client()
+    answer = send(browser, mailing, "/sign-up", email=ADA)
+    assert "Look into your mailbox" in answer.text
+    assert deliver(mailing) == 1
+    path = link_in(post.to(ADA)[0])
+    assert browser.get(path).status_code == 200
+    assert send(browser, mailing, path, name="", password="short").status_code == 422
+    assert send(browser, mailing, path, name="Ada", password=PASSWORD).status_code == 302
+    page = browser.get("/account").text
+    assert ADA in page and "confirmed" in page
+    assert mailing.app.test_client().get(path).status_code == 404
+
+
+def test_with_mail_nobody_signs_up_without_it(mailing: Any) -> None:
+    browser = mailing.app.test_client()
+    answer = send(browser, mailing, "/sign-up", name="Eve", password=PASSWORD)
+    assert answer.status_code == 422
+    assert mailing.log_in(browser, "Eve").status_code == 422
+
+
+@pytest.mark.parametrize("path", ["/sign-up", "/reset"])
+def test_whether_an_address_has_an_account_shows_in_no_answer(mailing: Any, post: Any, path: str) -> None:
+    confirm(mailing, post, mailing.person("Ada"), ADA)
+    browser = mailing.app.test_client()
+    seconds: dict[str, list[float]] = {ADA: [], "bob@example.org": []}
+    texts: dict[str, str] = {}
+    for _ in range(15):
+        for address, taken in seconds.items():
+            token = mailing.form_token(browser)
+            start = time.perf_counter()
+            answer = browser.post(path, data={"csrf_token": token, "email": address})
+            taken.append(time.perf_counter() - start)
+            assert answer.status_code == 200
+            texts[address] = answer.text.replace(address, "…")
+    assert len(set(texts.values())) == 1
+    known, unknown = (statistics.median(taken) for taken in seconds.values())
+    assert abs(known - unknown) < 0.02  # a hash, which one of them might have computed, takes longer
+
+
+def test_a_forgotten_password_is_set_by_mail_and_all_logins_end(mailing: Any, post: Any) -> None:
+    ada = mailing.person("Ada")
+    confirm(mailing, post, ada, ADA)
+    browser = mailing.app.test_client()
+    send(browser, mailing, "/reset", email=ADA.upper())
+    deliver(mailing)
+    path = link_in(post.received[-1])
+    assert "Ada" in browser.get(path).text
+    assert send(browser, mailing, path, password="short").status_code == 422
+    assert send(browser, mailing, path, password="quite another one").status_code == 302
+    assert ada.browser.get("/account").status_code == 302
+    assert mailing.log_in(browser, "Ada").status_code == 422
+    assert mailing.log_in(browser, "Ada", "quite another one").status_code == 302
+    assert mailing.app.test_client().get(path).status_code == 404
+    deliver(mailing)
+    assert post.to(ADA)[-1]["Subject"] == "Your password was changed"
+
+
+def test_links_in_mails_follow_the_settings_and_no_forged_host(mailing: Any, post: Any) -> None:
+    browser = mailing.app.test_client()
+    token = mailing.form_token(browser)
+    browser.post("/reset", data={"csrf_token": token, "email": ADA}, headers={"Host": "evil.example"})
+    send(browser, mailing, "/sign-up", email=ADA)
+    deliver(mailing)
+    assert post.received
+    assert "evil.example" not in "".join(message.as_string() for message in post.received)
+
+
+def test_notices_are_chosen_by_kind(mailing: Any) -> None:
+    ada = mailing.person("Ada")
+    assert ada.browser.get("/account").text.count(" checked>") == 4
+    ada.post("/account/notices", {"notice": ["team", "results"]})
+    assert ada.browser.get("/account").text.count(" checked>") == 2
+
+
+def test_without_mail_the_page_says_whom_to_ask(make_arena: Any) -> None:
+    arena = make_arena(contact="Grace (room 12)")
+    page = arena.app.test_client().get("/reset").text
+    assert "sends no e-mail" in page and "Grace (room 12)" in page
+    browser = arena.app.test_client()
+    assert send(browser, arena, "/reset", email=ADA).status_code == 404
+    assert "whoever organizes" in make_arena().app.test_client().get("/reset").text
+
+
+def test_without_mail_an_address_is_a_note_and_an_organizer_makes_reset_links(arena: Any) -> None:
+    ada, root = arena.person("Ada"), admin(arena)
+    ada.post("/account/email", {"email": ADA, "current_password": PASSWORD})
+    assert ADA in root.browser.get("/people?q=ada").text
+    page = root.post(f"/people/{ada.user.id}/reset-link")
+    assert page.status_code == 201
+    path = re.findall(r"http://localhost(/reset/[\w-]+)", page.text)[0]
+    browser = arena.app.test_client()
+    assert send(browser, arena, path, password="quite another one").status_code == 302
+    assert arena.log_in(browser, "Ada", "quite another one").status_code == 302
+
+
+def test_people_are_for_administrators(arena: Any) -> None:
+    ada = arena.person("Ada")
+    assert ada.browser.get("/people").status_code == 403
+    assert ada.post(f"/people/{ada.user.id}/reset-link").status_code == 403
+    assert ada.post("/people/invitations").status_code == 403
+    assert 'href="/people"' not in ada.browser.get("/").text
+    root = admin(arena)
+    assert 'href="/people"' in root.browser.get("/").text
+    assert root.post("/people/999/reset-link").status_code == 404
+
+
+def test_by_invitation_only_who_has_a_link_signs_up(make_arena: Any) -> None:
+    arena = make_arena(sign_up="invite", contact="Grace")
+    browser = arena.app.test_client()
+    assert "By invitation" in browser.get("/sign-up").text
+    assert send(browser, arena, "/sign-up", name="Eve", password=PASSWORD).status_code == 404
+    page = admin(arena).post("/people/invitations").text
+    path = re.findall(r"http://localhost(/sign-up/[\w-]+)", page)[0]
+    assert send(browser, arena, path, name="Bob", password=PASSWORD).status_code == 302
+    assert "Bob" in browser.get("/account").text
+    assert arena.app.test_client().get(path).status_code == 404
+
+
+def test_where_sign_up_is_closed_not_even_a_link_helps(make_arena: Any) -> None:
+    arena = make_arena(sign_up="closed")
+    page = admin(arena).post("/people/invitations").text
+    path = re.findall(r"http://localhost(/sign-up/[\w-]+)", page)[0]
+    assert arena.app.test_client().get(path).status_code == 404
+
+
+def test_a_name_that_looks_like_a_taken_one_is_refused(arena: Any) -> None:
+    arena.person("Ada")
+    answer = send(arena.app.test_client(), arena, "/sign-up", name="\u0410da", password=PASSWORD)
+    assert answer.status_code == 422
+    assert "looks like one that is" in answer.text
+
+
+def test_a_profile_is_text(arena: Any) -> None:
+    ada = arena.person("Ada")
+    ada.post("/account/profile", {"about": "<script>x</script>\nline\0two"})
+    assert "&lt;script&gt;x&lt;/script&gt;\nline two" in ada.browser.get("/account").text
+    assert ada.post("/account/profile", {"about": "x" * 2001}).status_code == 422
+
+
+def test_a_new_password_ends_the_other_logins_only(arena: Any) -> None:
+    ada, other = arena.person("Ada"), arena.app.test_client()
+    arena.log_in(other, "Ada")
+    form = {"current_password": "wrong", "new_password": "quite another one"}
+    assert "not your password" in ada.post("/account/password", form).text
+    form["current_password"] = PASSWORD
+    assert ada.post("/account/password", {**form, "new_password": "short"}).status_code == 422
+    assert ada.post("/account/password", form).status_code == 302
+    assert ada.browser.get("/account").status_code == 200
+    assert other.get("/account").status_code == 302
+
+
+def test_a_new_address_needs_the_password(arena: Any) -> None:
+    ada = arena.person("Ada")
+    for form in ({"email": ADA}, {"email": ADA, "current_password": "wrong"}):
+        assert ada.post("/account/email", form).status_code == 422
+    bad = {"email": "no address", "current_password": PASSWORD}
+    assert "not an e-mail address" in ada.post("/account/email", bad).text
+
+
+def test_logins_are_listed_and_end_one_by_one(arena: Any) -> None:
+    ada, other, bob = arena.person("Ada"), arena.app.test_client(), arena.person("Bob")
+    firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+    other.environ_base["HTTP_USER_AGENT"] = firefox
+    arena.log_in(other, "Ada")
+    page = ada.browser.get("/account").text
+    assert "Firefox on Linux" in page and "(this one)" in page
+    logins = {int(found) for found in re.findall(r"/account/logins/(\d+)/end", page)}
+    (own,) = (int(found) for found in re.findall(r"/account/logins/(\d+)/end", _row(page, "(this one)")))
+    (others,) = logins - {own}
+    assert bob.post(f"/account/logins/{others}/end").status_code == 404
+    assert ada.post(f"/account/logins/{others}/end").status_code == 302
+    assert other.get("/account").status_code == 302
+    assert ada.post(f"/account/logins/{own}/end").status_code == 302
+    assert ada.browser.get("/account").status_code == 302
+
+
+def _row(page: str, words: str) -> str:
+    return next(row for row in page.split("<tr")[1:] if words in row)
+
+
+def _token(arena: Any, person: Any, **form: str) -> dict[str, str]:
+    page = person.post("/account/tokens", {"token_name": "t", **form}).text
+    return {"Authorization": "Bearer " + re.findall(r"<code>(fb_[^<…]+)</code>", page)[0]}
+
+
+def test_a_token_does_what_it_was_made_for_and_nothing_else(arena: Any) -> None:
+    arena.competition()
+    ada, api = arena.person("Ada"), arena.app.test_client()
+    reading, writing = _token(arena, ada, scope="read"), _token(arena, ada, scope="submit")
+    path = "/api/v1/competitions/toxicity/submissions"
+    assert api.get("/api/v1/competitions", headers=reading).status_code == 200
+    answer = api.post(path, headers=reading, data={"file": (io.BytesIO(b"x"), "p.csv")})
+    assert (answer.status_code, answer.json["error"]) == (403, "scope_missing")
+    assert "may read only" in answer.json["message"]
+    answer = api.get("/api/v1/competitions", headers=writing)
+    assert (answer.status_code, answer.json["error"]) == (403, "scope_missing")
+    file = (io.BytesIO(arena.truth.predictions()), "p.csv")
+    assert api.post(path, headers=writing, data={"file": file}).status_code == 201
+
+
+def test_a_token_ends_when_it_was_told_to(arena: Any) -> None:
+    ada, api = arena.person("Ada"), arena.app.test_client()
+    bearer = _token(arena, ada, lifetime="7")
+    assert api.get("/api/v1/competitions", headers=bearer).status_code == 200
+    with arena.database.write() as session:
+        token = session.query(ApiToken).order_by(ApiToken.id.desc()).first()
+        assert (token.expires_at - token.created_at).days == 7
+        token.expires_at = token.created_at
+    assert api.get("/api/v1/competitions", headers=bearer).status_code == 401
+    assert "expired" in ada.browser.get("/account").text
+
+
+def test_an_account_is_deleted_with_its_password_only_and_leaves_its_standing(arena: Any) -> None:
+    arena.competition()
+    ada, bob = arena.person("Ada Lovelace"), arena.person("Bob")
+    arena.submit(ada, arena.truth.predictions(noise=1.5))
+    arena.submit(bob, arena.truth.predictions(noise=2.5))
+    arena.score_all()
+    assert ada.post("/account/delete", {"current_password": "wrong"}).status_code == 422
+    assert "cannot be undone" in ada.browser.get("/account/delete").text
+    assert ada.post("/account/delete", {"current_password": PASSWORD}).status_code == 302
+    assert ada.browser.get("/account").status_code == 302
+    api = arena.app.test_client()
+    assert api.get("/api/v1/competitions", headers=ada.bearer).status_code == 401
+    board = api.get("/api/v1/competitions/toxicity/leaderboard", headers=bob.bearer).json
+    assert [row["rank"] for row in board["rows"]] == [1, 2]
+    assert board["rows"][0]["team"].startswith("Team of deleted-")
+    for path in ("/competitions/toxicity/leaderboard", "/competitions/toxicity", "/"):
+        assert "Lovelace" not in bob.browser.get(path).text
+    assert arena.log_in(api, "Ada Lovelace").status_code == 422
+
+
+def test_the_only_administrator_cannot_leave(arena: Any) -> None:
+    root = admin(arena)
+    answer = root.post("/account/delete", {"current_password": PASSWORD})
+    assert answer.status_code == 400
+    assert "only administrator" in answer.text
+
+
+def test_an_unknown_name_costs_as_much_time_as_a_known_one(make_arena: Any) -> None:
+    arena = make_arena(password_hash_memory_kib=8192, password_hash_rounds=2)
+    arena.person("Ada")
+    browser = arena.app.test_client()
+    arena.log_in(browser, "warm", "up")
+    seconds: dict[str, list[float]] = {"Ada": [], "Nobody": [], "in\u202evalid": []}
+    for _ in range(9):
+        for name, taken in seconds.items():
+            token = arena.form_token(browser)
+            start = time.perf_counter()
+            browser.post("/login", data={"csrf_token": token, "name": name, "password": "wrong"})
+            taken.append(time.perf_counter() - start)
+    known, *unknown = (min(taken) for taken in seconds.values())
+    assert all(0.6 < taken / known < 1.6 for taken in unknown)
+
+
+@pytest.mark.parametrize(("path", "limit"), [("/reset", 5), ("/sign-up", 10)])
+def test_nobodys_mailbox_is_filled(make_arena: Any, post: Any, path: str, limit: int) -> None:
+    arena = make_arena(
+        rate_limits=True, trusted_proxies=1, **post.settings | {"base_url": "http://localhost"}
+    )
+    browser = arena.app.test_client()
+    token = arena.form_token(browser)
+    statuses = [
+        browser.post(
+            path,
+            data={"csrf_token": token, "email": ADA.upper() if place % 2 else ADA},
+            headers={"X-Forwarded-For": f"10.0.0.{place}"},
+        ).status_code
+        for place in range(limit + 1)
+    ]
+    assert statuses == [200] * limit + [429]

@@ -1,0 +1,179 @@
+"""Ways into an account: logging in and out, signing up, the links of mails and organizers, a new password."""
+
+from flask import abort, flash, g, redirect, render_template, request, url_for
+from flask import session as cookie
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import LinkPurpose
+from grader.services import accounts, addresses, links, resets, setup_links, sign_ups
+from grader.settings import SignUp
+from webapp import auth
+from webapp.pages.account import blueprint
+from webapp.site import current_site
+
+WRONG_LOGIN = {"password": "This name and this password do not belong together."}
+
+
+@blueprint.route("/login", methods=["GET", "POST"])
+def log_in() -> ResponseReturnValue:
+    """Log a person in."""
+    if request.method == "GET":
+        if g.user is not None:
+            return redirect(auth.safe_target(request.args.get("next")))
+        return render_template("account/log_in.html", problems={}, name="")
+    site = current_site()
+    name, password = _credentials()
+    with site.database.read() as session:
+        user = accounts.authenticate(session, name=name, password=password, passwords=site.passwords)
+    if user is None:
+        return render_template("account/log_in.html", problems=WRONG_LOGIN, name=name), 422
+    return auth.log_in(user)
+
+
+@blueprint.post("/logout")
+def log_out() -> ResponseReturnValue:
+    """End this login."""
+    return auth.log_out()
+
+
+@blueprint.route("/sign-up", methods=["GET", "POST"])
+def sign_up() -> ResponseReturnValue:
+    """Make an account and log it in; where there is mail, ask for an address first."""
+    site = current_site()
+    if site.settings.sign_up is SignUp.CLOSED:
+        abort(404)
+    if site.settings.sign_up is SignUp.INVITE:
+        return render_template("account/invited_only.html") if request.method == "GET" else abort(404)
+    if site.settings.sends_mail():
+        return _ask_for_sign_up_mail()
+    if request.method == "GET":
+        return render_template("account/sign_up.html", problems={}, name="")
+    name, password = _credentials()
+    try:
+        with site.database.write() as session:
+            user = accounts.sign_up(
+                session, name=name, password=password, passwords=site.passwords, now=db.now(session)
+            )
+    except accounts.InvalidAccount as error:
+        return render_template("account/sign_up.html", problems=error.problems, name=name), 422
+    return auth.log_in(user)
+
+
+@blueprint.route("/sign-up/<token>", methods=["GET", "POST"])
+def sign_up_by_link(token: str) -> ResponseReturnValue:
+    """Make the account of a mailed link or an invitation, and log it in."""
+    site = current_site()
+    if site.settings.sign_up is SignUp.CLOSED:
+        abort(404)
+    with site.database.read() as session:
+        sign_ups.find(session, token=token, now=db.now(session))
+    if request.method == "GET":
+        return render_template("account/sign_up.html", problems={}, name="")
+    name, password = _credentials()
+    try:
+        with site.database.write() as session:
+            user = sign_ups.use(
+                session,
+                token=token,
+                name=name,
+                password=password,
+                passwords=site.passwords,
+                now=db.now(session),
+            )
+    except accounts.InvalidAccount as error:
+        return render_template("account/sign_up.html", problems=error.problems, name=name), 422
+    return auth.log_in(user)
+
+
+@blueprint.route("/setup/<token>", methods=["GET", "POST"])
+def set_up(token: str) -> ResponseReturnValue:
+    """Make the first administrator by the one-time link that `serve` prints."""
+    site = current_site()
+    with site.database.read() as session:
+        if not setup_links.is_open(session, token=token):
+            raise setup_links.InvalidSetupLink
+    if request.method == "GET":
+        return render_template("account/set_up.html", problems={}, name="")
+    name, password = _credentials()
+    try:
+        with site.database.write() as session:
+            user = setup_links.use(
+                session,
+                token=token,
+                name=name,
+                password=password,
+                passwords=site.passwords,
+                now=db.now(session),
+            )
+    except accounts.InvalidAccount as error:
+        return render_template("account/set_up.html", problems=error.problems, name=name), 422
+    return auth.log_in(user)
+
+
+@blueprint.route("/verify/<token>", methods=["GET", "POST"])
+def verify(token: str) -> ResponseReturnValue:
+    """Confirm an e-mail address; only the button does it, for mail programs open links by themselves."""
+    site = current_site()
+    if request.method == "GET":
+        with site.database.read() as session:
+            link = links.require(session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=db.now(session))
+        return render_template("account/verify.html", address=link.email)
+    with site.database.write() as session:
+        user = addresses.verify(session, token=token, now=db.now(session))
+    flash(f"{user.email} is confirmed.")
+    return redirect(url_for("competitions.index" if g.user is None else "account.show"))
+
+
+@blueprint.route("/reset", methods=["GET", "POST"])
+def ask_for_reset() -> ResponseReturnValue:
+    """Mail a link to set a new password; where there is no mail, tell whom to ask."""
+    site = current_site()
+    if not site.settings.sends_mail():
+        return render_template("account/ask_for_reset.html") if request.method == "GET" else abort(404)
+    if request.method == "GET":
+        return render_template("account/ask_for_reset.html", problems={}, email="")
+    address = request.form.get("email", "")
+    try:
+        with site.database.write() as session:
+            resets.ask(session, address=address, now=db.now(session))
+    except addresses.InvalidAddress as error:
+        problems = {"email": error.message}
+        return render_template("account/ask_for_reset.html", problems=problems, email=address), 422
+    return render_template("account/mailed.html", address=address.strip(), again="account.ask_for_reset")
+
+
+@blueprint.route("/reset/<token>", methods=["GET", "POST"])
+def reset(token: str) -> ResponseReturnValue:
+    """Set a new password by a link."""
+    site = current_site()
+    with site.database.read() as session:
+        name = resets.whose(session, token=token, now=db.now(session)).name
+    if request.method == "GET":
+        return render_template("account/reset.html", problems={}, name=name)
+    try:
+        password_hash = accounts.hashed(request.form.get("password", ""), name=name, passwords=site.passwords)
+    except accounts.InvalidAccount as error:
+        return render_template("account/reset.html", problems=error.problems, name=name), 422
+    with site.database.write() as session:
+        resets.use(session, token=token, password_hash=password_hash, now=db.now(session))
+    cookie.clear()
+    flash("Your new password is set, and all logins have ended. Log in with it.")
+    return redirect(url_for("account.log_in"))
+
+
+def _ask_for_sign_up_mail() -> ResponseReturnValue:
+    if request.method == "GET":
+        return render_template("account/ask_for_sign_up.html", problems={}, email="")
+    address = request.form.get("email", "")
+    try:
+        with current_site().database.write() as session:
+            sign_ups.ask(session, address=address, now=db.now(session))
+    except addresses.InvalidAddress as error:
+        problems = {"email": error.message}
+        return render_template("account/ask_for_sign_up.html", problems=problems, email=address), 422
+    return render_template("account/mailed.html", address=address.strip(), again="account.sign_up")
+
+
+def _credentials() -> tuple[str, str]:
+    return request.form.get("name", ""), request.form.get("password", "")

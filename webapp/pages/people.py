@@ -1,0 +1,52 @@
+"""The people of the site, for its administrators: who has an account, reset links, invitations."""
+
+from flask import Blueprint, abort, g, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.services import accounts, resets, sign_ups
+from webapp import auth
+from webapp.site import current_site
+
+blueprint = Blueprint("people", __name__, url_prefix="/people")
+
+
+@blueprint.get("")
+@auth.admin_required
+def index() -> ResponseReturnValue:
+    """List the accounts."""
+    return _page()
+
+
+@blueprint.post("/<int:user_id>/reset-link")
+@auth.admin_required
+def create_reset_link(user_id: int) -> ResponseReturnValue:
+    """Make a link that sets a new password, and show it once."""
+    with current_site().database.write() as session:
+        person = accounts.find(session, user_id=user_id)
+        if person is None:
+            abort(404)
+        token = resets.create_link(session, user=person, created_by=g.user.name, now=db.now(session))
+    return _page(link=_address("account.reset", token), link_for=person.name), 201
+
+
+@blueprint.post("/invitations")
+@auth.admin_required
+def invite() -> ResponseReturnValue:
+    """Make an invitation for one account, and show it once."""
+    with current_site().database.write() as session:
+        token = sign_ups.invite(session, created_by=g.user.name, now=db.now(session))
+    return _page(link=_address("account.sign_up_by_link", token)), 201
+
+
+def _page(*, link: str | None = None, link_for: str | None = None) -> str:
+    search = request.args.get("q", "")
+    with current_site().database.read() as session:
+        page = accounts.list_page(session, search=search, page=request.args.get("page", 1, type=int))
+    return render_template("people/index.html", page=page, search=search, link=link, link_for=link_for)
+
+
+def _address(endpoint: str, token: str) -> str:
+    """Return a link with the public address of the site, else with the one that the administrator uses."""
+    base = current_site().settings.base_url or request.url_root
+    return base.rstrip("/") + url_for(endpoint, token=token)
