@@ -359,10 +359,20 @@ def _fill() -> None:
         "UPDATE team SET leader_id = (SELECT user_id FROM team_member WHERE team_member.team_id = team.id "
         "ORDER BY joined_at, id LIMIT 1)"
     )
-    week = "datetime(closes_at, '+7 days')"
-    if op.get_bind().dialect.name == "postgresql":
-        week = "closes_at + interval '7 days'"
-    op.execute(f"UPDATE competition SET reveals_at = {week} WHERE revealed_at IS NULL")  # noqa: S608
+    is_postgresql = op.get_bind().dialect.name == "postgresql"
+    day = "(submitted_at AT TIME ZONE 'UTC')::date" if is_postgresql else "date(submitted_at)"
+    op.execute(f"UPDATE submission SET slot_day = {day} WHERE status IN ('pending', 'scored')")  # noqa: S608
+    # What runs already gets no limit and no late files that nobody announced, and is not revealed at once.
+    op.execute("UPDATE competition SET max_daily_submissions = NULL, takes_late_submissions = false")
+    week_later = (
+        "greatest(closes_at, now()) + interval '7 days'"
+        if is_postgresql
+        else "datetime(max(closes_at, datetime('now')), '+7 days')"
+    )
+    op.execute(
+        f"UPDATE competition SET reveals_at = {week_later} "  # noqa: S608
+        "WHERE revealed_at IS NULL AND closes_at IS NOT NULL"
+    )
     op.execute("UPDATE competition SET settled_at = revealed_at")
 
 

@@ -1,17 +1,89 @@
 """The migrations: up, down, and the same tables as the models."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect
+from sqlalchemy import MetaData, Table, inspect, select
 
 import migrations
 from grader.db import Base, Database
 from grader.services import schema
+
+NOON = datetime(2026, 1, 5, 12, 0, 0, 123, tzinfo=UTC)
+HASH = "0" * 64
+
+OLD_ROWS: dict[str, list[dict[str, Any]]] = {
+    "user_account": [
+        {
+            "id": number,
+            "name": name,
+            "name_key": name.casefold(),
+            "password_hash": "hash",
+            "is_admin": False,
+            "created_at": NOON,
+        }
+        for number, name in enumerate(("Ada", "Bob"), 1)
+    ],
+    "competition": [
+        {
+            "id": number,
+            "slug": slug,
+            "title": slug,
+            "overview": "",
+            "state": state,
+            "opens_at": NOON,
+            "closes_at": NOON,
+            "revealed_at": revealed_at,
+            "created_at": NOON,
+            "live_scoring_version_id": None,
+        }
+        for number, (slug, state, revealed_at) in enumerate(
+            (("running", "published", None), ("revealed", "revealed", NOON)), 1
+        )
+    ],
+    "team": [{"id": 1, "competition_id": 1, "name": "Ada", "name_key": "ada", "created_at": NOON}],
+    "team_member": [
+        {
+            "id": user_id,
+            "competition_id": 1,
+            "team_id": 1,
+            "user_id": user_id,
+            "joined_at": NOON - timedelta(hours=user_id),
+        }
+        for user_id in (1, 2)
+    ],
+    "submission": [
+        {
+            "id": number,
+            "competition_id": 1,
+            "team_id": 1,
+            "user_id": 1,
+            "sha256": HASH,
+            "size_bytes": 10,
+            "file_name": "a.csv",
+            "description": "",
+            "status": status,
+            "submitted_at": NOON,
+            "finished_at": None,
+            "problems": [],
+            "notes": [],
+            "incident": None,
+        }
+        for number, status in enumerate(("scored", "rejected"), 1)
+    ],
+}
+NEW_COLUMNS = {
+    "competition": [{"slug": "", "max_daily_submissions": 0, "takes_late_submissions": False}],
+    "participation": [{"user_id": 0, "state": "", "rules_version": 0, "bound_team_id": 0}],
+    "team": [{"name": "", "leader_id": 0, "merged_into_id": 0}],
+    "submission": [{"status": "", "slot_day": None, "kind": "", "is_selected": False}],
+}
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -40,6 +112,45 @@ def test_the_migrations_make_the_tables_that_the_models_describe(empty_database:
         assert compare_metadata(context, Base.metadata) == []
 
 
+def test_people_teams_and_submissions_survive_the_second_migration_there_and_back(
+    empty_database: Database,
+) -> None:
+    schema.upgrade(empty_database, "0001")
+    _insert(empty_database, OLD_ROWS)
+    before = _read(empty_database, OLD_ROWS)
+    schema.upgrade(empty_database, "0002")
+    first = _read(empty_database, NEW_COLUMNS)
+    schema.downgrade(empty_database, "0001")
+    assert _read(empty_database, OLD_ROWS) == before
+    schema.upgrade(empty_database, "0002")
+    assert _read(empty_database, NEW_COLUMNS) == first
+    assert first == {
+        "competition": [
+            {"slug": "running", "max_daily_submissions": None, "takes_late_submissions": False},
+            {"slug": "revealed", "max_daily_submissions": None, "takes_late_submissions": False},
+        ],
+        "participation": [
+            {"user_id": 1, "state": "accepted", "rules_version": 1, "bound_team_id": 1},
+            {"user_id": 2, "state": "accepted", "rules_version": 1, "bound_team_id": 1},
+        ],
+        "team": [{"name": "Ada", "leader_id": 2, "merged_into_id": None}],
+        "submission": [
+            {"status": "scored", "slot_day": date(2026, 1, 5), "kind": "normal", "is_selected": False},
+            {"status": "rejected", "slot_day": None, "kind": "normal", "is_selected": False},
+        ],
+    }
+
+
+def test_a_competition_that_ended_before_the_upgrade_is_not_revealed_by_it(empty_database: Database) -> None:
+    schema.upgrade(empty_database, "0001")
+    _insert(empty_database, OLD_ROWS)
+    schema.upgrade(empty_database)
+    rows = _read(empty_database, {"competition": [{"reveals_at": None}]})["competition"]
+    running, revealed = (row["reveals_at"] for row in rows)
+    assert running is not None and _utc(running) > datetime.now(UTC) + timedelta(days=6)
+    assert revealed is None
+
+
 def test_upgrading_a_current_database_changes_nothing(database: Database) -> None:
     before = schema.current(database)
     schema.upgrade(database)
@@ -51,3 +162,26 @@ def test_there_is_one_newest_migration_and_they_are_numbered() -> None:
     numbers = sorted(script.revision for script in scripts.walk_revisions())
     assert len(scripts.get_heads()) == 1
     assert numbers == [f"{number:04}" for number in range(1, len(numbers) + 1)]
+
+
+def _insert(database: Database, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None:
+    with database.engine.begin() as connection:
+        for name, lines in rows.items():
+            connection.execute(Table(name, MetaData(), autoload_with=connection).insert(), list(lines))
+
+
+def _read(
+    database: Database, columns: Mapping[str, Sequence[dict[str, Any]]]
+) -> dict[str, list[dict[str, Any]]]:
+    """Return all rows of these tables in the columns of the first line of each."""
+    found = {}
+    with database.engine.connect() as connection:
+        for name, lines in columns.items():
+            table = Table(name, MetaData(), autoload_with=connection)
+            query = select(*(table.c[column] for column in lines[0])).order_by(table.c.id)
+            found[name] = [dict(row) for row in connection.execute(query).mappings()]
+    return found
+
+
+def _utc(time: datetime) -> datetime:
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time
