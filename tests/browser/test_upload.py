@@ -1,5 +1,6 @@
 """The main job in a real browser: a file is sent and its score appears by itself."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,10 @@ def test_the_list_of_submissions_follows_too(live: Any, page: Page, predictions:
     page.goto(live.address + "/competitions/toxicity/submissions")
     live.submit(ann, predictions.read_bytes())
     page.reload()
-    expect(page.get_by_text("pending")).to_be_visible()
-    expect(page.get_by_text("scored")).to_be_visible(timeout=15_000)
+    status = page.locator("td .pill")
+    expect(status).to_have_text("pending")
+    expect(status).to_have_text("scored", timeout=15_000)
+    expect(page.get_by_text("filled in: your best public score")).to_be_visible()
 
 
 def test_a_dropped_file_that_is_rejected_is_told_all_its_problems(live: Any, page: Page) -> None:
@@ -69,8 +72,11 @@ def test_a_dropped_file_that_is_rejected_is_told_all_its_problems(live: Any, pag
     page.dispatch_event(".drop", "drop", {"dataTransfer": transfer})
     expect(page.get_by_text("broken.csv, ")).to_be_visible()
     page.get_by_role("button", name="Check and submit").click()
-    expect(page.get_by_text("Rejected: your file has 3 problems.")).to_be_visible(timeout=15_000)
+    expect(page.get_by_text("Rejected: your file has 3 problems. No submission used.")).to_be_visible()
     expect(page.get_by_role("listitem").filter(has_text="NaN")).to_be_visible()
+    assert page.url.endswith(SUBMIT)
+    page.goto(live.address + "/competitions/toxicity/submissions")
+    expect(page.get_by_text("Nothing here yet.")).to_be_visible()
 
 
 def test_a_file_over_the_limit_is_told_so_before_it_is_sent(live: Any, page: Page, tmp_path: Path) -> None:
@@ -85,8 +91,12 @@ def test_a_file_over_the_limit_is_told_so_before_it_is_sent(live: Any, page: Pag
     expect(page.get_by_role("button", name="Check and submit")).to_be_disabled()
 
 
-def test_everything_works_without_javascript(live: Any, browser: Any, predictions: Path) -> None:
+def test_everything_works_without_javascript(
+    live: Any, browser: Any, predictions: Path, tmp_path: Path
+) -> None:
     live.competition()
+    broken = tmp_path / "broken.csv"
+    broken.write_text("id,prediction\n7000000,nan\nx,0.5\n")
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     _logged_in(live, page)
@@ -95,7 +105,48 @@ def test_everything_works_without_javascript(live: Any, browser: Any, prediction
     page.get_by_role("button", name="Check and submit").click()
     expect(page.get_by_text("Waiting to be scored")).to_be_visible()
     expect(page.get_by_text("Weakest term:")).to_be_visible(timeout=15_000)
+
+    page.goto(live.address + SUBMIT)
+    page.get_by_label("Drop a file here").set_input_files(broken)
+    page.get_by_label("Description").fill("my idea")
+    page.get_by_role("button", name="Check and submit").click()
+    expect(page.get_by_text("Rejected: your file has 3 problems. No submission used.")).to_be_visible()
+    expect(page.get_by_label("Description")).to_have_value("my idea")
+
+    page.get_by_label("Drop a file here").set_input_files(predictions)
+    page.get_by_role("button", name="Check and submit").click()
+    expect(page.get_by_text("Identical to #1 of")).to_be_visible()
+    page.get_by_role("button", name="Submit anyway").click()
+    expect(page.get_by_role("heading", name="Submission 2")).to_be_visible()
+    page.get_by_role("button", name="Select").click()
+    expect(page.get_by_text("#2 is selected.")).to_be_visible()
     context.close()
+
+
+def test_times_stand_in_utc_and_in_the_time_of_the_reader(live: Any, browser: Any) -> None:
+    live.competition(max_daily_submissions=5, closes_at=live.now() + timedelta(days=1))
+    context = browser.new_context(timezone_id="Asia/Kolkata")
+    page = context.new_page()
+    _logged_in(live, page)
+    page.goto(live.address + SUBMIT)
+    expect(page.get_by_text("left today, reset at 00:00 UTC (05:30 your time).")).to_be_visible()
+    clock = page.locator("time[data-clock]")
+    shown = clock.text_content()
+    expect(clock).not_to_have_text(shown)
+    context.close()
+
+
+def test_an_identical_file_is_told_beside_the_file_and_submitted_anyway(
+    live: Any, page: Page, predictions: Path
+) -> None:
+    live.competition()
+    live.submit(_logged_in(live, page), predictions.read_bytes())
+    page.goto(live.address + SUBMIT)
+    page.get_by_label("Drop a file here").set_input_files(predictions)
+    page.get_by_role("button", name="Check and submit").click()
+    expect(page.get_by_text("Identical to #1 of")).to_be_visible()
+    page.get_by_role("button", name="Submit anyway").click()
+    expect(page.get_by_role("heading", name="Submission 2")).to_be_visible()
 
 
 def test_the_pages_can_be_walked_with_the_keyboard(live: Any, page: Page) -> None:

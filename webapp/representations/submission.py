@@ -93,7 +93,7 @@ class SubmissionLine:
     is_late: bool
     is_selected: bool
     is_selectable: bool
-    reason: str
+    would_count: bool
 
     @classmethod
     def of(
@@ -119,9 +119,7 @@ class SubmissionLine:
             is_late=submission.kind is SubmissionKind.LATE,
             is_selected=submission.is_selected and selections.is_selectable(submission),
             is_selectable=selections.is_selectable(submission),
-            reason=REASONS[choice.reasons[submission.id]]
-            if choice and submission.id in choice.reasons
-            else "",
+            would_count=choice is not None and submission.id in choice.reasons,
         )
 
 
