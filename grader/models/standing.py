@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy import ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -18,6 +18,14 @@ class Standing(Base):
     """
 
     __tablename__ = "standing"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
+    split: Mapped[Split] = mapped_column(stored_enum(Split, name="split"))
+    team_id: Mapped[int] = mapped_column(ForeignKey("team.id"))
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
+    score_units: Mapped[int] = mapped_column()
+    submitted_at: Mapped[datetime]
+
     __table_args__ = (
         UniqueConstraint("scoring_version_id", "split", "team_id"),
         # The order of a board, so that a page of it reads its own lines only.
@@ -25,19 +33,11 @@ class Standing(Base):
             "ix_standing_board",
             "scoring_version_id",
             "split",
-            text("score_units DESC"),
+            score_units.desc(),
             "submitted_at",
             "submission_id",
         ),
     )
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
-    split: Mapped[Split] = mapped_column(stored_enum(Split, name="split"))
-    team_id: Mapped[int] = mapped_column(ForeignKey("team.id"))
-    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
-    score_units: Mapped[int]
-    submitted_at: Mapped[datetime]
 
     team: Mapped[Team] = relationship()
     submission: Mapped[Submission] = relationship()
