@@ -71,3 +71,37 @@ def test_the_secret_key_is_made_once_for_everybody_and_is_private(tmp_path: Path
     assert len(found) == 8 and len(set(found)) == 1 and len(found[0]) >= 32
     assert stat.S_IMODE((tmp_path / "var" / "secret_key").stat().st_mode) == 0o600
     assert [path.name for path in (tmp_path / "var").iterdir()] == ["secret_key"]
+
+
+@pytest.mark.parametrize(
+    ("value", "meaning"),
+    [
+        (True, "open"),
+        ("true", "open"),
+        ("1", "open"),
+        (False, "closed"),
+        ("false", "closed"),
+        ("open", "open"),
+        ("invite", "invite"),
+        ("closed", "closed"),
+    ],
+)
+def test_who_signs_up_is_a_word_or_the_yes_and_no_of_before(value: object, meaning: str) -> None:
+    assert Settings(sign_up=value).sign_up.value == meaning  # type: ignore[arg-type]
+
+
+def test_mail_needs_a_sender_and_an_address_for_its_links() -> None:
+    whole = {"smtp_host": "mail", "base_url": "https://x", "smtp_sender": "Board <board@x.org>"}
+    settings = Settings(**whole)  # type: ignore[arg-type]
+    assert settings.sends_mail() and str(settings.sender()) == "Board <board@x.org>"
+    for missing in ("base_url", "smtp_sender"):
+        with pytest.raises(ValidationError, match=missing):
+            Settings(**whole | {missing: None})  # type: ignore[arg-type]
+    with pytest.raises(ValidationError, match="go together"):
+        Settings(**whole, smtp_user="board")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sender", ["x", "a@b, c@d", "Evil <a@b>\nBcc: x@y", "ada@żółw.example", "<@>"])
+def test_a_sender_that_could_not_stand_in_a_header_is_refused(sender: str) -> None:
+    with pytest.raises(ValidationError, match="smtp_sender"):
+        Settings(smtp_host="mail", base_url="https://x", smtp_sender=sender)

@@ -1,23 +1,64 @@
 """`fairboard token`."""
 
+from datetime import timedelta
+
 import click
 
 from grader import db
+from grader.cli.alignment import aligned
 from grader.cli.installation import opened
 from grader.services import accounts, tokens
+from grader.services.tokens import Scope
 
 
 @click.group()
 def token() -> None:
-    """Create API tokens."""
+    """Create, list and revoke API tokens."""
 
 
 @token.command()
 @click.argument("user")
 @click.option("--name", default="shell", show_default=True, help="What the token is for.")
-def create(user: str, name: str) -> None:
+@click.option(
+    "--scope",
+    "scopes",
+    type=click.Choice([scope.value for scope in Scope]),
+    multiple=True,
+    help="What it may do; both without this option.",
+)
+@click.option("--days", type=click.IntRange(1), help="It ends after so many days; never without this option.")
+def create(user: str, name: str, scopes: tuple[str, ...], days: int | None) -> None:
     """Create an API token for USER and print it; it is not shown again."""
     with opened() as installation, installation.database.write() as session:
-        account = accounts.get(session, name=user)
-        _, text = tokens.create(session, user=account, name=name, now=db.now(session))
+        _, text = tokens.create(
+            session,
+            user=accounts.get(session, name=user),
+            name=name,
+            scopes=[Scope(scope) for scope in scopes] or tuple(Scope),
+            lifetime=None if days is None else timedelta(days=days),
+            now=db.now(session),
+        )
     click.echo(text)
+
+
+@token.command("list")
+@click.argument("user")
+def list_(user: str) -> None:
+    """List the API tokens of USER."""
+    lines = [["id", "name", "begins with", "may", "ends"]]
+    with opened() as installation, installation.database.read() as session:
+        for each in tokens.list_own(session, user=accounts.get(session, name=user)):
+            ends = f"{each.expires_at:%Y-%m-%d %H:%M} UTC" if each.expires_at else "never"
+            lines.append([str(each.id), each.name, each.prefix, " and ".join(each.scopes), ends])
+    for line in aligned(lines, numbers=False):
+        click.echo(line)
+
+
+@token.command()
+@click.argument("user")
+@click.argument("token_id", type=int)
+def revoke(user: str, token_id: int) -> None:
+    """Revoke the API token TOKEN_ID of USER; `list` shows the ids."""
+    with opened() as installation, installation.database.write() as session:
+        account = accounts.get(session, name=user)
+        tokens.revoke(session, user=account, token_id=token_id, now=db.now(session))

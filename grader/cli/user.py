@@ -3,13 +3,15 @@
 import click
 
 from grader import db
-from grader.cli.installation import opened
-from grader.services import accounts
+from grader.cli.alignment import aligned
+from grader.cli.installation import Installation, opened, operator
+from grader.services import accounts, resets, sign_ups
+from grader.settings import SignUp
 
 
 @click.group()
 def user() -> None:
-    """Create accounts."""
+    """Create and list accounts; make invitations and links that set a new password."""
 
 
 @user.command()
@@ -24,3 +26,48 @@ def create(name: str, admin: bool) -> None:
         )
     click.echo(f"The password of {account.name}, shown only now:", err=True)
     click.echo(password)
+
+
+@user.command("list")
+@click.option("--search", default="", help="Only names and addresses that hold this.")
+def list_(search: str) -> None:
+    """List the accounts by name."""
+    lines, page, page_count = [["name", "e-mail", "since"]], 1, 1
+    with opened() as installation, installation.database.read() as session:
+        while page <= page_count:
+            found = accounts.list_page(session, search=search, page=page)
+            page, page_count = page + 1, found.page_count
+            for account in found.users:
+                role = " (administrator)" if account.is_admin else ""
+                unconfirmed = " (not confirmed)" if account.email and not account.email_verified_at else ""
+                email = (account.email or "") + unconfirmed
+                lines.append([account.name + role, email, f"{account.created_at:%Y-%m-%d}"])
+    for line in aligned(lines, numbers=False):
+        click.echo(line)
+
+
+@user.command("reset-link")
+@click.argument("name")
+def reset_link(name: str) -> None:
+    """Print a link with which NAME sets a new password, once, within a day."""
+    with opened() as installation, installation.database.write() as session:
+        account = accounts.get(session, name=name)
+        token = resets.create_link(session, user=account, created_by=operator(), now=db.now(session))
+    _show_link(installation, f"/reset/{token}")
+
+
+@user.command()
+@click.option("--count", default=1, show_default=True, type=click.IntRange(1, 1000), help="How many.")
+def invite(count: int) -> None:
+    """Print links that make one account each, within 14 days."""
+    with opened() as installation, installation.database.write() as session:
+        now = db.now(session)
+        made = [sign_ups.invite(session, created_by=operator(), now=now) for _ in range(count)]
+    for token in made:
+        _show_link(installation, f"/sign-up/{token}")
+    if installation.settings.sign_up is SignUp.CLOSED:
+        click.echo("They work once FAIRBOARD_SIGN_UP is `invite` or `open`: now it is `closed`.", err=True)
+
+
+def _show_link(installation: Installation, path: str) -> None:
+    click.echo(installation.settings.site() + path)

@@ -9,7 +9,17 @@ import pytest
 
 from grader.leaderboard.visibility import Phase
 from grader.models import ScoringVersionState
-from grader.services import accounts, boards, competitions, rescoring, schema, tokens
+from grader.services import (
+    accounts,
+    addresses,
+    boards,
+    competitions,
+    rescoring,
+    resets,
+    schema,
+    sign_ups,
+    tokens,
+)
 
 
 @pytest.fixture
@@ -78,6 +88,59 @@ def test_token_create_prints_the_token_and_nothing_else(admin, service):
     assert re.fullmatch(r"fb_\S+\n", result.stdout)
     with service.database.read() as session:
         assert tokens.find(session, token=result.stdout.strip(), now=service.now).user.name == "ada"
+
+
+def test_tokens_have_scopes_and_an_end_and_are_listed_and_revoked(admin, service):
+    service.user("ada")
+
+    text = admin("token", "create", "ada", "--name", "board", "--scope", "read", "--days", "7").stdout.strip()
+    listed = admin("token", "list", "ada").stdout
+
+    assert re.search(r"board +fb_\w+ +read +\d{4}-", listed)
+    token_id = re.findall(r"^(\d+)", listed, flags=re.MULTILINE)[0]
+    assert admin("token", "revoke", "ada", token_id).exit_code == 0
+    with service.database.read() as session:
+        assert tokens.find(session, token=text, now=service.now) is None
+    assert admin("token", "revoke", "ada", "999").exit_code == 1
+
+
+def test_accounts_are_listed_with_their_addresses(admin, service):
+    service.user("ada")
+    service.user("root", is_admin=True)
+    with service.database.write() as session:
+        addresses.note(session, user=service.user("ada"), address="ada@example.org")
+
+    listed = admin("user", "list").stdout.splitlines()
+
+    assert [line.split()[0] for line in listed] == ["name", "ada", "root"]
+    assert "ada@example.org (not confirmed)" in listed[1]
+    assert "(administrator)" in listed[2]
+    assert len(admin("user", "list", "--search", "EXAMPLE").stdout.splitlines()) == 2
+
+
+def test_a_reset_link_is_for_one_person(admin, service):
+    service.user("ada")
+
+    link = admin("user", "reset-link", "Ada").stdout.strip()
+
+    token = re.fullmatch(r"http://127\.0\.0\.1:7777/reset/(\S+)", link)[1]
+    with service.database.read() as session:
+        assert resets.whose(session, token=token, now=datetime.now(UTC)).name == "ada"
+    assert "'nobody'" in admin("user", "reset-link", "nobody").stderr
+
+
+def test_invitations_are_printed_one_to_a_line(admin, service, monkeypatch):
+    monkeypatch.setenv("FAIRBOARD_BASE_URL", "https://board.example/")
+    monkeypatch.setenv("FAIRBOARD_SIGN_UP", "closed")
+
+    result = admin("user", "invite", "--count", "3")
+
+    links = result.stdout.split()
+    assert len(set(links)) == 3
+    assert all(link.startswith("https://board.example/sign-up/") for link in links)
+    assert "now it is `closed`" in result.stderr
+    with service.database.read() as session:
+        sign_ups.find(session, token=links[0].rpartition("/")[2], now=datetime.now(UTC))
 
 
 def test_a_token_for_nobody_is_refused(admin):
