@@ -137,8 +137,8 @@ def select_automatically(
     Returns
     -------
     tuple of int
-        The picked ids and, where they are fewer than `count`, the best others by displayed public score. Private
-        scores play no part, or the choice would tell about them.
+        The picked ids and, where they are fewer than `count`, the best others by displayed public score.
+        Private scores play no part, or the choice would tell about them.
     """
     ranked = [entry.submission_id for entry in sorted(public_entries, key=order)]
     chosen = [submission_id for submission_id in picked if submission_id in ranked][:count]

@@ -279,7 +279,7 @@ def _update_public_standing(session: Session, job: ScoringJob, score_units: int)
     submission = job.submission
     entry = Entry(submission.team_id, submission.id, score_units, submission.submitted_at)
     # The team's row is the lock: of two scores recorded at once the better must stay.
-    session.execute(select(Team.id).where(Team.id == entry.team_id).with_for_update())
+    session.execute(select(Team.id).where(Team.id == entry.team_id).with_for_update(key_share=True))
     row = session.scalar(
         select(Standing)
         .where(

@@ -12,6 +12,7 @@ from grader import db
 from grader.db import Database
 from grader.services import scoring
 from grader.settings import Settings
+from grader.storage import open_storage
 from grader.worker.child import ScoringChild
 
 BATCH = 100
@@ -81,10 +82,11 @@ class Sweeper:
 
 
 def sweep_until_told_to_stop(settings: Settings) -> None:
-    """Sweep until SIGTERM or SIGINT; what `fairboard sweeper` does."""
+    """Clear half-written files away and sweep until SIGTERM or SIGINT: what `fairboard sweeper` does."""
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    open_storage(settings.storage()).remove_abandoned()
     database = Database(settings.database(), pool_size=CHILDREN)
     try:
         Sweeper(settings, database).run(stop)
