@@ -96,14 +96,14 @@ def _raw(source: Path | bytes | BinaryIO) -> BinaryIO:
         return source.open("rb")
     if isinstance(source, (bytes, bytearray)):
         return io.BytesIO(source)
-    return _Borrowed(source)
+    return _buffered(_Borrowed(source))
 
 
 def _buffered(raw: io.RawIOBase) -> BinaryIO:
     return io.BufferedReader(raw, CHUNK_BYTES)
 
 
-class _Borrowed(io.BufferedIOBase, BinaryIO):
+class _Borrowed(io.RawIOBase):
     """A caller's stream, read from its beginning and left open for the caller to close."""
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -116,8 +116,10 @@ class _Borrowed(io.BufferedIOBase, BinaryIO):
     def seekable(self) -> bool:
         return True
 
-    def read(self, size: int | None = -1, /) -> bytes:
-        return self._stream.read(-1 if size is None else size)
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
         return self._stream.seek(offset, whence)
