@@ -51,9 +51,12 @@ class CompetitionView:
         self.is_open = self.phase is Phase.OPEN
         self.is_revealed = self.phase is Phase.REVEALED
         self._version = competitions.live(competition)
-        self.row_count = self._version.solution.row_count
-        self.sample_submission_sha256 = self._version.solution.sample_submission_sha256
-        self.public_share = formats.percent(self._version.solution.public_row_count, self.row_count)
+        solution = self._version.solution
+        self.row_count = solution.row_count
+        self.sample_submission_sha256 = solution.sample_submission_sha256
+        self.public_share = formats.percent(
+            solution.public_row_count, solution.public_row_count + solution.private_row_count
+        )
 
     @property
     def deadline(self) -> Deadline | None:
