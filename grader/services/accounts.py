@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from sqlalchemy import delete, exists, select
+from sqlalchemy import delete, exists, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
@@ -159,6 +159,15 @@ def authenticate(session: Session, *, name: str, password: str, passwords: Passw
     except (VerificationError, InvalidHashError):
         return None
     return user
+
+
+def change_password(session: Session, *, user: User, password: str, passwords: PasswordHasher) -> None:
+    """Give a person another password and end all their logins; raise InvalidAccount."""
+    if problem := _password_problem(password, name=user.name):
+        raise InvalidAccount({"password": problem})
+    password_hash = passwords.hash(_normalized(password))  # before the first statement, as in sign_up
+    session.execute(update(User).where(User.id == user.id).values(password_hash=password_hash))
+    end_all_logins(session, user=user)
 
 
 def start_login(session: Session, *, user: User, user_agent: str, lifetime: timedelta, now: datetime) -> str:

@@ -13,7 +13,7 @@ from grader.leaderboard.visibility import Field, Phase, Viewer, visible_fields
 from grader.metrics import PairCounts, report
 from grader.models import Score, ScoringVersion, Split, Submission
 from grader.services import boards, competitions
-from grader.services.solutions import Rules
+from grader.services.rules import Rules
 
 _CELLS = ("subgroup_auc", "bpsn_auc", "bnsp_auc", "positive_aeg", "negative_aeg")
 _FIELDS = {

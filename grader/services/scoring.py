@@ -29,7 +29,7 @@ from grader.models import (
     SubmissionStatus,
     Team,
 )
-from grader.services.solutions import Rules
+from grader.services.rules import Rules
 from grader.services.standing_rows import to_entry, to_row
 
 MAX_ERRORS = 3

@@ -54,6 +54,25 @@ def test_a_wrong_name_or_password_gives_nobody(
     assert authenticate(service, name, password, passwords) is None
 
 
+def test_another_password_replaces_the_old_one_and_ends_all_logins(service: Any, passwords: Any) -> None:
+    user = sign_up(service, "ada")
+    with service.database.write() as session:
+        token = accounts.start_login(session, user=user, user_agent="", lifetime=DAY, now=service.now)
+    with service.database.write() as session:
+        accounts.change_password(session, user=user, password="another good one", passwords=passwords)
+    assert authenticate(service, "ada", GOOD, passwords) is None
+    assert authenticate(service, "ada", "another good one", passwords) is not None
+    with service.database.read() as session:
+        assert accounts.find_login(session, token=token, now=service.now) is None
+
+
+def test_a_weak_password_replaces_nothing(service: Any, passwords: Any) -> None:
+    user = sign_up(service, "ada")
+    with pytest.raises(InvalidAccount), service.database.write() as session:
+        accounts.change_password(session, user=user, password="short", passwords=passwords)
+    assert authenticate(service, "ada", GOOD, passwords) is not None
+
+
 def test_an_unknown_name_is_verified_against_a_hash_like_a_known_one(service: Any, passwords: Any) -> None:
     class Counting(PasswordHasher):
         verified = 0

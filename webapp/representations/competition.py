@@ -11,7 +11,7 @@ from typing import Any
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition
 from grader.services import competitions
-from grader.services.solutions import Rules
+from grader.services.rules import Rules
 from webapp import formats
 from webapp.representations.terms import TERMS, Term
 
