@@ -49,6 +49,7 @@ def account_name() -> str:
 RATES: dict[str, tuple[tuple[str, Callable[[], str]], ...]] = {
     "account.log_in": (("20/minute;200/hour", get_remote_address), ("60/hour", account_name)),
     "account.sign_up": (("20/minute;100/hour", get_remote_address),),
+    "account.change_password": (("10/minute;60/hour", get_remote_address),),
     "account.set_up": (("10/minute", get_remote_address),),
 }
 

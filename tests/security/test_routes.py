@@ -58,6 +58,11 @@ TABLE = {
     ("GET", "account.show"): Access("/account", (302, 200, 200)),
     ("POST", "account.create_token"): Access("/account/tokens", (302, 201, 201), data={"token_name": "t"}),
     ("POST", "account.revoke_token"): Access("/account/tokens/{token}/revoke", (302, 404, 302)),
+    ("POST", "account.change_password"): Access(
+        "/account/password",
+        (302, 422, 422),
+        data={"current_password": "guess", "new_password": "long enough"},
+    ),
     ("POST", "account.log_out_everywhere"): Access("/account/logins/end", (302, 302, 302)),
     ("POST", "account.log_out"): Access("/logout", (302, 302, 302)),
     ("GET", "api.competition_list"): Access(f"{API}/competitions", (401, 200, 200)),

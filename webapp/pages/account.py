@@ -1,5 +1,7 @@
 """Signing up, logging in and out, and the account page with its API tokens."""
 
+from collections.abc import Mapping
+
 from flask import Blueprint, abort, flash, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
@@ -106,6 +108,26 @@ def revoke_token(token_id: int) -> ResponseReturnValue:
     return redirect(url_for("account.show"))
 
 
+@blueprint.post("/account/password")
+@auth.login_required
+def change_password() -> ResponseReturnValue:
+    """Change the password; all other logins of the person end."""
+    site = current_site()
+    current, new = request.form.get("current_password", ""), request.form.get("new_password", "")
+    with site.database.read() as session:
+        user = accounts.authenticate(session, name=g.user.name, password=current, passwords=site.passwords)
+    if user is None:
+        return _account_page(problems={"current_password": "This is not your password."}), 422
+    try:
+        with site.database.write() as session:
+            accounts.change_password(session, user=user, password=new, passwords=site.passwords)
+    except accounts.InvalidAccount as error:
+        return _account_page(problems={"new_password": error.message}), 422
+    response = auth.log_in(user, target=url_for("account.show"))
+    flash("The password is changed.")
+    return response
+
+
 @blueprint.post("/account/logins/end")
 @auth.login_required
 def log_out_everywhere() -> ResponseReturnValue:
@@ -113,11 +135,17 @@ def log_out_everywhere() -> ResponseReturnValue:
     return auth.log_out(everywhere=True)
 
 
-def _account_page(*, new_token: str | None = None, new_token_name: str = "") -> str:
+def _account_page(
+    *, new_token: str | None = None, new_token_name: str = "", problems: Mapping[str, str] | None = None
+) -> str:
     with current_site().database.read() as session:
         tokens = accounts.list_tokens(session, user=g.user)
     return render_template(
-        "account/show.html", tokens=tokens, new_token=new_token, new_token_name=new_token_name
+        "account/show.html",
+        tokens=tokens,
+        new_token=new_token,
+        new_token_name=new_token_name,
+        problems=problems or {},
     )
 
 
