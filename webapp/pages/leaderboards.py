@@ -42,6 +42,6 @@ def _board_page(slug: str, *, is_private: bool) -> str:
     return render_template(
         "leaderboards/show.html",
         competition=view,
-        board=BoardView(board, slug=slug, own_team_id=team.id if team else None),
+        board=BoardView(board, is_revealed=view.is_revealed, own_team_id=team.id if team else None),
         terms=TERMS,
     )

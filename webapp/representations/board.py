@@ -29,23 +29,23 @@ class RowView:
 class BoardView:
     """One page of a leaderboard, with the viewer's own team marked."""
 
-    def __init__(self, board: Board, *, slug: str, own_team_id: int | None) -> None:
-        self.slug = slug
+    def __init__(self, board: Board, *, is_revealed: bool, own_team_id: int | None) -> None:
         self.page = board.page
         self.page_count = board.page_count
         self.team_count = board.team_count
         self.has_changes = board.split is Split.PRIVATE
         self.heading = "Final leaderboard" if self.has_changes else "Public leaderboard"
-        self.basis = _basis(board)
+        self.basis = _basis(board, is_revealed=is_revealed)
         self.rows = [_row(row, own_team_id) for row in board.rows]
 
 
-def _basis(board: Board) -> str:
+def _basis(board: Board, *, is_revealed: bool) -> str:
     teams = formats.counted(board.team_count, "team")
     share = f"{board.row_share:.0%}"
     if board.split is Split.PRIVATE:
         return f"{teams}, computed on the {share} of the test set that was hidden. This is the result."
-    return f"{teams}, computed on {share} of the test set. The rest decides in the end, so ranks may change."
+    rest = "has decided" if is_revealed else "decides in the end, so ranks may change"
+    return f"{teams}, computed on {share} of the test set. The rest {rest}."
 
 
 def _row(row: BoardRow, own_team_id: int | None) -> RowView:
