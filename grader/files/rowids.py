@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from grader.files.numbers import NUMBER_BYTES
 
-PADDING_BYTES = 72  # what `RowIds.positions` may read past the last id
+PADDING_BYTES = 72
 _WORD_BYTES = 8
 _MOST_WORDS = PADDING_BYTES // _WORD_BYTES - 1
 _MASKS = np.array([(1 << (8 * n)) - 1 for n in range(_WORD_BYTES + 1)], dtype=np.uint64)
@@ -131,7 +131,8 @@ class RowIds:
         Parameters
         ----------
         buffer : array of uint8
-            Holds the ids, and at least `PADDING_BYTES` after the start of the last one.
+            Holds the ids, and so many bytes after the start of the last one as whole words of the
+            longest id take; `PADDING_BYTES` are always enough.
         starts, lengths : arrays of int64, shape (n,)
             Where each id lies, in bytes.
 

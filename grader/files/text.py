@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from grader.files.problems import Note, Problem
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 17
 _LF, _CR, _CRLF = ord("\n"), ord("\r"), 256
 _WIDE_MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
