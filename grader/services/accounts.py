@@ -4,7 +4,6 @@ Secrets (login and API tokens, the link) are shown once and kept as their sha256
 """
 
 import hashlib
-import re
 import secrets
 import unicodedata
 from collections.abc import Mapping
@@ -18,18 +17,15 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ParticipantError
 from grader.models import ApiToken, Login, SetupLink, User
+from grader.services import names
 from grader.services.texts import one_line
 from grader.settings import Settings
 
-NAME_MAX_LENGTH = 64
 PASSWORD_MIN_LENGTH = 8
 PASSWORD_MAX_LENGTH = 1024
 TOKEN_PREFIX = "fb_"  # noqa: S105
 TOUCH_INTERVAL = timedelta(minutes=5)
 USER_AGENT_MAX_LENGTH = 300
-
-# Controls, formatting (zero-width and direction characters), surrogates, private use, unassigned, spaces.
-_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 
 
 class InvalidAccount(ParticipantError):
@@ -78,20 +74,6 @@ def password_hasher(settings: Settings) -> PasswordHasher:
     )
 
 
-def clean_name(name: str) -> str:
-    """Return a name as it is shown: NFKC, single spaces; raise InvalidAccount if it cannot be one."""
-    shown = re.sub(" +", " ", unicodedata.normalize("NFKC", name)).strip(" ")
-    problem = _name_problem(shown)
-    if problem:
-        raise InvalidAccount({"name": problem})
-    return shown
-
-
-def name_key(name: str) -> str:
-    """Return the form of a clean name by which names are unique."""
-    return unicodedata.normalize("NFKC", name.casefold())
-
-
 def sign_up(
     session: Session,
     *,
@@ -102,21 +84,15 @@ def sign_up(
     is_admin: bool = False,
 ) -> User:
     """Make an account; raise InvalidAccount with all problems, or NameTaken."""
-    problems: dict[str, str] = {}
-    shown = ""
-    try:
-        shown = clean_name(name)
-    except InvalidAccount as error:
-        problems |= error.problems
-    password_problem = _password_problem(password, name=shown)
-    if password_problem:
-        problems["password"] = password_problem
+    shown = names.shown(name)
+    found = {"name": names.problem(shown), "password": _password_problem(password, name=shown)}
+    problems = {field: problem for field, problem in found.items() if problem}
     if problems:
         raise InvalidAccount(problems)
     # Hashing takes a tenth of a second: before the first statement, while no lock is held.
     user = User(
         name=shown,
-        name_key=name_key(shown),
+        name_key=names.key(shown),
         password_hash=passwords.hash(_normalized(password)),
         is_admin=is_admin,
         created_at=now,
@@ -212,7 +188,7 @@ def create_token(session: Session, *, user: User, name: str, now: datetime) -> t
     text = TOKEN_PREFIX + secrets.token_urlsafe(32)
     token = ApiToken(
         user_id=user.id,
-        name=one_line(name, NAME_MAX_LENGTH) or "token",
+        name=one_line(name, names.MAX_LENGTH) or "token",
         prefix=text[: len(TOKEN_PREFIX) + 6],
         token_sha256=_sha256(text),
         created_at=now,
@@ -291,11 +267,10 @@ def use_setup_link(
 
 
 def _find(session: Session, name: str) -> User | None:
-    try:
-        key = name_key(clean_name(name))
-    except InvalidAccount:
+    shown = names.shown(name)
+    if names.problem(shown):  # nobody has it, and the database could stumble over it
         return None
-    return session.scalar(select(User).where(User.name_key == key))
+    return session.scalar(select(User).where(User.name_key == names.key(shown)))
 
 
 def _has_admin(session: Session) -> bool:
@@ -307,27 +282,12 @@ def _open_link(session: Session, token: str, *, lock: bool = False) -> SetupLink
     return session.scalar(query.with_for_update() if lock else query)
 
 
-def _name_problem(name: str) -> str | None:
-    if not 1 <= len(name) <= NAME_MAX_LENGTH:
-        return f"A name has 1 to {NAME_MAX_LENGTH} characters; this one has {len(name)}."
-    hidden = next((char for char in name if char != " " and _is_hidden(char)), None)
-    if hidden is not None:
-        return f"A name cannot hold the invisible character U+{ord(hidden):04X}."
-    if not any(char.isalnum() for char in name):
-        return "A name needs at least one letter or digit."
-    return None
-
-
-def _is_hidden(char: str) -> bool:
-    return unicodedata.category(char) in _HIDDEN_CATEGORIES
-
-
 def _password_problem(password: str, *, name: str) -> str | None:
     if len(password) < PASSWORD_MIN_LENGTH:
         return f"A password has at least {PASSWORD_MIN_LENGTH} characters; this one has {len(password)}."
     if len(password) > PASSWORD_MAX_LENGTH:
         return f"A password has at most {PASSWORD_MAX_LENGTH:,} characters; this one has {len(password):,}."
-    if name and name_key(password) == name_key(name):
+    if name and names.key(password) == names.key(name):
         return "A password cannot be the name."
     if len(set(password)) < 3:
         return "A password needs at least three different characters."

@@ -21,7 +21,7 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import accounts, competitions, scoring
+from grader.services import competitions, names, scoring
 from grader.services.texts import one_line
 from grader.storage import StoredBlob
 
@@ -196,9 +196,7 @@ def _team_of(session: Session, competition: Competition, user: User, now: dateti
     team = find_team(session, competition=competition, user=user)
     if team is None:
         name = _free_name(session, competition, user.name)
-        team = Team(
-            competition_id=competition.id, name=name, name_key=accounts.name_key(name), created_at=now
-        )
+        team = Team(competition_id=competition.id, name=name, name_key=names.key(name), created_at=now)
         team.members.append(TeamMember(competition_id=competition.id, user_id=user.id, joined_at=now))
         session.add(team)
         session.flush()
@@ -208,13 +206,11 @@ def _team_of(session: Session, competition: Competition, user: User, now: dateti
 def _free_name(session: Session, competition: Competition, name: str) -> str:
     candidate, number = name, 1
     while session.scalar(
-        select(Team.id).where(
-            Team.competition_id == competition.id, Team.name_key == accounts.name_key(candidate)
-        )
+        select(Team.id).where(Team.competition_id == competition.id, Team.name_key == names.key(candidate))
     ):
         number += 1
         suffix = f" ({number})"
-        candidate = name[: accounts.NAME_MAX_LENGTH - len(suffix)] + suffix
+        candidate = name[: names.MAX_LENGTH - len(suffix)] + suffix
     return candidate
 
 
