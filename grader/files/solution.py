@@ -10,13 +10,14 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.containers import Content, Unreadable, open_content
+from grader.files.containers import Content, open_content
 from grader.files.problems import FileRejected, Problem
 from grader.files.records import read_explained
 from grader.files.roles import Assignment, Choice, ColumnRoles, assign
 from grader.files.rowids import RowIds
 from grader.files.table import Columns, NumberColumn, Wanted, number_of, read_plain, text_stream
 from grader.files.text import not_utf8, wide_encoding
+from grader.files.unreadable import Unreadable
 from grader.files.wording import quoted
 
 SIZE_CAP = 2_000_000_000
