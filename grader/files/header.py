@@ -8,7 +8,7 @@ from grader.files.fields import BLANKS, split_fields
 from grader.files.numbers import NUMBER
 from grader.files.problems import Note, Problem
 from grader.files.text import Text, line_at
-from grader.files.wording import character, counted, listed, quoted
+from grader.files.wording import character, counted, listed, plural, quoted
 
 ID, PREDICTION = "id", "prediction"
 HEADER = f"{ID},{PREDICTION}"
@@ -121,6 +121,8 @@ def _above_header(line: bytes, number: int) -> Problem | None:
 def _delimiter(line: bytes) -> bytes:
     if b"," in line:
         return b","
+    if line.lower().split(b" ") == [ID.encode(), PREDICTION.encode()]:
+        return b" "
     most = max(OTHER_DELIMITERS, key=line.count)
     return most if most in line else b","
 
@@ -131,7 +133,7 @@ def _with_columns(layout: Layout, names: list[str], number: int, problems: list[
         notes = [] if names[0] == ID else [_REORDERED]
         return Header(layout, problems, notes)
     folded = [name.casefold() for name in names]
-    if folded == [PREDICTION]:
+    if len(names) == 1 and ID not in folded:
         return Header(None, problems + _column_problems(names, folded, number), [])
     id_column = folded.index(ID) if ID in folded else 0
     prediction_column = _prediction_column(folded, id_column)
@@ -162,20 +164,21 @@ def _column_problems(names: list[str], folded: list[str], number: int) -> list[P
     found = list(_duplicates(names, number))
     missing = [name for name in (ID, PREDICTION) if name not in names]
     extra = [name for name in dict.fromkeys(names) if name not in (ID, PREDICTION)]
-    if len(missing) == len(extra) == len(names) == 2:
-        sentence = f"Line {number:,} is the header {header}; expected '{HEADER}'"
+    if len(missing) == 2 and len(names) <= 2:
+        sentence = f"Line {number:,} is {header}; expected the header '{HEADER}'"
         return [_problem("wrong_header", number, sentence, header)]
     if len(missing) == len(extra) == 1:
         sentence = f"Line {number:,}: found the column {quoted(extra[0])}; expected '{missing[0]}'"
         return [*found, _problem("wrong_column", number, sentence, quoted(extra[0]))]
     if missing:
-        shown = listed([f"'{name}'" for name in missing])
-        sentence = f"Line {number:,} is {header}: missing column {shown}; expected '{HEADER}'"
+        shown = plural("column", len(missing)) + " " + listed([quoted(name) for name in missing])
+        sentence = f"Line {number:,} is {header}: missing {shown}; expected '{HEADER}'"
         found.append(_problem("missing_column", number, sentence, header))
     if extra:
         shown = listed([quoted(name) if name else "(unnamed)" for name in extra])
         sentence = (
-            f"Line {number:,} has {counted(len(names), 'column')}, expected 2: unexpected column {shown}"
+            f"Line {number:,} has {counted(len(names), 'column')}, expected 2: "
+            f"unexpected {plural('column', len(extra))} {shown}"
         )
         found.append(_problem("unexpected_column", number, sentence, shown))
     return found

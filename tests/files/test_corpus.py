@@ -165,6 +165,16 @@ SIMPLE: dict[str, bytes] = {
     "excel-separator-line": b"sep=,\r\n" + text(LINES, end="\r\n"),
     "semicolon": CLEAN.replace(b",", b";"),
     "tab": CLEAN.replace(b",", b"\t"),
+    "space-between": CLEAN.replace(b",", b" "),
+    "no-table-at-all": b"Traceback (most recent call last):\nValueError: no model\n",
+    "class-probabilities": columns(
+        the_id, the_prediction, the_prediction, header="id,prediction_0,prediction_1"
+    ),
+    "row-names-of-r": text(
+        [f'"{n}",{line}' for n, line in enumerate(LINES, 1)], header='"","id","prediction"'
+    ),
+    "trailing-commas-everywhere": CLEAN.replace(b"\n", b",,\n"),
+    "cut-off": CLEAN[: len(CLEAN) // 2 - 9],
     "semicolon-and-decimal-comma": CLEAN.replace(b",", b";").replace(b".", b","),
     "semicolon-rows-only": text([line.replace(",", ";") for line in LINES]),
     "decimal-comma": text([line.replace(".", ",") for line in LINES]),
