@@ -28,7 +28,8 @@ _LONGEST_LINE = 4096
 _MOST_LINES_OF_A_FIELD = 10
 _SPARE_ROWS = 1000
 _SPARE_FIELDS = 8
-_BYTES_PER_COST = 256
+_BYTES_PER_COST = 64
+_COST_OF_QUOTES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ class _Reader:
         self._predictions = array("d", bytes(8 * len(row_ids)))
         self._findings = Findings()
         self._coverage = Coverage(row_ids, self._first_lines)
+        # Lines that may still be explained; long ones and faulty quotes count for several.
+        self._cost_left = len(row_ids) + _SPARE_ROWS
         self._decimal_ids = self._first_decimal_id = 0
         self._longest_line = _LONGEST_LINE + 2 * row_ids.longest
         self._source = lines_of(text, layout.offset, self._longest_line)
@@ -86,9 +89,8 @@ class _Reader:
         name_of_ids = layout.names[id_column] if layout.names else None
         number = layout.first_line - 1
         last = number + 2 * len(self._row_ids) + _SPARE_ROWS
-        cost_left = len(self._row_ids) + _SPARE_ROWS
         for line in self._lines():
-            if number >= last or cost_left < 0:
+            if number >= last or self._cost_left < 0:
                 self._findings.is_complete = False
                 break
             number += 1
@@ -109,10 +111,10 @@ class _Reader:
                             predictions[place] = prediction
                         continue
                 if name != name_of_ids and not _NEEDS_CARE.search(line):
-                    cost_left -= 1
+                    self._cost_left -= 1 + len(line) // _BYTES_PER_COST
                     self._explain_values(name, value, number)
                     continue
-            cost_left -= 1 + len(line) // _BYTES_PER_COST
+            self._cost_left -= 1 + len(line) // _BYTES_PER_COST
             number += self._explain(line, number)
         return self._result(number)
 
@@ -151,6 +153,7 @@ class _Reader:
         return 0
 
     def _explain_quotes(self, fault: QuoteFault, line: bytes, number: int) -> int:
+        self._cost_left -= _COST_OF_QUOTES
         self._mark_damaged(line, number)
         taken = self._lines_until_closed(line) if fault is QuoteFault.OPEN else 0
         if taken:
