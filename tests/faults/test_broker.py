@@ -12,7 +12,7 @@ from grader.models import JobState
 from grader.settings import Settings
 from grader.worker.hints import Hints
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(240)
 # Each takes seconds; where the kind of database cannot matter one is enough.
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -90,6 +90,7 @@ def test_a_job_that_is_delivered_fifty_times_is_scored_once(
     assert watch.attempts() == [1]
 
 
+@on_postgresql
 def test_several_sweepers_score_every_job_once(
     service: Any, processes: Any, eventually: Any, watch: Any
 ) -> None:
