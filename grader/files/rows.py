@@ -19,7 +19,7 @@ from grader.files.ids import as_integer, describe_id, fault_of_id, without_invis
 from grader.files.numbers import LONGEST_NUMBER, NUMBER, describe_number, fault_of_number, finite
 from grader.files.problems import Note, Problem
 from grader.files.rowids import RowIds
-from grader.files.text import Text, lines_of
+from grader.files.text import Text, first_invalid_byte, lines_of
 from grader.files.wording import counted
 
 _INFINITY = float("inf")
@@ -135,7 +135,7 @@ class _Reader:
         elif b"\0" in line:
             self._mark_damaged(line, number)
             add("nul_byte", number, faults.describe_nul, line)
-        elif not line.isascii() and (offset := faults.first_invalid_byte(line)) is not None:
+        elif not line.isascii() and (offset := first_invalid_byte(line)) is not None:
             self._mark_damaged(line, number)
             add("invalid_utf8", number, faults.describe_invalid_utf8, line, offset)
         else:

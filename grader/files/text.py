@@ -64,6 +64,15 @@ def not_utf8(encoding: str) -> Problem:
     )
 
 
+def first_invalid_byte(line: bytes) -> int | None:
+    """Return the offset of the first byte that is not UTF-8."""
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
 def with_plain_line_ends(data: bytes) -> Text:
     """Find where the text begins and ends, and turn lone carriage returns into line feeds."""
     start = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0

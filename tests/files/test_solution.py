@@ -168,6 +168,75 @@ def test_unusable_solutions_are_refused(data: bytes, codes: list[str]) -> None:
     assert [code for code, _ in rejected(data)] == codes
 
 
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            b"id,target,caf\xe9\n1,1,0\n",
+            "Line 1, byte 14: invalid UTF-8 (0xE9); expected UTF-8. Save the file as 'CSV UTF-8'.",
+        ),
+        (
+            b'id,"tar\nget \xff",label\n1,1,0\n',
+            "Line 2, byte 5: invalid UTF-8 (0xFF); expected UTF-8. Save the file as 'CSV UTF-8'.",
+        ),
+        (
+            b"\xef\xbb\xbf\xef\xbb\xbfid,target\n1,1\n",
+            "Line 1: unexpected U+FEFF (byte order mark) before 'id'.",
+        ),
+        (
+            "id,target,Usage\u00a0\n1,1,Public\n".encode(),
+            "Line 1: unexpected U+00A0 (no-break space) in 'Usage'.",
+        ),
+        (b"sep=,\r\nid,target\r\n1,1\r\n", "Line 1: remove the line 'sep=,'. 1 such line."),
+        (
+            b"# by hand\n# again\nid,target\n1,1\n",
+            "Line 1: the line starts with '#' ('# by hand'): comments are not allowed. 2 such lines (1, 2).",
+        ),
+        (b"\nid,target\n1,1\n", "Line 1: the line is empty; expected the header. 1 such line."),
+        (b"id;target\n1;1\n", "Line 1: delimiter ';' found; expected column names separated by ','."),
+        (
+            b"id,target,usage,USAGE\n1,1,Public,Public\n",
+            "Line 1: several columns may name the splits: 'usage' and 'USAGE'; expected one 'Usage'.",
+        ),
+        (
+            b"id,target,Usage\n1,1,Public\n2,0,Priv\xe9\n",
+            "Line 3: invalid UTF-8 (0xE9): Usage is 'Priv\\xe9'; expected UTF-8. 1 such line. "
+            "Save the file as 'CSV UTF-8'.",
+        ),
+        (
+            b"id,target\n1,1\n2,\xbd\n",
+            "Line 3: invalid UTF-8 (0xBD): the label 'target' is '\\xbd'; expected UTF-8. 1 such line. "
+            "Save the file as 'CSV UTF-8'.",
+        ),
+        (
+            "id,target\n1,1\n2\u00a0,0\n".encode(),
+            "Line 3: invisible character U+00A0 (no-break space) in id '2<U+00A0>'; "
+            "expected ids that can be seen whole. 1 such line.",
+        ),
+        (
+            b"id,target\n1,1\n\n \t\n2,0\n",
+            "Line 3: the line is empty; expected a row. 2 such lines (3, 4).",
+        ),
+    ],
+)
+def test_a_fault_of_a_solution_is_named_with_its_place(data: bytes, message: str) -> None:
+    assert [message for _, message in rejected(data)] == [message]
+
+
+def test_a_damaged_header_is_the_files_fault_even_where_a_name_was_asked_for() -> None:
+    codes = [code for code, _ in rejected(b"id,target,caf\xe9\n1,1,0\n", identities=["caf\u00e9"])]
+    assert codes == ["invalid_utf8"]
+
+
+def test_faults_of_the_header_and_of_the_rows_come_in_one_answer() -> None:
+    codes = [code for code, _ in rejected(b"id,target,caf\xe9\n1,x,0\n1,1,1\n")]
+    assert codes == ["invalid_utf8", "bad_label", "duplicate_row_id"]
+
+
+def test_blank_space_at_the_end_of_a_solution_is_no_fault() -> None:
+    assert len(read_solution(b"id,target\n1,1\n\n  \n").row_ids) == 1
+
+
 def test_names_that_are_not_there_are_the_callers_mistake() -> None:
     with pytest.raises(WrongColumns, match="no column 'femal'; its columns are 'id', 'target' and"):
         read_solution(b"id,target,female\n1,1,1\n", identities=["femal"])
