@@ -1,5 +1,7 @@
 """The `fairboard` command: one module per subcommand, imported when it is called."""
 
+import click
+
 from grader.cli.group import CommandGroup, Entry
 
 main = CommandGroup(
@@ -11,10 +13,12 @@ main = CommandGroup(
         "demo": Entry("grader.cli.demo", "Run a generated demo competition."),
         "competition": Entry("grader.cli.competition", "Create, list and reveal competitions."),
         "rescore": Entry("grader.cli.rescore", "Score all submissions with a corrected solution."),
-        "user": Entry("grader.cli.user", "Create and list accounts."),
+        "user": Entry("grader.cli.user", "Create accounts."),
         "token": Entry("grader.cli.token", "Create API tokens."),
         "sweeper": Entry("grader.cli.sweeper", "Score what waits too long or was abandoned."),
         "migrate": Entry("grader.cli.migrate", "Bring the database to this version's tables."),
         "settings": Entry("grader.cli.settings", "Show the settings in force."),
     },
 )
+
+main = click.version_option(package_name="fairboard")(main)

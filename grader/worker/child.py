@@ -21,10 +21,14 @@ logger = logging.getLogger(__name__)
 
 
 class ScoringChild:
-    """A supervised scoring process, started with its first job and again after it died."""
+    """A supervised scoring process, started with its first job and again after it died.
 
-    def __init__(self, settings: Settings) -> None:
+    A quiet one logs no line for a job that went well.
+    """
+
+    def __init__(self, settings: Settings, *, is_quiet: bool = False) -> None:
         self._settings = settings
+        self._log_level = "WARNING" if is_quiet else "INFO"
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -71,7 +75,7 @@ class ScoringChild:
             self.close()
         if self._process is None:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "grader.worker.sandbox"],
+                [sys.executable, "-P", "-m", "grader.worker.sandbox", self._log_level],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 bufsize=0,

@@ -13,9 +13,9 @@ logger = logging.getLogger(__name__)
 
 
 def main() -> None:
-    """Score the jobs that the parent names, until it closes the pipe."""
+    """Score the jobs that the parent names, until it closes the pipe; the argument is the log's level."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(level=sys.argv[1], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     settings = load()
     check_golden_vectors()
     limit_memory(settings.scoring_memory_mb)
