@@ -1,6 +1,7 @@
 """How much faster the grader scores than the way of the public notebooks, measured side by side.
 
-Run ``python benchmarks/scoring.py``; ``--rows`` limits it to the smaller works. Every figure is a
+Run ``python benchmarks/scoring.py``; ``--rows`` limits it to the smaller works, and the last table
+takes a file's way from its bytes to both reports. Every figure is a
 ratio against a reference timed in the same run, repeat by repeat, because seconds say more about
 the machine than about the code. Ours is the whole report: overall AUC, three AUCs and two AEGs for
 each identity, power means and score. The reference has no AEGs.
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
+import files
 import jigsaw_like
 import numpy as np
 import reference_kernel
@@ -122,6 +124,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2_000_000, help="leave larger works out")
     arguments = parser.parse_args()
     table_of_works(tuple(work for work in WORKS if work.rows <= arguments.rows))
+    if arguments.rows >= files.ROWS:
+        print()
+        files.print_file_rows()
 
 
 if __name__ == "__main__":

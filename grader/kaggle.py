@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.errors import ParticipantError
+from grader.files.numbers import finite
+from grader.files.wording import counted
 from grader.metrics import MetricSettings, bias_report
 
 if TYPE_CHECKING:
@@ -135,29 +137,35 @@ def _joined_predictions(
     expected, found = solution[row_id].astype(str), submission[row_id].astype(str)
     if expected.duplicated().any():
         raise ValueError("The solution repeats ids.")
-    _refuse_ids(found[found.duplicated()], "appear more than once in the submission")
-    _refuse_ids(found[~found.isin(expected)], "are in the submission but are not expected")
-    _refuse_ids(expected[~expected.isin(found)], "are missing from the submission")
+    _refuse_ids(found[found.duplicated()], "More than once in the submission")
+    _refuse_ids(found[~found.isin(expected)], "In the submission but not expected")
+    _refuse_ids(expected[~expected.isin(found)], "Missing from the submission")
     values = _predictions(submission[prediction])
-    wrong = ~np.isfinite(values)
-    if wrong.any():
-        _refuse_ids(found[wrong], "have a prediction that is blank, NaN or infinite")
+    _refuse_ids(found[~np.isfinite(values)], "With a prediction that is no finite decimal number")
     place_of = {text: place for place, text in enumerate(found)}
     return values[[place_of[text] for text in expected]]
 
 
 def _predictions(column: pd.Series) -> NDArray[np.float64]:
-    try:
+    """Return the predictions, texts read by the grammar of files; NaN where there is no number."""
+    if column.dtype.kind in "biuf":
         return _numbers(column)
+    return np.array([_number(value) for value in column], np.float64)
+
+
+def _number(value: object) -> float:
+    if isinstance(value, str):
+        number = finite(value.strip(" \t").encode("utf-8", "replace"))
+        return np.nan if number is None else number
+    try:
+        return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise ParticipantVisibleError(
-            f"The column `{column.name}` must hold numbers only, but it is read as {column.dtype}."
-        ) from None
+        return np.nan
 
 
 def _refuse_ids(ids: pd.Series, what: str) -> None:
     if len(ids):
-        raise ParticipantVisibleError(f"{len(ids)} ids {what}: {_listed(ids.unique())}.")
+        raise ParticipantVisibleError(f"{what}: {counted(len(ids), 'id')}, {_listed(ids.unique())}.")
 
 
 def _numbers(column: pd.Series) -> NDArray[np.float64]:

@@ -77,6 +77,10 @@ class Storage(Protocol):
         """Remove a blob; nothing happens if it is not there."""
         ...
 
+    def remove_abandoned(self) -> int:
+        """Remove what killed processes left half-written, and return how many there were."""
+        ...
+
 
 def open_storage(url: str) -> Storage:
     """Return the storage at `file:///folder` or `s3://bucket/prefix`; raise ValueError for another scheme.
@@ -132,9 +136,9 @@ class LocalStorage:
         """Remove a blob; nothing happens if it is not there."""
         self._path(sha256).unlink(missing_ok=True)
 
-    def remove_abandoned(self, *, older_than_seconds: float = ABANDONED_AFTER_SECONDS) -> int:
-        """Remove the drafts that killed processes left, and return how many there were."""
-        oldest = time.time() - older_than_seconds
+    def remove_abandoned(self) -> int:
+        """Remove the drafts that killed processes left a day ago, and return how many there were."""
+        oldest = time.time() - ABANDONED_AFTER_SECONDS
         removed = 0
         for draft in self._drafts.glob("*"):
             with suppress(FileNotFoundError):
@@ -195,6 +199,10 @@ class BucketStorage:
         """Remove a blob; nothing happens if it is not there."""
         with suppress(FileNotFoundError):
             self._store.delete(sha256)
+
+    def remove_abandoned(self) -> int:
+        """Do nothing: what is spooled here has no name, and a bucket keeps no half of a PUT."""
+        return 0
 
     def _bytes(self, sha256: str) -> bytes:
         try:

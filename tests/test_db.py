@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select, text, update
 from sqlalchemy.exc import DBAPIError, StatementError
 from sqlalchemy.orm import Session
 
@@ -108,3 +108,20 @@ def test_sqlite_keeps_what_is_committed_through_a_power_cut(sqlite_url: str) -> 
         found = {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in wanted}
     database.dispose()
     assert found == wanted
+
+
+def test_sessions_go_on_after_the_server_has_ended_all_connections(postgresql_url: str) -> None:
+    database, other = Database(postgresql_url), Database(postgresql_url)
+    with database.write() as session:
+        session.add(link("kept"))
+    with other.write() as session:
+        session.execute(
+            text(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        )
+    with database.read() as session:
+        assert session.scalars(select(SetupLink.token_sha256)).all() == ["kept"]
+    database.dispose()
+    other.dispose()

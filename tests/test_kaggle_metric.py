@@ -71,17 +71,31 @@ def test_roles_and_settings_can_be_named(solution, submission):
     assert number == report.score
 
 
+def test_predictions_may_be_texts_as_in_a_file(solution, submission):
+    texts = submission.assign(prediction=[f" {value!r}\t" for value in submission["prediction"].tolist()])
+    assert score(solution, texts, "id") == score(solution, submission, "id")
+
+
+def with_first(frame, value):
+    """Return a frame of which the first prediction is something else."""
+    return frame.assign(prediction=[value, *frame["prediction"].astype(str)[1:]])
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
         (lambda frame: frame.drop(columns="prediction"), "no column `prediction`"),
         (lambda frame: frame.drop(columns="id"), "no column `id`"),
-        (lambda frame: frame.iloc[1:], "1 ids are missing from the submission: `1000`"),
-        (lambda frame: pd.concat([frame, frame.iloc[:2]]), "2 ids appear more than once"),
+        (lambda frame: frame.iloc[1:], "Missing from the submission: 1 id, `1000`"),
+        (lambda frame: pd.concat([frame, frame.iloc[:2]]), "More than once in the submission: 2 ids"),
         (lambda frame: frame.assign(id=frame["id"] + 7), "and 2 more"),
-        (lambda frame: frame.assign(prediction=np.nan), "300 ids have a prediction that is blank"),
-        (lambda frame: frame.assign(prediction=np.inf), "blank, NaN or infinite"),
-        (lambda frame: frame.assign(prediction="high"), "must hold numbers only"),
+        (lambda frame: frame.assign(prediction=np.nan), "no finite decimal number: 300 ids, `1000`"),
+        (lambda frame: frame.assign(prediction=np.inf), "no finite decimal number: 300 ids"),
+        (lambda frame: with_first(frame, "1_0"), "no finite decimal number: 1 id, `1000`"),
+        (lambda frame: with_first(frame, ""), "no finite decimal number: 1 id, `1000`"),
+        (lambda frame: with_first(frame, None), "no finite decimal number: 1 id, `1000`"),
+        (lambda frame: with_first(frame, [0.5]), "no finite decimal number: 1 id, `1000`"),
+        (lambda frame: frame.assign(prediction="high"), "no finite decimal number: 300 ids"),
     ],
 )
 def test_a_fault_of_the_submission_is_told_to_the_participant(solution, submission, spoil, message):

@@ -98,7 +98,7 @@ def ask_to_log_in() -> ResponseReturnValue:
     return redirect(url_for("account.log_in", next=request.full_path.rstrip("?")))
 
 
-def log_in(user: User) -> Response:
+def log_in(user: User, *, target: str | None = None) -> Response:
     """Start a login and return a redirect that carries its cookie; an earlier login of this browser ends."""
     site = current_site()
     lifetime = timedelta(days=site.settings.login_days)
@@ -112,7 +112,7 @@ def log_in(user: User) -> Response:
             now=db.now(db_session),
         )
     session.clear()
-    response = make_response(redirect(safe_target(request.values.get("next"))))
+    response = make_response(redirect(target or safe_target(request.values.get("next"))))
     response.set_cookie(
         login_cookie(site), token, max_age=lifetime, secure=site.is_https, httponly=True, samesite="Lax"
     )

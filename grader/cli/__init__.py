@@ -1,5 +1,7 @@
 """The `fairboard` command: one module per subcommand, imported when it is called."""
 
+import click
+
 from grader.cli.group import CommandGroup, Entry
 
 main = CommandGroup(
@@ -18,3 +20,5 @@ main = CommandGroup(
         "settings": Entry("grader.cli.settings", "Show the settings in force."),
     },
 )
+
+main = click.version_option(package_name="fairboard")(main)

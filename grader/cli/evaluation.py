@@ -21,7 +21,7 @@ class Evaluation:
     settings : MetricSettings
         Power, weights, thresholds and the policy on undefined cells.
     splits : mapping of str to (rows, PreparedSplit)
-        ``public``, ``private`` and ``all``, those that have rows; ``all`` alone without Usage.
+        ``public``, ``private`` and ``all`` of both, those that have rows; ``all`` alone without Usage.
     """
 
     settings: MetricSettings
@@ -33,7 +33,7 @@ class Evaluation:
     ) -> "Evaluation":
         """Prepare the splits; identities that fewer than `min_size` scored rows mention are only reported."""
         splits = _rows_of_splits(solution.usage)
-        scored = splits["all"]
+        scored = splits.get("all", slice(0))
         in_score = [
             name
             for name, values in solution.identities.items()
@@ -66,8 +66,5 @@ class Evaluation:
 def _rows_of_splits(usage: NDArray[np.int8] | None) -> dict[str, Rows]:
     if usage is None:
         return {"all": slice(None)}
-    everything = usage > 0
-    splits: dict[str, Rows] = {
-        name: rows for name, rows in (("public", usage == 1), ("private", usage == 2)) if rows.any()
-    }
-    return {**splits, "all": slice(None) if everything.all() else everything}
+    splits = {"public": usage == 1, "private": usage == 2, "all": usage > 0}
+    return {name: slice(None) if rows.all() else rows for name, rows in splits.items() if rows.any()}

@@ -2,20 +2,29 @@
 
 import getpass
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 from pydantic import ValidationError
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError, OperationalError
 
 from grader.db import Database
 from grader.errors import OrganizerError
 from grader.services import schema
 from grader.settings import PREFIX, Settings, load
 from grader.storage import Storage, open_storage
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+DATABASES = ("postgresql", "sqlite")
+STORAGES = ("file", "s3")
 
 
 class SchemaDiffers(OrganizerError):
@@ -57,11 +66,19 @@ def opened_database(settings: Settings) -> Iterator[Database]:
     make_data_folder(settings)
     database = Database(settings.database(), pool_size=2)
     try:
-        yield database
-    except OperationalError as error:
-        raise click.ClickException(f"The database cannot be used: {error.orig}") from error
+        with database_failures_in_a_sentence():
+            yield database
     finally:
         database.dispose()
+
+
+@contextmanager
+def database_failures_in_a_sentence() -> Iterator[None]:
+    """Say that the database cannot be used where it cannot be reached."""
+    try:
+        yield
+    except OperationalError as error:
+        raise click.ClickException(f"The database cannot be used: {error.orig}") from error
 
 
 def make_data_folder(settings: Settings) -> None:
@@ -78,13 +95,50 @@ def make_data_folder(settings: Settings) -> None:
 def load_settings(**overrides: Any) -> Settings:
     """Return the settings with `overrides`, naming every FAIRBOARD_* variable that cannot be used."""
     try:
-        return load(**overrides)
+        settings = load(**overrides)
     except ValidationError as error:
-        problems = [
-            f"{PREFIX}{'_'.join(map(str, problem['loc'])).upper()}: {problem['msg']}."
-            for problem in error.errors(include_url=False)
-        ]
-        raise click.ClickException("These settings cannot be used:\n" + "\n".join(problems)) from error
+        problems = [_sentence(problem) for problem in error.errors(include_url=False)]
+        raise _unusable(problems) from error
+    except OSError as error:  # of a variable that names a file
+        raise _unusable(
+            [f"The file {error.filename} of {_variable_of(error.filename)} cannot be read: {error.strerror}."]
+        ) from error
+    if problems := list(_unusable_urls(settings)):
+        raise _unusable(problems)
+    return settings
+
+
+def _sentence(problem: "ErrorDetails") -> str:
+    message = problem["msg"].removeprefix("Value error, ")
+    if problem["loc"]:
+        return f"{_variable('_'.join(map(str, problem['loc'])))}: {message}."
+    return re.sub(r"\w+", lambda word: _variable(word[0]), message) + "."
+
+
+def _variable(setting: str) -> str:
+    return PREFIX + setting.upper() if setting in Settings.model_fields else setting
+
+
+def _variable_of(file_name: object) -> str:
+    names = [
+        name for name, value in os.environ.items() if name.startswith(PREFIX) and value == str(file_name)
+    ]
+    return " and ".join(names)
+
+
+def _unusable_urls(settings: Settings) -> Iterator[str]:
+    try:
+        backend = make_url(settings.database()).get_backend_name()
+    except ArgumentError:
+        backend = ""
+    if backend not in DATABASES:
+        yield f"{PREFIX}DATABASE_URL: expected postgresql://user:password@host/name or sqlite:////path."
+    if urlsplit(settings.storage()).scheme not in STORAGES:
+        yield f"{PREFIX}STORAGE_URL: expected s3://bucket/prefix or file:///folder."
+
+
+def _unusable(problems: list[str]) -> click.ClickException:
+    return click.ClickException("These settings cannot be used:\n" + "\n".join(problems))
 
 
 def operator() -> str:

@@ -87,7 +87,8 @@ def _prepare(
 
 def _score_and_publish(installation: Installation, version: ScoringVersion, *, lose_scores: bool) -> None:
     """Score what is open, beside workers that do the same, until the version can be published."""
-    with ProgressLine("submissions scored") as line, ScoringChild(installation.settings) as child:
+    quiet_child = ScoringChild(installation.settings, is_quiet=True)
+    with ProgressLine("submissions scored") as line, quiet_child as child:
         while True:
             with installation.database.read() as session:
                 job_ids = rescoring.open_jobs(session, scoring_version_id=version.id)

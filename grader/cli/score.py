@@ -102,6 +102,8 @@ def score(
         _print(outcome, format_name or "table")
     for line in outcome.undefined():
         click.echo(line, err=True)
+    if not any(outcome.reports.values()):
+        click.echo("No row is Public or Private, so there is nothing to score.", err=True)
 
 
 @dataclass(frozen=True)

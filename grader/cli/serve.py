@@ -2,7 +2,7 @@
 
 import click
 
-from grader.cli.installation import load_settings, make_data_folder
+from grader.cli.installation import database_failures_in_a_sentence, load_settings, make_data_folder
 from grader.cli.logs import show_log
 from grader.supervisor.service import serve as run_service
 
@@ -23,4 +23,5 @@ def serve(host: str | None, port: int | None) -> None:
     given = {"host": host, "port": port}
     settings = load_settings(**{name: value for name, value in given.items() if value is not None})
     make_data_folder(settings)
-    run_service(settings, announce=click.echo)
+    with database_failures_in_a_sentence():
+        run_service(settings, announce=click.echo)

@@ -106,7 +106,7 @@ def _block(title: str, report: BiasReport) -> str:
     table = "".join(line + "\n" for line in aligned(lines))
     outside = any(not subgroup.in_score for subgroup in report.subgroups)
     return (
-        f"{title}: {report.rows:,} rows, {report.positives:,} of them positive\n"
+        f"{title}: {report.rows:,} {'row' if report.rows == 1 else 'rows'}, {report.positives:,} positive\n"
         f"score {_rounded('score', report.score) or 'undefined'}, "
         f"overall AUC {_rounded('overall_auc', report.overall_auc) or 'undefined'}\n"
         f"\n{table}" + ("(in brackets: not in the score)\n" if outside else "")

@@ -4,8 +4,6 @@ Every stream counts what it gives out and stops at the cap, so a bomb costs no m
 """
 
 import io
-import stat
-import struct
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -14,21 +12,21 @@ from pathlib import Path
 from typing import BinaryIO
 
 from grader.files import signatures
-from grader.files.problems import Note, Problem
-from grader.files.wording import listed, megabytes, quoted
+from grader.files.archives import ZIP_ERRORS, single_csv
+from grader.files.problems import Note
+from grader.files.unreadable import (
+    Unreadable,
+    bomb,
+    damaged_gzip,
+    damaged_zip,
+    not_csv,
+    too_large,
+    truncated_gzip,
+)
 
 CHUNK_BYTES = 1 << 16
-_LARGEST_ZIP_DIRECTORY = 1 << 20
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK"
-
-
-class Unreadable(Exception):
-    """The container cannot be opened or read on; `problem` says why."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.message)
-        self.problem = problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +70,18 @@ def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
         raw.seek(0)
         head = raw.read(signatures.HEAD_BYTES)
         if size > cap:
-            raise Unreadable(_too_large(size, cap))
+            raise Unreadable(too_large(size, cap))
         if head.startswith(_GZIP):
             content = Content((_GZIP_NOTE,), lambda: _buffered(_Gunzip(_raw(source), cap)))
         elif head.startswith(_ZIP) and (found := signatures.identify(head)) is signatures.ZIP:
-            name = _single_csv(raw)
+            name = single_csv(raw)
             content = Content((_ZIP_NOTE,), lambda: _buffered(_Unzip(_raw(source), name, cap)))
         else:
             content = Content((), lambda: _raw(source))
     with content.open() as stream:
         inner = stream.read(signatures.HEAD_BYTES)
     if found := signatures.identify(inner):
-        raise Unreadable(_not_csv(found, nested=bool(content.notes)))
+        raise Unreadable(not_csv(found, nested=bool(content.notes)))
     return content
 
 
@@ -96,14 +94,14 @@ def _raw(source: Path | bytes | BinaryIO) -> BinaryIO:
         return source.open("rb")
     if isinstance(source, (bytes, bytearray)):
         return io.BytesIO(source)
-    return _Borrowed(source)
+    return _buffered(_Borrowed(source))
 
 
 def _buffered(raw: io.RawIOBase) -> BinaryIO:
     return io.BufferedReader(raw, CHUNK_BYTES)
 
 
-class _Borrowed(io.BufferedIOBase, BinaryIO):
+class _Borrowed(io.RawIOBase):
     """A caller's stream, read from its beginning and left open for the caller to close."""
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -116,8 +114,10 @@ class _Borrowed(io.BufferedIOBase, BinaryIO):
     def seekable(self) -> bool:
         return True
 
-    def read(self, size: int | None = -1, /) -> bytes:
-        return self._stream.read(-1 if size is None else size)
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
         return self._stream.seek(offset, whence)
@@ -141,7 +141,7 @@ class _Capped(io.RawIOBase):
         data = self._more(len(buffer))
         self._given += len(data)
         if self._given > self._cap:
-            raise Unreadable(_bomb(self._cap))
+            raise Unreadable(bomb(self._cap))
         buffer[: len(data)] = data
         return len(data)
 
@@ -170,7 +170,7 @@ class _Gunzip(_Capped):
             if not self._pending:
                 self._pending = self._source.read(CHUNK_BYTES)
             if not self._pending:
-                raise Unreadable(_truncated_gzip(self._position))
+                raise Unreadable(truncated_gzip(self._position))
             if data := self._step(most):
                 return data
 
@@ -191,7 +191,7 @@ class _Gunzip(_Capped):
             data = self._member.decompress(self._pending, most)
         except zlib.error as error:
             offset = _first_bad_byte(before, self._pending)
-            raise Unreadable(_damaged_gzip(self._position + offset, str(error))) from error
+            raise Unreadable(damaged_gzip(self._position + offset, str(error))) from error
         rest = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
         self._position += len(self._pending) - len(rest)
         self._pending = rest
@@ -216,162 +216,11 @@ class _Unzip(_Capped):
         try:
             self._archive = zipfile.ZipFile(raw)
             self._entry = self._archive.open(name)
-        except _ZIP_ERRORS as error:
-            raise Unreadable(_damaged_zip(str(error))) from error
+        except ZIP_ERRORS as error:
+            raise Unreadable(damaged_zip(str(error))) from error
 
     def _more(self, most: int) -> bytes:
         try:
             return self._entry.read(most)
-        except _ZIP_ERRORS as error:
-            raise Unreadable(_damaged_zip(str(error))) from error
-
-
-_ZIP_ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    OSError,
-    ValueError,
-    struct.error,
-    UnicodeDecodeError,
-)
-
-
-def _single_csv(raw: BinaryIO) -> str:
-    """Return the name of the one CSV in an archive, or say what stands in the way."""
-    if _directory_size(raw) > _LARGEST_ZIP_DIRECTORY:
-        raise Unreadable(_archive_problem("the ZIP archive lists far too many entries"))
-    raw.seek(0)
-    try:
-        entries = zipfile.ZipFile(raw).infolist()
-    except _ZIP_ERRORS as error:
-        raise Unreadable(_damaged_zip(str(error))) from error
-    if document := signatures.workbook([entry.filename for entry in entries]):
-        raise Unreadable(_not_csv(document, nested=False))
-    entries = [entry for entry in entries if not _is_litter(entry)]
-    for entry in entries:
-        _check_entry(entry)
-    if len(entries) != 1:
-        names = listed([quoted(entry.filename) for entry in entries])
-        found = f"it holds {len(entries)} files: {names}" if entries else "it is empty"
-        raise Unreadable(_archive_problem(f"the ZIP archive must hold one CSV, but {found}"))
-    return entries[0].filename
-
-
-def _directory_size(raw: BinaryIO) -> int:
-    """Return the size of the central directory as the archive states it (ZIP and ZIP64).
-
-    `zipfile` reads the whole directory into objects, so its size is bounded first.
-    """
-    size = raw.seek(0, io.SEEK_END)
-    raw.seek(max(0, size - (1 << 16) - 200))
-    tail = raw.read()
-    stated = [0]
-    for magic, layout, offset in ((b"PK\x05\x06", "<L", 12), (b"PK\x06\x06", "<Q", 40)):
-        at = tail.rfind(magic)
-        if at >= 0 and at + offset + struct.calcsize(layout) <= len(tail):
-            stated.append(struct.unpack_from(layout, tail, at + offset)[0])
-    return max(value for value in stated if value != 0xFFFFFFFF)
-
-
-def _is_litter(entry: zipfile.ZipInfo) -> bool:
-    name = entry.filename
-    return entry.is_dir() or name.startswith("__MACOSX/") or name.split("/")[-1] == ".DS_Store"
-
-
-def _check_entry(entry: zipfile.ZipInfo) -> None:
-    name = entry.filename
-    parts = name.replace("\\", "/").split("/")
-    is_symlink = stat.S_ISLNK(entry.external_attr >> 16)
-    if ".." in parts or parts[0] == "" or ":" in parts[0] or is_symlink:
-        why = "is a symbolic link" if is_symlink else "points outside the archive"
-        raise Unreadable(_archive_problem(f"the entry name {quoted(name)} is not allowed: it {why}"))
-    if entry.flag_bits & 0x1:
-        raise Unreadable(
-            Problem(
-                "encrypted_archive",
-                f"The archive is encrypted (entry {quoted(name)}); send it without a password.",
-                expected="an archive without a password",
-                found="an encrypted archive",
-            )
-        )
-    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise Unreadable(
-            _archive_problem(
-                f"the entry {quoted(name)} uses compression method {entry.compress_type}, "
-                "which is not supported; expected 'deflate' or none"
-            )
-        )
-
-
-def _archive_problem(sentence: str) -> Problem:
-    return Problem(
-        "bad_archive",
-        f"This archive cannot be used: {sentence}.",
-        expected="a ZIP archive of one CSV",
-        found=sentence,
-    )
-
-
-def _not_csv(found: signatures.Signature, *, nested: bool) -> Problem:
-    if nested and signatures.is_archive(found):
-        return Problem(
-            "nested_archive",
-            f"This is a nested archive: inside the compressed file lies {found.kind}. "
-            "Expected one CSV, compressed once or not at all.",
-            expected="one CSV",
-            found=found.kind,
-        )
-    place = "Inside the compressed file lies" if nested else "This is"
-    message = f"{place} {found.kind}; expected CSV. {found.advice}"
-    return Problem("not_csv", message, expected="CSV", found=found.kind)
-
-
-def _too_large(size: int, cap: int) -> Problem:
-    return Problem(
-        "file_too_large",
-        f"The file is {megabytes(size)}; the limit is {megabytes(cap)}.",
-        expected=f"at most {megabytes(cap)}",
-        found=megabytes(size),
-    )
-
-
-def _bomb(cap: int) -> Problem:
-    return Problem(
-        "uncompressed_too_large",
-        f"The uncompressed size exceeds {megabytes(cap)} (uncompressing stopped at {megabytes(cap)} + 1).",
-        expected=f"at most {megabytes(cap)}",
-        found=f"more than {megabytes(cap)}",
-    )
-
-
-def _damaged_gzip(position: int, reason: str) -> Problem:
-    detail = reason.split(": ")[-1]
-    return Problem(
-        "damaged_archive",
-        f"The gzip data is damaged at byte {position:,} ({detail}). Compress and send it again.",
-        expected="gzip data whose checksum fits",
-        found=detail,
-    )
-
-
-def _truncated_gzip(position: int) -> Problem:
-    return Problem(
-        "damaged_archive",
-        f"The gzip data is damaged at byte {position:,}: it ends too early. Send the file again.",
-        expected="a complete gzip file",
-        found="a truncated one",
-    )
-
-
-def _damaged_zip(reason: str) -> Problem:
-    if reason == "File is not a zip file":
-        reason = "its directory is missing: does the file end too early?"
-    return Problem(
-        "damaged_archive",
-        f"The ZIP archive is damaged ({reason}). Compress and send it again.",
-        expected="a readable ZIP archive",
-        found=reason,
-    )
+        except ZIP_ERRORS as error:
+            raise Unreadable(damaged_zip(str(error))) from error

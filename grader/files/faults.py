@@ -47,15 +47,6 @@ def describe_nul(line: bytes) -> Finding:
     return Finding(f"NUL byte in {quoted(line)}", "text without NUL bytes", "a NUL byte")
 
 
-def first_invalid_byte(line: bytes) -> int | None:
-    """Return the offset of the first byte that is not UTF-8."""
-    try:
-        line.decode()
-    except UnicodeDecodeError as error:
-        return error.start
-    return None
-
-
 def describe_invalid_utf8(line: bytes, offset: int) -> Finding:
     """Say which byte of a line is not UTF-8."""
     byte = f"0x{line[offset]:02X}"

@@ -4,11 +4,20 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from grader.files.fields import BLANKS, split_fields
+from grader.files.fields import split_fields
+from grader.files.findings import Findings
+from grader.files.header_faults import (
+    describe_line_above,
+    fault_of_line_above,
+    header_problem,
+    invalid_utf8,
+    invisible_characters,
+)
+from grader.files.ids import INVISIBLE
 from grader.files.numbers import NUMBER
 from grader.files.problems import Note, Problem
 from grader.files.text import Text, line_at
-from grader.files.wording import character, counted, listed, quoted
+from grader.files.wording import counted, listed, plural, quoted
 
 ID, PREDICTION = "id", "prediction"
 HEADER = f"{ID},{PREDICTION}"
@@ -16,9 +25,7 @@ _LONGEST_HEADER = 1 << 14
 _MOST_COLUMNS = 64
 _MOST_LINES_ABOVE = 20
 OTHER_DELIMITERS = (b";", b"\t", b"|")
-_SEPARATOR_LINE = re.compile(rb'"?sep=.?"?[ \t,;]*', re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(rb'[^,]*[;\t|][ \t]*"?[+-]?[0-9]*,[0-9]+"?[ \t]*')
-_INVISIBLE = re.compile("[\ufeff\u200b-\u200d\u2060\u00a0\u00ad]")
 _INDEX_NAMES = ("", "unnamed: 0", "index")
 
 
@@ -72,15 +79,18 @@ def read_header(text: Text) -> Header:
 
     The guess serves to report what is wrong with the rows in the same answer.
     """
-    problems: list[Problem] = []
-    number, start, line, end = _header_line(text, problems)
+    above = Findings()
+    number, start, line, end = _header_line(text, above)
+    problems = above.problems()
     delimiter = _delimiter(line)
     fields = split_fields(line, delimiter)
     if not isinstance(fields, list) or len(fields) > _MOST_COLUMNS or b"\0" in line:
         return Header(None, [*problems, _unusable(number, line, fields)], [])
     names = [field.decode("utf-8", "backslashreplace") for field in fields]
-    problems += _invisible(names, number)
-    names = [_INVISIBLE.sub("", name) for name in names]
+    if end - start <= _LONGEST_HEADER:
+        problems += invalid_utf8(line, number)
+    problems += invisible_characters(names, number, HEADER)
+    names = [INVISIBLE.sub("", name) for name in names]
     layout = Layout(delimiter, len(names), 0, 1, number + 1, end, fields)
     if delimiter != b",":
         following, _ = line_at(text, end, _LONGEST_HEADER)
@@ -92,35 +102,24 @@ def read_header(text: Text) -> Header:
     return _with_columns(layout, names, number, problems)
 
 
-def _header_line(text: Text, problems: list[Problem]) -> tuple[int, int, bytes, int]:
+def _header_line(text: Text, above: Findings) -> tuple[int, int, bytes, int]:
     """Pass over what stands above the header; return its number, start, line and end."""
     offset = text.start
     for number in range(1, _MOST_LINES_ABOVE + 2):
         start = offset
         line, offset = line_at(text, start, _LONGEST_HEADER)
-        problem = _above_header(line, number)
-        if problem is None or offset >= text.end:
+        code = fault_of_line_above(line)
+        if code is None or offset >= text.end:
             break
-        if problem.code not in [known.code for known in problems]:
-            problems.append(problem)
+        above.add(code, number, describe_line_above, code, line, f"the header {HEADER}")
     return number, start, line, offset
-
-
-def _above_header(line: bytes, number: int) -> Problem | None:
-    if _SEPARATOR_LINE.fullmatch(line):
-        sentence = f"Line {number:,} is {quoted(line)}; remove the line {quoted(line)}"
-        return _problem("separator_line", number, sentence, quoted(line))
-    if line.startswith(b"#"):
-        sentence = f"Line {number:,} starts with '#' ({quoted(line)}): comments are not allowed"
-        return _problem("comment_line", number, sentence, quoted(line))
-    if not line.strip(BLANKS):
-        return _problem("blank_line", number, f"Line {number:,} is empty", "an empty line")
-    return None
 
 
 def _delimiter(line: bytes) -> bytes:
     if b"," in line:
         return b","
+    if line.lower().split(b" ") == [ID.encode(), PREDICTION.encode()]:
+        return b" "
     most = max(OTHER_DELIMITERS, key=line.count)
     return most if most in line else b","
 
@@ -131,7 +130,7 @@ def _with_columns(layout: Layout, names: list[str], number: int, problems: list[
         notes = [] if names[0] == ID else [_REORDERED]
         return Header(layout, problems, notes)
     folded = [name.casefold() for name in names]
-    if folded == [PREDICTION]:
+    if len(names) == 1 and ID not in folded:
         return Header(None, problems + _column_problems(names, folded, number), [])
     id_column = folded.index(ID) if ID in folded else 0
     prediction_column = _prediction_column(folded, id_column)
@@ -162,20 +161,21 @@ def _column_problems(names: list[str], folded: list[str], number: int) -> list[P
     found = list(_duplicates(names, number))
     missing = [name for name in (ID, PREDICTION) if name not in names]
     extra = [name for name in dict.fromkeys(names) if name not in (ID, PREDICTION)]
-    if len(missing) == len(extra) == len(names) == 2:
-        sentence = f"Line {number:,} is the header {header}; expected '{HEADER}'"
+    if len(missing) == 2 and len(names) <= 2:
+        sentence = f"Line {number:,} is {header}; expected the header '{HEADER}'"
         return [_problem("wrong_header", number, sentence, header)]
     if len(missing) == len(extra) == 1:
         sentence = f"Line {number:,}: found the column {quoted(extra[0])}; expected '{missing[0]}'"
         return [*found, _problem("wrong_column", number, sentence, quoted(extra[0]))]
     if missing:
-        shown = listed([f"'{name}'" for name in missing])
-        sentence = f"Line {number:,} is {header}: missing column {shown}; expected '{HEADER}'"
+        shown = plural("column", len(missing)) + " " + listed([quoted(name) for name in missing])
+        sentence = f"Line {number:,} is {header}: missing {shown}; expected '{HEADER}'"
         found.append(_problem("missing_column", number, sentence, header))
     if extra:
         shown = listed([quoted(name) if name else "(unnamed)" for name in extra])
         sentence = (
-            f"Line {number:,} has {counted(len(names), 'column')}, expected 2: unexpected column {shown}"
+            f"Line {number:,} has {counted(len(names), 'column')}, expected 2: "
+            f"unexpected {plural('column', len(extra))} {shown}"
         )
         found.append(_problem("unexpected_column", number, sentence, shown))
     return found
@@ -188,15 +188,6 @@ def _duplicates(names: list[str], number: int) -> Iterator[Problem]:
             times = "twice" if count == 2 else f"{count} times"
             sentence = f"Line {number:,}: column {quoted(name)} appears {times}"
             yield _problem("duplicate_column", number, sentence, quoted(",".join(names)))
-
-
-def _invisible(names: list[str], number: int) -> Iterator[Problem]:
-    for name in names:
-        if match := _INVISIBLE.search(name):
-            bare = quoted(_INVISIBLE.sub("", name))
-            place = "before" if match.start() == 0 else "in"
-            sentence = f"Line {number:,}: unexpected {character(match[0])} {place} {bare}"
-            yield _problem("invisible_character", number, sentence, character(match[0]))
 
 
 def _wrong_delimiter(number: int, layout: Layout) -> Problem:
@@ -225,4 +216,4 @@ _REORDERED = Note("columns_reordered", "The columns were reordered by name: 'pre
 
 
 def _problem(code: str, line: int, sentence: str, found: str, expected: str = HEADER) -> Problem:
-    return Problem(code, f"{sentence}.", line, (line,), expected=expected, found=found)
+    return header_problem(code, line, sentence, found, expected)

@@ -13,7 +13,7 @@ _CLASS_OF_INTEGERS = re.compile(
     rb"|(?P<unknown_id>-?[0-9]++(?:\.[0-9]++)?)",
     re.IGNORECASE,
 )
-_INVISIBLE = re.compile("[\u00a0\u00ad\u2000-\u200f\u202f\u2060\u3000\ufeff]")
+INVISIBLE = re.compile("[\u00a0\u00ad\u2000-\u200f\u202f\u2060\u3000\ufeff]")
 _AN_ID = "an id of the test set"
 _DIGITS = "an id of digits 0-9 only"
 
@@ -26,7 +26,7 @@ def as_integer(value: bytes) -> bytes | None:
 
 def without_invisible(value: bytes) -> bytes:
     """Return an id without characters that nobody sees."""
-    return _INVISIBLE.sub("", value.decode()).encode()
+    return INVISIBLE.sub("", value.decode()).encode()
 
 
 def fault_of_id(value: bytes, *, are_integers: bool) -> str:
@@ -41,7 +41,7 @@ def fault_of_id(value: bytes, *, are_integers: bool) -> str:
     """
     if not value:
         return "empty_id"
-    if not value.isascii() and _INVISIBLE.search(value.decode()):
+    if not value.isascii() and INVISIBLE.search(value.decode()):
         return "invisible_character"
     if not are_integers:
         return "unknown_id"
@@ -55,7 +55,7 @@ def describe_id(code: str, value: bytes, index: Mapping[bytes, int]) -> Finding:
     if code == "empty_id":
         return Finding(f"empty id; expected {_AN_ID}", _AN_ID, "a blank")
     if code == "invisible_character":
-        hidden = _INVISIBLE.search(value.decode())
+        hidden = INVISIBLE.search(value.decode())
         name = character(hidden[0]) if hidden else ""
         return Finding(f"invisible character {name} in id {shown}; expected {_AN_ID}", _AN_ID, shown)
     if code == "scientific_id":

@@ -7,7 +7,6 @@ import re
 from io import BytesIO
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from grader.files.numbers import LONGEST_NUMBER, NUMBER_BYTES
@@ -15,6 +14,7 @@ from grader.files.rowids import PADDING_BYTES, RowIds
 
 _LONGEST_MEAN_NUMBER = 64
 _WHOLE_FIELDS_QUOTED = re.compile(rb'(?:("?)[^",\n]*+\1,("?)[^",\n]*+\2\n)*+')
+_WORD_BYTES = 8
 _LF, _COMMA = ord("\n"), ord(",")
 
 
@@ -68,23 +68,26 @@ def read_proven(body: bytes, row_ids: RowIds) -> tuple[NDArray[np.float64], NDAr
 
 
 def _positions(body: bytes, row_ids: RowIds) -> NDArray[np.int64] | slice | None:
-    padded = np.zeros(len(body) + PADDING_BYTES, np.uint8)
-    padded[: len(body)] = np.frombuffer(body, np.uint8)
+    data = np.frombuffer(body, np.uint8)
     # No number holds a byte up to the comma but the plus sign, which is rare enough to be doubtful.
-    marks = np.flatnonzero(padded[: len(body)] <= _COMMA)
+    marks = np.flatnonzero(data <= _COMMA)
     if len(marks) != 2 * len(row_ids):
-        marks = np.flatnonzero((padded == _LF) | (padded == _COMMA))
+        marks = np.flatnonzero((data == _LF) | (data == _COMMA))
     commas, ends = marks[0::2], marks[1::2]
-    if len(marks) != 2 * len(row_ids) or (padded[commas] != _COMMA).any() or (padded[ends] != _LF).any():
+    if len(marks) != 2 * len(row_ids) or (data[commas] != _COMMA).any() or (data[ends] != _LF).any():
         return None
     starts = np.concatenate(([0], ends[:-1] + 1))
     widths = ends - commas
     if widths.min() <= 1 or widths.max() > LONGEST_NUMBER + 1:
         return None
-    return row_ids.positions(padded, starts, commas - starts)
+    if starts[-1] + row_ids.longest + _WORD_BYTES > len(data):
+        data = np.concatenate((data, np.zeros(PADDING_BYTES, np.uint8)))
+    return row_ids.positions(data, starts, commas - starts)
 
 
 def _predictions(body: bytes) -> NDArray[np.float64] | None:
+    import pandas as pd  # here, because the web imports this package and never gets here
+
     try:
         frame = pd.read_csv(
             BytesIO(body),

@@ -9,10 +9,12 @@ from typing import BinaryIO
 import numpy as np
 
 from grader.files.findings import Finding, Findings
+from grader.files.ids import INVISIBLE
 from grader.files.problems import Problem
 from grader.files.rowids import RowIds
 from grader.files.table import BLANKS, USAGE_CODES, Columns, NumberColumn, Wanted, number_of, text_stream
-from grader.files.wording import counted, listed, quoted
+from grader.files.text import first_invalid_byte
+from grader.files.wording import character, counted, listed, quoted
 
 _CACHED_TEXTS = 100_000
 _LONGEST_ID = 512
@@ -54,7 +56,7 @@ class _Reader:
                 break
             if record is None:
                 break
-            if not record:
+            if len(record) <= 1 and not "".join(record).strip(BLANKS):
                 blank_lines.append(line)
                 continue
             for blank in blank_lines:  # blank lines at the end of the file are no fault
@@ -87,14 +89,18 @@ class _Reader:
             self._findings.add("duplicate_row_id", line, _duplicate, text, first_line)
         elif "\n" in text or "\r" in text or "\0" in text:
             self._findings.add("bad_id", line, _bad_id, text)
-        elif not text.isascii() and not _is_encodable(text):
-            self._findings.add("invalid_utf8", line, _not_utf8, text)
+        elif not text.isascii() and not _is_utf8(text):
+            self._findings.add("invalid_utf8", line, _not_utf8, "id", text)
+        elif not text.isascii() and INVISIBLE.search(text):
+            self._findings.add("invisible_character", line, _invisible, text)
         elif len(text) > _LONGEST_ID:
             self._findings.add("bad_id", line, _bad_id, text)
 
     def _take_usage(self, text: str, line: int) -> None:
         code = USAGE_CODES.get(text.casefold())
-        if code is None:
+        if code is None and not _is_utf8(text):
+            self._findings.add("invalid_utf8", line, _not_utf8, "Usage", text)
+        elif code is None:
             self._findings.add("unknown_usage", line, _unknown_usage, text)
         else:
             self._usage.append(code)
@@ -108,7 +114,7 @@ class _Reader:
             del self._numbers[column]
         else:
             name = self._names[column]
-            code = _fault_of_number(spec, value)
+            code = _fault_of_number(spec, text, value)
             self._of_column[column].add(code, line, _describe_number, spec, name, text, value)
 
     def _value(self, text: str) -> float | None:
@@ -128,7 +134,7 @@ class _Reader:
         )
 
 
-def _is_encodable(text: str) -> bool:
+def _is_utf8(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -167,9 +173,18 @@ def _bad_id(text: str) -> Finding:
     return Finding(sentence, f"an id of one line and at most {_LONGEST_ID} characters", quoted(text))
 
 
-def _not_utf8(text: str) -> Finding:
-    shown = quoted(text.encode("utf-8", "surrogateescape"))
-    return Finding(f"id {shown} is invalid UTF-8; expected UTF-8", "UTF-8", shown)
+def _not_utf8(what: str, text: str) -> Finding:
+    value = text.encode("utf-8", "surrogateescape")
+    byte = f"0x{value[first_invalid_byte(value) or 0]:02X}"
+    sentence = f"invalid UTF-8 ({byte}): {what} is {quoted(value)}; expected UTF-8"
+    return Finding(sentence, "UTF-8", byte, "Save the file as 'CSV UTF-8'.")
+
+
+def _invisible(text: str) -> Finding:
+    hidden = INVISIBLE.search(text)
+    name = character(hidden[0]) if hidden else ""
+    sentence = f"invisible character {name} in id {quoted(text)}; expected ids that can be seen whole"
+    return Finding(sentence, "an id without invisible characters", name)
 
 
 def _unknown_usage(text: str) -> Finding:
@@ -177,7 +192,9 @@ def _unknown_usage(text: str) -> Finding:
     return Finding(f"Usage is {quoted(text)}; expected {expected}", expected, quoted(text))
 
 
-def _fault_of_number(spec: NumberColumn, value: float | None) -> str:
+def _fault_of_number(spec: NumberColumn, text: str, value: float | None) -> str:
+    if value is None and not _is_utf8(text):
+        return "invalid_utf8"
     if value is None:
         return f"bad_{spec.part}"
     return f"blank_{spec.part}" if math.isnan(value) else f"{spec.part}_out_of_range"
@@ -186,6 +203,8 @@ def _fault_of_number(spec: NumberColumn, value: float | None) -> str:
 def _describe_number(spec: NumberColumn, name: str, text: str, value: float | None) -> Finding:
     """Say what is wrong with a value: blank, no number, or out of bounds."""
     what, shown = f"the {spec.part} {quoted(name)}", quoted(text)
+    if value is None and not _is_utf8(text):
+        return _not_utf8(what, text)
     expected = f"a number from {spec.low:g} to {spec.high:g}"
     if spec.high > 1:
         expected = "a finite decimal number"

@@ -103,9 +103,9 @@ def assign(names: Sequence[str], choice: Choice) -> Assignment | list[Problem]:
     if id_column is None and choice.needs_id:
         problems.append(_no_id(names))
     label = choice.label or _find_label(names, asked, problems)
+    usage = _find_usage(names, asked, problems)
     if problems or label is None:
         return problems
-    usage = _find_usage(names, asked)
     taken = {id_column, usage, *(names.index(name) for name in [label, *asked])}
     candidates = [n for n, name in enumerate(names) if name and n not in taken]
     return Assignment(
@@ -148,7 +148,7 @@ def _find_label(names: Sequence[str], asked: Sequence[str], problems: list[Probl
     return None
 
 
-def _find_usage(names: Sequence[str], asked: Sequence[str]) -> int | None:
+def _find_usage(names: Sequence[str], asked: Sequence[str], problems: list[Problem]) -> int | None:
     if USAGE_COLUMN in names:
         return names.index(USAGE_COLUMN)
     alike = [
@@ -156,6 +156,11 @@ def _find_usage(names: Sequence[str], asked: Sequence[str]) -> int | None:
         for column, name in enumerate(names)
         if name.casefold() == USAGE_COLUMN.casefold() and name not in asked
     ]
+    if len(alike) > 1:
+        shown = listed([quoted(names[column]) for column in alike])
+        message = f"Line 1: several columns may name the splits: {shown}; expected one '{USAGE_COLUMN}'."
+        expected = f"one '{USAGE_COLUMN}'"
+        problems.append(Problem("several_usages", message, 1, (1,), 1, expected, shown))
     return alike[0] if len(alike) == 1 else None
 
 

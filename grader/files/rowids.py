@@ -9,9 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.files.ids import INVISIBLE
 from grader.files.numbers import NUMBER_BYTES
 
-PADDING_BYTES = 72  # what `RowIds.positions` may read past the last id
+PADDING_BYTES = 72
 _WORD_BYTES = 8
 _MOST_WORDS = PADDING_BYTES // _WORD_BYTES - 1
 _MASKS = np.array([(1 << (8 * n)) - 1 for n in range(_WORD_BYTES + 1)], dtype=np.uint64)
@@ -41,12 +42,13 @@ class RowIds:
         Raises
         ------
         ValueError
-            An id is empty, occurs twice, is padded with spaces, or holds a line break or NUL.
+            An id is empty, occurs twice, is padded with spaces, or holds a line break, NUL or an
+            invisible character.
         """
         texts = list(ids)
         row_ids = cls("".join(f"{text}\n" for text in texts).encode())
         if len(row_ids) != len(texts) or not row_ids.are_proper:
-            raise ValueError("A row id is empty, occurs twice, is padded with spaces or holds a line break.")
+            raise ValueError("A row id is empty, occurs twice, is padded, or holds an invisible character.")
         return row_ids
 
     def to_bytes(self) -> bytes:
@@ -79,7 +81,11 @@ class RowIds:
     @cached_property
     def are_proper(self) -> bool:
         """Whether every id is a text that submissions can name: visible, trimmed and distinct."""
-        return _IMPROPER.search(self.text) is None and self._are_distinct
+        return _IMPROPER.search(self.text) is None and self._are_visible and self._are_distinct
+
+    @cached_property
+    def _are_visible(self) -> bool:
+        return self.text.isascii() or INVISIBLE.search(self.text.decode()) is None
 
     @cached_property
     def _are_distinct(self) -> bool:
@@ -131,7 +137,8 @@ class RowIds:
         Parameters
         ----------
         buffer : array of uint8
-            Holds the ids, and at least `PADDING_BYTES` after the start of the last one.
+            Holds the ids, and so many bytes after the start of the last one as whole words of the
+            longest id take; `PADDING_BYTES` are always enough.
         starts, lengths : arrays of int64, shape (n,)
             Where each id lies, in bytes.
 

@@ -1,5 +1,6 @@
 """The explaining path: reads row by row, accepts what the grammar allows, names everything else."""
 
+import re
 from array import array
 from collections import deque
 from collections.abc import Iterator
@@ -11,22 +12,24 @@ from numpy.typing import NDArray
 
 from grader.files import faults
 from grader.files.coverage import Coverage
-from grader.files.fields import BLANKS, QuoteFault, split_fields
+from grader.files.fields import BLANKS, QuoteFault, is_plainly_quoted, split_fields
 from grader.files.findings import Findings
 from grader.files.header import OTHER_DELIMITERS, Layout
 from grader.files.ids import as_integer, describe_id, fault_of_id, without_invisible
 from grader.files.numbers import LONGEST_NUMBER, NUMBER, describe_number, fault_of_number, finite
 from grader.files.problems import Note, Problem
 from grader.files.rowids import RowIds
-from grader.files.text import Text, lines_of
+from grader.files.text import Text, first_invalid_byte, lines_of
 from grader.files.wording import counted
 
 _INFINITY = float("inf")
+_NEEDS_CARE = re.compile(rb'["\0\x80-\xff]|\A[ \t]*+\Z')
 _LONGEST_LINE = 4096
 _MOST_LINES_OF_A_FIELD = 10
 _SPARE_ROWS = 1000
 _SPARE_FIELDS = 8
-_BYTES_PER_COST = 256
+_BYTES_PER_COST = 64
+_COST_OF_QUOTES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,8 @@ class _Reader:
         self._predictions = array("d", bytes(8 * len(row_ids)))
         self._findings = Findings()
         self._coverage = Coverage(row_ids, self._first_lines)
+        # Lines that may still be explained; long ones and faulty quotes count for several.
+        self._cost_left = len(row_ids) + _SPARE_ROWS
         self._decimal_ids = self._first_decimal_id = 0
         self._longest_line = _LONGEST_LINE + 2 * row_ids.longest
         self._source = lines_of(text, layout.offset, self._longest_line)
@@ -81,18 +86,21 @@ class _Reader:
         id_column, prediction_column = layout.id_column, layout.prediction_column or 0
         is_plain = layout.prediction_column is not None and self._row_ids.are_plain
         find, is_number = self._index.get, NUMBER.fullmatch
+        name_of_ids = layout.names[id_column] if layout.names else None
         number = layout.first_line - 1
         last = number + 2 * len(self._row_ids) + _SPARE_ROWS
-        cost_left = len(self._row_ids) + _SPARE_ROWS
         for line in self._lines():
-            if number >= last or cost_left < 0:
+            if number >= last or self._cost_left < 0:
                 self._findings.is_complete = False
                 break
             number += 1
+            if b'"' in line and is_plainly_quoted(line):
+                line = line.translate(None, b'"')
             fields = line.split(delimiter, width)
             if len(fields) == width and is_plain and len(line) <= LONGEST_NUMBER:
-                place = find(fields[id_column].strip(BLANKS))
+                name = fields[id_column].strip(BLANKS)
                 value = fields[prediction_column].strip(BLANKS)
+                place = find(name)
                 if place is not None and is_number(value):
                     prediction = float(value)
                     if -_INFINITY < prediction < _INFINITY:
@@ -102,7 +110,11 @@ class _Reader:
                             first_lines[place] = number
                             predictions[place] = prediction
                         continue
-            cost_left -= 1 + len(line) // _BYTES_PER_COST
+                if name != name_of_ids and not _NEEDS_CARE.search(line):
+                    self._cost_left -= 1 + len(line) // _BYTES_PER_COST
+                    self._explain_values(name, value, number)
+                    continue
+            self._cost_left -= 1 + len(line) // _BYTES_PER_COST
             number += self._explain(line, number)
         return self._result(number)
 
@@ -123,7 +135,7 @@ class _Reader:
         elif b"\0" in line:
             self._mark_damaged(line, number)
             add("nul_byte", number, faults.describe_nul, line)
-        elif not line.isascii() and (offset := faults.first_invalid_byte(line)) is not None:
+        elif not line.isascii() and (offset := first_invalid_byte(line)) is not None:
             self._mark_damaged(line, number)
             add("invalid_utf8", number, faults.describe_invalid_utf8, line, offset)
         else:
@@ -135,10 +147,13 @@ class _Reader:
             elif len(fields) != self._layout.width:
                 self._explain_width(fields, line, number)
             else:
-                self._explain_fields(fields, number)
+                column = self._layout.prediction_column
+                value = None if column is None else fields[column]
+                self._explain_values(fields[self._layout.id_column], value, number)
         return 0
 
     def _explain_quotes(self, fault: QuoteFault, line: bytes, number: int) -> int:
+        self._cost_left -= _COST_OF_QUOTES
         self._mark_damaged(line, number)
         taken = self._lines_until_closed(line) if fault is QuoteFault.OPEN else 0
         if taken:
@@ -173,11 +188,11 @@ class _Reader:
             hint = "ids are written without thousands separators"
         self._findings.add(code, number, faults.describe_width, line, delimiter, width, hint)
 
-    def _explain_fields(self, fields: list[bytes], number: int) -> None:
-        place = self._explain_id(fields[self._layout.id_column], number)
-        if self._layout.prediction_column is None:
+    def _explain_values(self, name: bytes, value: bytes | None, number: int) -> None:
+        """Take the trimmed id and prediction of a row, or say what is wrong with either."""
+        place = self._explain_id(name, number)
+        if value is None:
             return
-        value = fields[self._layout.prediction_column]
         if self._layout.decimal_comma:
             value = value.replace(b",", b".")
         prediction = finite(value)

@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.containers import CHUNK_BYTES, Unreadable, open_content
+from grader.files.containers import CHUNK_BYTES, open_content
 from grader.files.header import HEADER, Header, read_header
 from grader.files.notes import remarks_on
 from grader.files.problems import FileRejected, Note, Problem
@@ -17,6 +17,7 @@ from grader.files.proven import read_proven
 from grader.files.rowids import RowIds
 from grader.files.rows import read_rows
 from grader.files.text import Text, not_utf8, wide_encoding, with_plain_line_ends
+from grader.files.unreadable import Unreadable
 from grader.files.wording import counted
 
 _SMALLEST_CAP = 50_000_000

@@ -8,15 +8,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from io import TextIOWrapper
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from grader.files.numbers import finite
 from grader.files.rowids import RowIds
 from grader.files.widths import count_equal_records
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _ROWS_PER_CHUNK = 1 << 16
 BLANKS = " \t"
@@ -117,7 +119,7 @@ def read_plain(open_stream: Callable[[], BinaryIO], wanted: Wanted) -> Columns |
         try:
             next(csv.reader(stream))
             return _Chunks(wanted, records - 1).read(stream)
-        except (ValueError, pd.errors.ParserError):
+        except ValueError:
             return None
 
 
@@ -133,6 +135,8 @@ class _Chunks:
         self._numbers = {column: np.empty(rows) for column in wanted.numbers}
 
     def read(self, stream: TextIOWrapper) -> Columns | None:
+        import pandas as pd  # here, because the web imports this package and never gets here
+
         wanted = self._wanted
         text_columns = [str(n) for n in (wanted.id, wanted.usage) if n is not None]
         numbers = [str(n) for n in wanted.numbers]
@@ -159,7 +163,7 @@ class _Chunks:
         usage = None if self._wanted.usage is None else self._usage
         return Columns(row_ids, usage, self._numbers)
 
-    def _take(self, chunk: pd.DataFrame) -> bool:
+    def _take(self, chunk: "pd.DataFrame") -> bool:
         rows = slice(self._filled, self._filled + len(chunk))
         self._filled = rows.stop
         if self._filled > self._rows:
@@ -168,14 +172,14 @@ class _Chunks:
             ids = chunk[str(self._wanted.id)]
             self._ids += "".join(f"{text.strip(BLANKS)}\n" for text in ids).encode()
         if self._wanted.usage is not None:
-            codes, names = pd.factorize(chunk[str(self._wanted.usage)])
+            codes, names = chunk[str(self._wanted.usage)].factorize()
             known = [USAGE_CODES.get(str(name).strip(BLANKS).casefold(), -1) for name in names]
             if -1 in known:
                 return False
             self._usage[rows] = np.array(known, np.int8)[codes]
         return all(self._take_numbers(chunk, rows, column) for column in list(self._numbers))
 
-    def _take_numbers(self, chunk: pd.DataFrame, rows: slice, column: int) -> bool:
+    def _take_numbers(self, chunk: "pd.DataFrame", rows: slice, column: int) -> bool:
         spec = self._wanted.numbers[column]
         values = _as_numbers(chunk[str(column)])
         if values is not None and spec.allows_all(values):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from grader.files.problems import Note, Problem
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 17
 _LF, _CR, _CRLF = ord("\n"), ord("\r"), 256
 _WIDE_MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
@@ -62,6 +62,15 @@ def not_utf8(encoding: str) -> Problem:
         expected="UTF-8",
         found=encoding,
     )
+
+
+def first_invalid_byte(line: bytes) -> int | None:
+    """Return the offset of the first byte that is not UTF-8."""
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
 
 
 def with_plain_line_ends(data: bytes) -> Text:

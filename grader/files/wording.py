@@ -40,10 +40,14 @@ def character(char: str) -> str:
     return f"U+{ord(char):04X}" + (f" ({name})" if name else "")
 
 
+def plural(noun: str, count: int) -> str:
+    """Return the noun for so many things."""
+    return noun if count == 1 else noun + "s"
+
+
 def counted(count: int, noun: str, *, at_least: bool = False) -> str:
     """Return ``1 row``, ``97,320 rows`` or ``at least 97,320 rows``."""
-    plural = noun if count == 1 else noun + "s"
-    return f"{'at least ' if at_least else ''}{count:,} {plural}"
+    return f"{'at least ' if at_least else ''}{count:,} {plural(noun, count)}"
 
 
 def listed(names: Sequence[str], *, conjunction: str = "and", most: int = 5, total: int | None = None) -> str:

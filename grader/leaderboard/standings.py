@@ -74,11 +74,6 @@ def score_text(units: int) -> str:
     return f"{Decimal(units).scaleb(-SCORE_DECIMALS):.{SCORE_DECIMALS}f}"
 
 
-def score_number(units: int) -> float:
-    """Return the float nearest to a score given in units of 0.00001."""
-    return float(Decimal(units).scaleb(-SCORE_DECIMALS))
-
-
 def rounded_term(term: float) -> float:
     """Return a term of the score as displayed: 4 decimals."""
     return float(round_half_even(term, TERM_DECIMALS))

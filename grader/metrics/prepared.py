@@ -206,17 +206,30 @@ def prepare(
         If the arrays have another shape, length or content, or `in_score` names an identity that
         is not there.
     """
+    return prepare_as("labels", labels, "identities", identities, settings=settings, in_score=in_score)
+
+
+def prepare_as(
+    labels_argument: str,
+    labels: ArrayLike,
+    identities_argument: str,
+    identities: Mapping[str, ArrayLike],
+    *,
+    settings: MetricSettings | None,
+    in_score: Collection[str] | None,
+) -> PreparedSplit:
+    """Prepare a split as `prepare` does, with the arguments called as the caller's caller knows them."""
     settings = settings or MetricSettings()
-    truth = as_vector("labels", labels)
+    truth = as_vector(labels_argument, labels)
     if truth.size > MAX_ROWS:
-        raise ValueError(f"`labels` has {truth.size} rows; at most {MAX_ROWS} can be counted.")
-    refuse_where(~np.isfinite(truth), "labels", "finite")
+        raise ValueError(f"`{labels_argument}` has {truth.size} rows; at most {MAX_ROWS} can be counted.")
+    refuse_where(~np.isfinite(truth), labels_argument, "finite")
     unknown = sorted(set(in_score or ()) - set(identities))
     if unknown:
         raise ValueError(f"`in_score` names unknown identities: {', '.join(unknown)}.")
     members = []
     for name, values in identities.items():
-        argument = f"identities[{name!r}]"
+        argument = f"{identities_argument}[{name!r}]"
         mentions = as_vector(argument, values, rows=truth.size)
         refuse_where(np.isinf(mentions), argument, "finite or blank")
         members.append(_frozen(np.flatnonzero(mentions >= settings.identity_threshold)))

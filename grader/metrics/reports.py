@@ -12,7 +12,7 @@ from grader.metrics.bias import exact_mean, exact_score
 from grader.metrics.counting import count_pairs
 from grader.metrics.counts import PairCounts
 from grader.metrics.means import EXACT
-from grader.metrics.prepared import prepare
+from grader.metrics.prepared import prepare_as
 from grader.metrics.settings import MetricSettings
 from grader.metrics.subgroups import (
     BIAS_AUCS,
@@ -158,7 +158,7 @@ def bias_report(
         raise TypeError("`subgroups` must map names to arrays where `data` is not given.")
     identities = {name: columns[name] for name in subgroups}
     settings = settings or MetricSettings()
-    split = prepare(y_true, identities, settings=settings, in_score=in_score)
+    split = prepare_as("y_true", y_true, "subgroups", identities, settings=settings, in_score=in_score)
     return report(count_pairs(split, y_score), settings)
 
 

@@ -25,7 +25,7 @@ class Score(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
-    scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"), index=True)
+    scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
     split: Mapped[Split] = mapped_column(stored_enum(Split, name="split"))
     score: Mapped[float] = mapped_column(Double)
     overall_auc: Mapped[float] = mapped_column(Double)

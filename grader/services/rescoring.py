@@ -45,7 +45,7 @@ class NotPreparing(OrganizerError):
 
 
 class RescoringIncomplete(OrganizerError):
-    """Some submissions have no scores under the new version yet."""
+    """Some submissions that are finished under the live version are not yet so under the new one."""
 
     def __init__(self, count: int) -> None:
         noun = "submission is" if count == 1 else "submissions are"
@@ -193,12 +193,13 @@ def publish(
 ) -> ScoringVersion:
     """Make a prepared scoring version the live one, in this transaction; final standings get a next number.
 
-    Raises NotPreparing, RescoringIncomplete while jobs are unfinished, and RescoringLosesScores if a
+    Submissions that are still pending stay so, or a stream of new files would put the switch off for ever.
+    Raises NotPreparing, RescoringIncomplete while others are unfinished, and RescoringLosesScores if a
     submission with a score would have none, unless `lose_scores`.
     """
     version, competition = _lock(session, scoring_version_id)
     now = now or db.now(session)
-    unfinished = progress(session, scoring_version_id=version.id).open
+    unfinished = _count_unfinished(session, version)
     if unfinished:
         raise RescoringIncomplete(unfinished)
     changed = _jobs_that_change_a_status(session, version)
@@ -245,6 +246,20 @@ def _lock(session: Session, scoring_version_id: int) -> tuple[ScoringVersion, Co
     if version.state is not ScoringVersionState.PREPARING:
         raise NotPreparing(version)
     return version, competition
+
+
+def _count_unfinished(session: Session, version: ScoringVersion) -> int:
+    query = (
+        select(func.count())
+        .select_from(ScoringJob)
+        .join(ScoringJob.submission)
+        .where(
+            ScoringJob.scoring_version_id == version.id,
+            ScoringJob.state.in_(scoring.OPEN_STATES),
+            Submission.status != SubmissionStatus.PENDING,
+        )
+    )
+    return session.scalar(query) or 0
 
 
 def _jobs_that_change_a_status(session: Session, version: ScoringVersion) -> list[ScoringJob]:

@@ -13,7 +13,7 @@ from grader.leaderboard.visibility import Field, Phase, Viewer, visible_fields
 from grader.metrics import PairCounts, report
 from grader.models import Score, ScoringVersion, Split, Submission, SubmissionKind
 from grader.services import board_lines, competitions, placing
-from grader.services.solutions import Rules
+from grader.services.rules import Rules
 
 _AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
 _GAPS = ("positive_aeg", "negative_aeg")

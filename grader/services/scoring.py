@@ -29,7 +29,7 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.services import limits, result_notices, standing_rows
-from grader.services.solutions import Rules
+from grader.services.rules import Rules
 
 MAX_ERRORS = 3
 MAX_LOST_LEASES = 10

@@ -1,7 +1,7 @@
 """Taking in an organizer's solution: splits, identity set, checks, blobs. No session: all this comes before
 the transaction that refers to the blobs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from grader.errors import OrganizerError
 from grader.files import RowIds, Solution, write_sample_submission
 from grader.metrics import METRIC_CODE_VERSION, MetricSettings, PairCounts, count_pairs, report
 from grader.models import ScoringVersion, Split
+from grader.services.rules import Rules
 from grader.services.splitting import split_in_half
 from grader.services.truth import IGNORED, Truth
 from grader.storage import Storage
@@ -26,23 +27,6 @@ class UnusableSolution(OrganizerError):
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("\n".join(problems))
         self.problems = tuple(problems)
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What a scoring version fixes besides the solution: the identities in the score and the metric."""
-
-    identities: tuple[str, ...]
-    metric: MetricSettings
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return {"identities": list(self.identities), "metric": self.metric.as_dict()}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Rules":
-        """Read what `as_dict` returned."""
-        return cls(tuple(data["identities"]), MetricSettings.from_dict(data["metric"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ def enter(session: Session, *, entry: Entry, scoring_version_id: int) -> None:
     """Let a new public entry stand for its team if it is the team's best; a disqualified team has none."""
     # The team's row is the lock: of two scores recorded at once the better must stay.
     disqualified_at = session.scalar(
-        select(Team.disqualified_at).where(Team.id == entry.team_id).with_for_update()
+        select(Team.disqualified_at).where(Team.id == entry.team_id).with_for_update(key_share=True)
     )
     if disqualified_at is not None:
         return

@@ -232,7 +232,12 @@ def get_own(session: Session, *, user: User, submission_id: int) -> Submission:
         select(Submission)
         .join(TeamMember, TeamMember.team_id == Submission.team_id)
         .where(Submission.id == submission_id, TeamMember.user_id == user.id)
-        .options(joinedload(Submission.competition), joinedload(Submission.team))
+        .options(
+            joinedload(Submission.competition)
+            .joinedload(Competition.live_scoring_version)
+            .joinedload(ScoringVersion.solution),
+            joinedload(Submission.team),
+        )
     )
     if submission is None:
         raise UnknownSubmission(submission_id)

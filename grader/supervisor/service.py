@@ -39,6 +39,7 @@ def serve(settings: Settings, *, announce: Callable[[str], None], application: s
                         f"Make the first administrator with this one-time link: {address}/setup/{setup_token}"
                     )
                 supervisor.run()
+            valkey.remove_socket_folder(valkey.socket_path(data_dir))
 
 
 def _prepare_database(settings: Settings) -> str | None:

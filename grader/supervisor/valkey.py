@@ -80,6 +80,11 @@ def socket_path(data_dir: Path) -> Path:
     return path
 
 
+def remove_socket_folder(socket: Path) -> None:
+    """Remove the private folder of a socket that nobody uses any more."""
+    shutil.rmtree(socket.parent, ignore_errors=True)
+
+
 def broker_url(socket: Path) -> str:
     """Return the URL under which Celery finds the server."""
     return f"redis+socket://{socket}"

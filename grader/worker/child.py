@@ -1,22 +1,18 @@
-"""A scoring process that the sweeper feeds and watches: what a poison file kills is only this child.
+"""A scoring process that is fed and watched: what a poison file kills is only this child.
 
-The parent writes a job's id on a line, the child answers with a line when it is through. The child ends
-itself at the time limit and when its parent is gone.
+The parent writes a job's id on a line, the child (`grader.worker.sandbox`) answers with a line when it is
+through.
 """
 
 import logging
 import os
 import select
-import signal
 import subprocess
 import sys
 from types import TracebackType
 from typing import IO, Self
 
-from grader.metrics import check_golden_vectors
-from grader.settings import Settings, load
-from grader.worker.limits import end_process_after, limit_memory
-from grader.worker.scoring import Scorer
+from grader.settings import Settings
 
 GRACE_SECONDS = 5
 START_SECONDS = 30
@@ -25,10 +21,14 @@ logger = logging.getLogger(__name__)
 
 
 class ScoringChild:
-    """A supervised scoring process, started with its first job and again after it died."""
+    """A supervised scoring process, started with its first job and again after it died.
 
-    def __init__(self, settings: Settings) -> None:
+    A quiet one logs no line for a job that went well.
+    """
+
+    def __init__(self, settings: Settings, *, is_quiet: bool = False) -> None:
         self._settings = settings
+        self._log_level = "WARNING" if is_quiet else "INFO"
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -75,7 +75,7 @@ class ScoringChild:
             self.close()
         if self._process is None:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "grader.worker.child"],
+                [sys.executable, "-P", "-m", "grader.worker.sandbox", self._log_level],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 bufsize=0,
@@ -88,26 +88,3 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     if pipe is None:
         raise RuntimeError("The scoring process was started without a pipe.")
     return pipe
-
-
-def main() -> None:
-    """Score the jobs that the parent names, until it closes the pipe."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    settings = load()
-    check_golden_vectors()
-    limit_memory(settings.scoring_memory_mb)
-    scorer = Scorer.of(settings)
-    for line in sys.stdin.buffer:
-        end_process_after(settings.scoring_time_limit_seconds)
-        try:
-            scorer.run(int(line))
-        except Exception:
-            logger.exception("Job %s could not be claimed or recorded.", int(line))
-        end_process_after(0)
-        sys.stdout.buffer.write(b"done\n")
-        sys.stdout.buffer.flush()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,7 @@
 """Scoring one job: claim, compute with no transaction open, record."""
 
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -68,7 +69,21 @@ class Scorer:
         """Score a job; False if there was nothing to do or the lease was lost meanwhile."""
         with self._database.write() as session:
             claim = scoring.claim(session, job_id=job_id, lease=self._lease, now=db.now(session))
-        return claim is not None and self._record(claim, self._outcome(claim))
+        if claim is None:
+            return False
+        start = time.monotonic()
+        outcome = self._outcome(claim)
+        recorded = self._record(claim, outcome)
+        logger.info(
+            "Job %s (submission %s, attempt %s): %s, %s, %.2f s.",
+            job_id,
+            claim.submission_id,
+            claim.attempt,
+            type(outcome).__name__.lower(),
+            "recorded" if recorded else "the lease was lost",
+            time.monotonic() - start,
+        )
+        return recorded
 
     def _outcome(self, claim: Claim) -> Scores | Rejection | Breakdown:
         try:

@@ -12,6 +12,7 @@ from grader import db
 from grader.db import Database
 from grader.services import scoring
 from grader.settings import Settings
+from grader.storage import open_storage
 from grader.worker.calendar import Calendar
 from grader.worker.child import ScoringChild
 from grader.worker.mailer import Mailer
@@ -93,10 +94,11 @@ class Sweeper:
 
 
 def sweep_until_told_to_stop(settings: Settings) -> None:
-    """Sweep and send e-mail until SIGTERM or SIGINT; what `fairboard sweeper` does."""
+    """Clear half-written files away, sweep and send e-mail until SIGTERM or SIGINT."""
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    open_storage(settings.storage()).remove_abandoned()
     database = Database(settings.database(), pool_size=CHILDREN + 2)
     mailer = threading.Thread(target=Mailer(settings, database).run, args=(stop,), name="mailer", daemon=True)
     try:

@@ -259,7 +259,6 @@ def upgrade() -> None:
             name=op.f("uq_score_submission_id_scoring_version_id_split"),
         ),
     )
-    op.create_index("ix_score_scoring_version_id", "score", ["scoring_version_id"])
     op.create_table(
         "scoring_job",
         sa.Column("id", sa.Integer(), nullable=False),

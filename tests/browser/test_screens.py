@@ -17,7 +17,7 @@ from grader.services import scoring, setup_links, submissions
 pytestmark = pytest.mark.browser
 WIDTHS = {"desk": 1280, "phone": 390}
 SCHEMES = ("light", "dark")
-TEAMS = 55
+TEAMS = 20
 OVERVIEW = """
 Online discussions need models that find harmful comments. Such models often learn that the **mention** of an
 identity is itself a sign of harm, because in their training data it too often is.

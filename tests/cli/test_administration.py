@@ -1,3 +1,4 @@
+import os
 import re
 import signal
 import subprocess
@@ -241,6 +242,21 @@ def test_a_reveal_waits_for_what_is_not_scored(admin, service):
     assert "1 submission is still being scored" in result.stderr
 
 
+def test_a_rescoring_shows_its_progress_and_no_log(service, settings, solution):
+    service.score(service.submit(service.competition()))
+    path = corrected(solution())
+
+    done = subprocess.run(
+        [sys.executable, "-m", "grader.cli", "rescore", "toxicity", str(path), "--reason", "Corrected."],
+        env=os.environ | settings.environment(),
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "1 of 1 submissions scored\n"
+
+
 def test_a_rescoring_scores_everything_and_switches_the_board(admin, service, solution):
     competition = service.competition()
     service.score(*(service.submit(competition, user=name, seed=n) for n, name in enumerate(("ada", "bob"))))
@@ -401,11 +417,43 @@ def test_settings_that_cannot_be_used_are_all_named(run, monkeypatch):
     assert "FAIRBOARD_WEB_WORKERS: " in result.stderr
 
 
-def test_a_database_that_does_not_answer_is_said_in_a_sentence(run, monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    ("variables", "sentence"),
+    [
+        (
+            {"SCORING_LEASE_SECONDS": "10"},
+            "FAIRBOARD_SCORING_LEASE_SECONDS must be longer than FAIRBOARD_SCORING_TIME_LIMIT_SECONDS.",
+        ),
+        ({"DATABASE_URL": "nonsense"}, "FAIRBOARD_DATABASE_URL: expected postgresql://"),
+        ({"DATABASE_URL": "mysql://db/fairboard"}, "FAIRBOARD_DATABASE_URL: expected postgresql://"),
+        ({"STORAGE_URL": "ftp://host/files"}, "FAIRBOARD_STORAGE_URL: expected s3://bucket/prefix or"),
+        (
+            {"SECRET_KEY_FILE": "/no/such/file"},
+            "The file /no/such/file of FAIRBOARD_SECRET_KEY_FILE cannot be read: No such file or directory.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", [("serve",), ("settings",), ("competition", "list")])
+def test_a_setting_that_cannot_be_used_is_named_before_anything_starts(
+    run, monkeypatch, tmp_path, variables, sentence, command
+):
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
+    for name, value in variables.items():
+        monkeypatch.setenv(f"FAIRBOARD_{name}", value)
+
+    result = run(*command)
+
+    assert result.exit_code == 1
+    assert sentence in result.stderr
+    assert not (tmp_path / "var").exists()
+
+
+@pytest.mark.parametrize("command", [("competition", "list"), ("serve", "--port", "0")])
+def test_a_database_that_does_not_answer_is_said_in_a_sentence(run, monkeypatch, tmp_path, command):
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://nobody:x@127.0.0.1:1/nothing")
 
-    result = run("competition", "list")
+    result = run(*command)
 
     assert result.exit_code == 1
     assert "The database cannot be used: " in result.stderr

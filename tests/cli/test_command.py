@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -53,6 +54,12 @@ def test_help_lists_every_command(run):
     result = run("--help")
 
     assert all(name in result.stdout for name in main.list_commands(None))
+
+
+def test_the_version_is_shown(run):
+    result = run("--version")
+
+    assert (result.exit_code, result.stdout) == (0, f"fairboard, version {version('fairboard')}\n")
 
 
 @pytest.mark.parametrize("arguments", [(), ("no-such-command",), ("--no-such-option",), ("user", "create")])

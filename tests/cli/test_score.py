@@ -108,6 +108,15 @@ def test_a_split_without_rows_is_left_out(table, write, submission, run_json):
     assert list(answer["splits"]) == ["private", "all"]
 
 
+def test_without_a_scored_row_there_is_no_split_and_stderr_says_so(table, write, submission, run):
+    columns = {name: table[name] for name in ("id", "toxicity", *IDENTITIES)}
+
+    result = run("score", write({**columns, "Usage": ["Ignored"] * 600}), submission, "--json")
+
+    assert (result.exit_code, json.loads(result.stdout)["splits"]) == (0, {})
+    assert "nothing to score" in result.stderr
+
+
 def test_identities_come_in_the_order_they_are_named_and_others_are_ignored(
     table, solution, submission, run_json
 ):

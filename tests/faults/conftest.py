@@ -18,7 +18,7 @@ from sqlalchemy import func, select, update
 from grader.models import JobState, Score, ScoringJob, Submission, SubmissionStatus
 from grader.settings import Settings
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 100  # for a busy machine; a test that passes never waits it out
 SWEEPER = (
     "from grader.settings import load; from grader.worker.sweeper import *; sweep_until_told_to_stop(load())"
 )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import psutil
 import pytest
 from pydantic import SecretStr
 
@@ -11,7 +12,7 @@ from grader.models import JobState
 from grader.settings import Settings
 from grader.worker.hints import Hints
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(240)
 # Each takes seconds; where the kind of database cannot matter one is enough.
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -80,12 +81,16 @@ def test_a_job_that_is_delivered_fifty_times_is_scored_once(
     hints = Hints(service.settings)
     hints.send(list(accepted.job_ids) * 50)
     hints.close()
-    processes.worker(service.settings, concurrency=2)
+    worker = processes.worker(service.settings, concurrency=2)
     eventually(lambda: watch.all_scored() and not valkey.client().llen(QUEUE))
+    limit = service.settings.scoring_memory_mb << 20
+    scoring = [process for process in psutil.Process(worker.pid).children() if process.is_running()]
+    assert [process.rlimit(psutil.RLIMIT_AS)[0] for process in scoring] == [limit, limit]
     assert watch.score_count() == 2
     assert watch.attempts() == [1]
 
 
+@on_postgresql
 def test_several_sweepers_score_every_job_once(
     service: Any, processes: Any, eventually: Any, watch: Any
 ) -> None:

@@ -12,7 +12,7 @@ from grader.models import JobState
 from grader.settings import Settings
 from grader.worker.hints import Hints
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(240)
 # Each takes seconds; where the kind of database cannot matter one is enough.
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -157,8 +157,8 @@ def test_a_file_that_kills_its_scorer_again_and_again_fails_and_keeps_nobody_wai
     from grader.models import ScoringJob
 
     settings = make_settings(
-        scoring_time_limit_seconds=1,
-        scoring_lease_seconds=2,
+        scoring_time_limit_seconds=2,
+        scoring_lease_seconds=3,
         sweep_interval_seconds=0.2,
         sweep_after_seconds=0,
     )

@@ -162,9 +162,22 @@ SIMPLE: dict[str, bytes] = {
     "two-predictions": columns(the_id, the_prediction, the_prediction, header="id,prediction,prediction"),
     "header-repeated": text([*LINES[:600], HEADER, *LINES[600:]]),
     "comment-line": b"# model v2\n" + CLEAN,
+    "comment-lines": b"# model v2\n# epoch 3\n\n" + CLEAN,
+    "blank-lines-above": b"\n\n" + CLEAN,
+    "latin-1-header": CLEAN.replace(b"prediction", b"pr\xe9diction"),
     "excel-separator-line": b"sep=,\r\n" + text(LINES, end="\r\n"),
     "semicolon": CLEAN.replace(b",", b";"),
     "tab": CLEAN.replace(b",", b"\t"),
+    "space-between": CLEAN.replace(b",", b" "),
+    "no-table-at-all": b"Traceback (most recent call last):\nValueError: no model\n",
+    "class-probabilities": columns(
+        the_id, the_prediction, the_prediction, header="id,prediction_0,prediction_1"
+    ),
+    "row-names-of-r": text(
+        [f'"{n}",{line}' for n, line in enumerate(LINES, 1)], header='"","id","prediction"'
+    ),
+    "trailing-commas-everywhere": CLEAN.replace(b"\n", b",,\n"),
+    "cut-off": CLEAN[: len(CLEAN) // 2 - 9],
     "semicolon-and-decimal-comma": CLEAN.replace(b",", b";").replace(b".", b","),
     "semicolon-rows-only": text([line.replace(",", ";") for line in LINES]),
     "decimal-comma": text([line.replace(".", ",") for line in LINES]),

@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.files import RowIds, write_sample_submission
+from grader.files.ids import INVISIBLE
 from grader.files.rowids import PADDING_BYTES
 
 proper_ids = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0"), min_size=1, max_size=90).filter(
-        lambda text: text == text.strip(" \t")
+        lambda text: text == text.strip(" \t") and not INVISIBLE.search(text)
     ),
     unique=True,
     max_size=12,
@@ -55,7 +56,7 @@ def test_positions_are_proven_only_for_the_expected_ids(found: list[str]) -> Non
 
 
 @pytest.mark.parametrize(
-    "ids", [["a", "a"], [""], [" a"], ["a\t"], ["a\nb"], ["a\r"], ["a\0b"], ["a", "", "b"]]
+    "ids", [["a", "a"], [""], [" a"], ["a\t"], ["a\nb"], ["a\r"], ["a\0b"], ["a\u200b"], ["a", "", "b"]]
 )
 def test_improper_ids_are_refused(ids: list[str]) -> None:
     with pytest.raises(ValueError, match="A row id is"):

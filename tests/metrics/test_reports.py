@@ -171,6 +171,20 @@ def test_four_hundred_thousand_rows_of_int32_do_not_overflow():
     assert report.subgroups[0].bpsn_auc == 1.0
 
 
+@pytest.mark.parametrize(
+    ("y_true", "subgroups", "message"),
+    [
+        ([1, np.nan], {}, "`y_true` must be finite"),
+        ([[1, 0]], {}, "`y_true` must be one-dimensional"),
+        ([1, 0], {"cat": [1]}, r"`subgroups\['cat'\]` must have 2 values, not 1"),
+        ([1, 0], {"cat": [1, np.inf]}, r"`subgroups\['cat'\]` must be finite or blank"),
+    ],
+)
+def test_an_argument_that_is_refused_is_called_by_its_name(y_true, subgroups, message):
+    with pytest.raises(ValueError, match=message):
+        bias_report(y_true, [0.1, 0.2], subgroups)
+
+
 def test_columns_of_a_frame_are_named():
     frame = pd.DataFrame({"target": LABELS, "model": PERFECT, **OVERLAPPING})
     report = bias_report("target", "model", ["cat", "dog"], data=frame)

@@ -1,5 +1,7 @@
 """The migrations: up, down, and the same tables as the models."""
 
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -155,6 +157,17 @@ def test_upgrading_a_current_database_changes_nothing(database: Database) -> Non
     before = schema.current(database)
     schema.upgrade(database)
     assert schema.current(database) == before
+
+
+def test_processes_that_start_together_migrate_once(empty_database: Database) -> None:
+    url = empty_database.engine.url.render_as_string(hide_password=False)
+    program = (
+        "import sys; from grader.db import Database; from grader.services import schema\n"
+        "schema.upgrade(Database(sys.argv[1]))"
+    )
+    started = [subprocess.Popen([sys.executable, "-c", program, url]) for _ in range(3)]
+    assert [process.wait(60) for process in started] == [0, 0, 0]
+    assert schema.is_current(empty_database)
 
 
 def test_there_is_one_newest_migration_and_they_are_numbered() -> None:

@@ -50,6 +50,22 @@ def test_logging_out_everywhere_ends_the_other_browsers_too(arena: Any) -> None:
     assert other.get("/account").status_code == 302
 
 
+def test_changing_the_password_ends_all_other_logins_and_keeps_this_browser(arena: Any) -> None:
+    ann = arena.person("Ann")
+    other = arena.app.test_client()
+    arena.log_in(other, "Ann")
+    wrong = ann.post("/account/password", {"current_password": "guess", "new_password": "another good one"})
+    assert (wrong.status_code, "This is not your password." in wrong.text) == (422, True)
+    weak = ann.post("/account/password", {"current_password": PASSWORD, "new_password": "short"})
+    assert (weak.status_code, "at least 8 characters" in weak.text) == (422, True)
+    assert other.get("/account").status_code == 200
+    ann.post("/account/password", {"current_password": PASSWORD, "new_password": "another good one"})
+    assert "The password is changed." in ann.browser.get("/account").text
+    assert other.get("/account").status_code == 302
+    assert arena.log_in(other, "Ann", PASSWORD).status_code == 422
+    assert arena.log_in(other, "Ann", "another good one").status_code == 302
+
+
 def test_the_login_cookie_is_out_of_reach_of_scripts_and_other_sites(arena: Any) -> None:
     arena.person("Ann")
     browser = arena.app.test_client()

@@ -13,7 +13,7 @@ from grader.models import Score, Split, Standing, Team
 from grader.services import boards, competitions, placing, results
 from grader.services.boards import NotRevealed
 from grader.services.results import Summary
-from grader.services.solutions import Rules
+from grader.services.rules import Rules
 from grader.services.standing_rows import to_entry
 
 MINUTE = timedelta(minutes=1)

@@ -1,5 +1,7 @@
 """Rescoring: beside the live version, then one switch; interrupted, superseded, and while files arrive."""
 
+import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -188,6 +190,44 @@ def test_a_file_that_only_the_new_version_has_scored_is_scored_after_the_switch(
     service.run(live_job)  # the retired version may still be scored; nothing shown changes
     assert service.submission(accepted).status is SubmissionStatus.SCORED
     assert board(service, competition).scoring_version == 2
+
+
+def test_a_file_that_neither_version_has_scored_does_not_put_the_switch_off(
+    service: Any, competition: Any, corrected_csv: bytes
+) -> None:
+    version = prepare(service, competition, corrected_csv)
+    service.run(*open_jobs(service, version))
+    accepted = service.submit(competition, user="dan", seed=9)
+    publish(service, version)
+    assert service.submission(accepted).status is SubmissionStatus.PENDING
+    service.run(accepted.job_ids[1])
+    assert service.submission(accepted).status is SubmissionStatus.SCORED
+    assert board(service, competition).team_count == 4
+
+
+def test_no_reader_ever_sees_a_board_of_two_versions(
+    service: Any, competition: Any, corrected_csv: bytes
+) -> None:
+    boards_of = {1: board(service, competition)}
+    seen, stop = [], threading.Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            seen.append(board(service, competition))
+
+    version = prepare(service, competition, corrected_csv)
+    service.run(*open_jobs(service, version))
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    publish(service, version)
+    while not (seen and seen[-1].scoring_version == 2):
+        time.sleep(0.01)
+    stop.set()
+    for reader in readers:
+        reader.join()
+    boards_of[2] = board(service, competition)
+    assert all(each == boards_of[each.scoring_version] for each in seen)
 
 
 def test_rejected_files_are_not_scored_again(service: Any, competition: Any, corrected_csv: bytes) -> None:

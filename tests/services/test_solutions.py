@@ -10,7 +10,8 @@ from grader.files import RowIds, read_solution
 from grader.metrics import MetricSettings
 from grader.models import Split
 from grader.services import solutions
-from grader.services.solutions import Rules, StoredSolution, UnusableSolution
+from grader.services.rules import Rules
+from grader.services.solutions import StoredSolution, UnusableSolution
 from grader.services.splitting import split_in_half
 from grader.services.truth import PRIVATE, PUBLIC, Truth
 from grader.storage import LocalStorage

@@ -61,6 +61,12 @@ def test_what_is_put_comes_back_under_its_sha256(storage: Storage) -> None:
         assert file.read() == data
 
 
+def test_a_file_of_many_megabytes_comes_back_whole(storage: Storage) -> None:
+    data = os.urandom(1 << 20) * 12
+    blob = storage.put(io.BytesIO(data), max_bytes=len(data))
+    assert storage.read(blob.sha256) == data
+
+
 def test_a_stream_is_stored_like_bytes(storage: Storage) -> None:
     assert storage.put(io.BytesIO(b"id,prediction\n")) == storage.put(b"id,prediction\n")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from grader.supervisor import leftovers
+from grader.supervisor import leftovers, valkey
 
 FAIRBOARD = (sys.executable, "-m", "grader.cli")
 QUICK = {
@@ -128,6 +128,7 @@ class Service:
             self.process.stdout.close()
             self._log.close()
         leftovers.end(self.data_dir, grace_seconds=1)
+        valkey.remove_socket_folder(valkey.socket_path(self.data_dir.resolve()))
 
 
 @pytest.fixture

@@ -49,6 +49,7 @@ def test_everything_that_is_killed_is_started_again_and_a_stop_leaves_nothing(ma
     running = make_service().start().wait_until_ready()
     solution, submission = files
     token = set_up_competition(running, solution)
+    socket_folder = valkey.socket_path(running.data_dir.resolve()).parent
     before = {}
     for program in PROGRAMS:
         until(lambda program=program: running.child(program))
@@ -63,6 +64,7 @@ def test_everything_that_is_killed_is_started_again_and_a_stop_leaves_nothing(ma
 
     assert running.stop() == 0
     assert leftovers.find(running.data_dir) == []
+    assert not socket_folder.exists()
 
 
 def test_a_killed_service_leaves_no_process_and_the_next_one_has_everything(make_service, files):

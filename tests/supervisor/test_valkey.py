@@ -31,9 +31,7 @@ def start(server, tmp_path):
     for process in processes:
         process.kill()
         process.wait()
-    for file in socket.parent.iterdir():
-        file.unlink()
-    socket.parent.rmdir()
+    valkey.remove_socket_folder(socket)
 
 
 def test_what_stands_in_a_killed_server_is_there_after_a_new_start(start):

@@ -39,7 +39,7 @@ def test_a_process_ends_at_its_time_limit_even_inside_one_call() -> None:
 
 
 def scoring_processes(parent: psutil.Process) -> list[psutil.Process]:
-    return [child for child in parent.children() if "grader.worker.child" in child.cmdline()]
+    return [child for child in parent.children() if "grader.worker.sandbox" in child.cmdline()]
 
 
 @on_sqlite

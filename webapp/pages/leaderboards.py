@@ -116,7 +116,13 @@ def _board_page(slug: str, split: Split) -> str:
     return render_template(
         "leaderboards/show.html",
         competition=view,
-        board=BoardView(board, asked, own_team_id=own_team_id, is_final=stage is Stage.FINAL),
+        board=BoardView(
+            board,
+            asked,
+            own_team_id=own_team_id,
+            is_revealed=view.is_revealed,
+            is_final=stage is Stage.FINAL,
+        ),
         terms=TERMS,
         stage=stage_sentence(competition, stage, pending_count=pending_count),
         late_warning=LATE_WARNING if is_private and competition.takes_late_submissions else "",

@@ -46,7 +46,13 @@ class BoardView:
     """One page of a leaderboard, with the viewer's own team marked."""
 
     def __init__(
-        self, board: Board, asked: Asked, *, own_team_id: int | None, is_final: bool = False
+        self,
+        board: Board,
+        asked: Asked,
+        *,
+        own_team_id: int | None,
+        is_revealed: bool = False,
+        is_final: bool = False,
     ) -> None:
         self.page = board.page
         self.page_count = board.page_count
@@ -57,7 +63,7 @@ class BoardView:
         self.is_private = board.split is Split.PRIVATE
         self.has_changes = board.has_changes
         self.heading = _heading(board.split, is_final=is_final)
-        self.basis = _basis(board)
+        self.basis = _basis(board, is_revealed=is_revealed)
         self.columns = [_column(*column, asked) for column in _columns(board)]
         self.rows = [_row(row, own_team_id, has_changes=board.has_changes) for row in board.rows]
         self.pinned = board.pinned and _row(board.pinned, own_team_id, has_changes=board.has_changes)
@@ -86,12 +92,13 @@ def _heading(split: Split, *, is_final: bool) -> str:
     return "Final leaderboard" if is_final else "Private leaderboard"
 
 
-def _basis(board: Board) -> str:
+def _basis(board: Board, *, is_revealed: bool) -> str:
     teams = formats.counted(board.team_count, "team")
     share = f"{board.row_share:.0%}"
     if board.split is Split.PRIVATE:
         return f"{teams}, computed on the {share} of the test set that was hidden. This is the result."
-    return f"{teams}, computed on {share} of the test set. The rest decides in the end, so ranks may change."
+    rest = "has decided" if is_revealed else "decides in the end, so ranks may change"
+    return f"{teams}, computed on {share} of the test set. The rest {rest}."
 
 
 def _columns(board: Board) -> list[tuple[Sort, str, str, Term | None]]:

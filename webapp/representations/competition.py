@@ -11,7 +11,7 @@ from typing import Any
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition
 from grader.services import competitions, participations
-from grader.services.solutions import Rules
+from grader.services.rules import Rules
 from webapp import formats
 from webapp.representations.terms import TERMS, Term
 
@@ -63,9 +63,12 @@ class CompetitionView:
         self.must_ask = participations.must_ask(competition)
         self.entry_page = participations.entry_page(competition)
         self._version = competitions.live(competition)
-        self.row_count = self._version.solution.row_count
-        self.sample_submission_sha256 = self._version.solution.sample_submission_sha256
-        self.public_share = formats.percent(self._version.solution.public_row_count, self.row_count)
+        solution = self._version.solution
+        self.row_count = solution.row_count
+        self.sample_submission_sha256 = solution.sample_submission_sha256
+        self.public_share = formats.percent(
+            solution.public_row_count, solution.public_row_count + solution.private_row_count
+        )
 
     @property
     def deadline(self) -> Deadline | None:

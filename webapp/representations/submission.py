@@ -24,7 +24,7 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class TermView:
-    """One of the four terms: its value as text, and as a length from 0 to 100 on the scale from 0.5 to 1."""
+    """One of the four terms: its value as text, and as a length from 0 to 100."""
 
     term: Term
     text: str
@@ -69,7 +69,7 @@ class SplitView:
                 TermView(
                     term,
                     f"{result.terms[term.key]:.4f}",
-                    f"{max(0.0, 200 * result.terms[term.key] - 100):.1f}",
+                    f"{100 * result.terms[term.key]:.1f}",
                     term.key == result.weakest_term,
                 )
                 for term in TERMS

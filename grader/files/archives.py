@@ -1,0 +1,93 @@
+"""ZIP archives: which entry is the CSV, and what must not be in there."""
+
+import io
+import stat
+import struct
+import zipfile
+import zlib
+from typing import BinaryIO
+
+from grader.files import signatures
+from grader.files.problems import Problem
+from grader.files.unreadable import Unreadable, archive_problem, damaged_zip, not_csv
+from grader.files.wording import listed, quoted
+
+_LARGEST_ZIP_DIRECTORY = 1 << 20
+ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    OSError,
+    ValueError,
+    struct.error,
+    UnicodeDecodeError,
+)
+
+
+def single_csv(raw: BinaryIO) -> str:
+    """Return the name of the one CSV in an archive, or say what stands in the way."""
+    if _directory_size(raw) > _LARGEST_ZIP_DIRECTORY:
+        raise Unreadable(archive_problem("the ZIP archive lists far too many entries"))
+    raw.seek(0)
+    try:
+        entries = zipfile.ZipFile(raw).infolist()
+    except ZIP_ERRORS as error:
+        raise Unreadable(damaged_zip(str(error))) from error
+    if document := signatures.workbook([entry.filename for entry in entries]):
+        raise Unreadable(not_csv(document, nested=False))
+    entries = [entry for entry in entries if not _is_litter(entry)]
+    for entry in entries:
+        _check_entry(entry)
+    if len(entries) != 1:
+        names = listed([quoted(entry.filename) for entry in entries])
+        found = f"it holds {len(entries)} files: {names}" if entries else "it is empty"
+        raise Unreadable(archive_problem(f"the ZIP archive must hold one CSV, but {found}"))
+    return entries[0].filename
+
+
+def _directory_size(raw: BinaryIO) -> int:
+    """Return the size of the central directory as the archive states it (ZIP and ZIP64).
+
+    `zipfile` reads the whole directory into objects, so its size is bounded first.
+    """
+    size = raw.seek(0, io.SEEK_END)
+    raw.seek(max(0, size - (1 << 16) - 200))
+    tail = raw.read()
+    stated = [0]
+    for magic, layout, offset in ((b"PK\x05\x06", "<L", 12), (b"PK\x06\x06", "<Q", 40)):
+        at = tail.rfind(magic)
+        if at >= 0 and at + offset + struct.calcsize(layout) <= len(tail):
+            stated.append(struct.unpack_from(layout, tail, at + offset)[0])
+    return max(value for value in stated if value != 0xFFFFFFFF)
+
+
+def _is_litter(entry: zipfile.ZipInfo) -> bool:
+    name = entry.filename
+    return entry.is_dir() or name.startswith("__MACOSX/") or name.split("/")[-1] == ".DS_Store"
+
+
+def _check_entry(entry: zipfile.ZipInfo) -> None:
+    name = entry.filename
+    parts = name.replace("\\", "/").split("/")
+    is_symlink = stat.S_ISLNK(entry.external_attr >> 16)
+    if ".." in parts or parts[0] == "" or ":" in parts[0] or is_symlink:
+        why = "is a symbolic link" if is_symlink else "points outside the archive"
+        raise Unreadable(archive_problem(f"the entry name {quoted(name)} is not allowed: it {why}"))
+    if entry.flag_bits & 0x1:
+        raise Unreadable(
+            Problem(
+                "encrypted_archive",
+                f"The archive is encrypted (entry {quoted(name)}); send it without a password.",
+                expected="an archive without a password",
+                found="an encrypted archive",
+            )
+        )
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise Unreadable(
+            archive_problem(
+                f"the entry {quoted(name)} uses compression method {entry.compress_type}, "
+                "which is not supported; expected 'deflate' or none"
+            )
+        )

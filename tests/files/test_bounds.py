@@ -1,0 +1,138 @@
+"""No file costs more than a plain multiple of an honest one, and no answer tells more than it may."""
+
+import gzip
+import random
+import tracemalloc
+
+import pytest
+
+from grader.files import FileRejected, Problem, RowIds, read_submission, submission_size_cap
+
+ROWS = 2000
+IDS = [str(7_000_000 + place) for place in range(ROWS)]
+HEADER = b"id,prediction\n"
+SIZE = 3_000_000
+
+
+def problems(data: bytes, row_ids: RowIds | None = None) -> tuple[Problem, ...]:
+    with pytest.raises(FileRejected) as rejection:
+        read_submission(data, RowIds.of(IDS) if row_ids is None else row_ids)
+    assert rejection.value.file == "submission"
+    return rejection.value.problems
+
+
+def filled(line: bytes) -> bytes:
+    return HEADER + line * (SIZE // len(line))
+
+
+HOSTILE = {
+    "empty-lines": filled(b"\n") + b"x",
+    "returns": filled(b"\r") + b"x",
+    "one-long-line": filled(b"x"),
+    "commas": filled(b","),
+    "lines-of-commas": filled(b"," * 500 + b"\n"),
+    "quotes": filled(b'"'),
+    "lines-of-quotes": filled(b'"' * 99 + b"\n"),
+    "open-quotes": filled(b'"a\n'),
+    "open-quotes-over-lines": filled(b'"a\n' + b"b\n" * 9),
+    "nul-bytes": bytes(SIZE),
+    "lines-of-nul": filled(b"\0\n"),
+    "no-utf8": filled(b"\xff\n"),
+    "emoji": filled("😀,😀\n".encode()),
+    "long-fields": filled(b"1" * 3000 + b"x\n"),
+    "random": HEADER + random.Random(0).randbytes(SIZE),
+    "headers": filled(HEADER),
+    "comments": b"#\n" * (SIZE // 2),
+    "header-of-commas": b"," * SIZE,
+    "header-of-quotes": b'"' * SIZE,
+    "trailing-blank-lines": filled(b" \n"),
+    "one-id-for-ever": filled(b"7000000,0.5\n"),
+    "unknown-ids": filled(b"1,x\n"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_bytes_are_answered_in_bounded_memory(name: str) -> None:
+    data = HOSTILE[name]
+    row_ids = RowIds.of(IDS)
+    tracemalloc.start()
+    try:
+        found = problems(data, row_ids)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 1 <= len(found) <= 20
+    assert all(len(problem.lines) <= 5 and len(problem.message) < 1000 for problem in found)
+    assert peak < 2 * len(data) + 2_000_000
+
+
+def test_reading_stops_past_twice_the_expected_rows_and_says_so() -> None:
+    found = {problem.code: problem for problem in problems(filled(b"7000000,0.5\n"))}
+    assert set(found) == {"too_many_rows", "duplicate_row_id", "reading_stopped"}
+    assert "at least 5,000 rows; expected 2,000" in found["too_many_rows"].message
+    assert "at least 1 duplicated id" in found["duplicate_row_id"].message
+
+
+def test_a_hopeless_file_is_not_read_to_its_end() -> None:
+    found = {problem.code: problem for problem in problems(filled(b"7000000,no\n"))}
+    assert "At least 3,001 such lines" in found["not_a_number"].message
+    assert found["reading_stopped"].line == 3002
+
+
+def test_counts_are_exact_where_every_row_is_wrong() -> None:
+    data = HEADER + b"".join(f"{name},no\n".encode() for name in IDS)
+    (problem,) = problems(data)
+    assert (problem.code, problem.count, problem.lines) == ("not_a_number", ROWS, (2, 3, 4, 5, 6))
+
+
+def test_answers_do_not_tell_the_order_of_the_solution() -> None:
+    lines = [f"{name},0.5\n".encode() for name in IDS]
+    data = HEADER + b"".join(lines[5:900] + lines[800:-40]) + b"1,nan\n"
+    shuffled = random.Random(1).sample(IDS, ROWS)
+    assert problems(data, RowIds.of(IDS)) == problems(data, RowIds.of(shuffled))
+
+
+def test_the_cap_grows_with_the_rows() -> None:
+    assert submission_size_cap(0) == 50_000_000
+    assert submission_size_cap(194_640) == 50_000_000
+    assert submission_size_cap(1_804_874) == 64 * 1_804_874
+
+
+def test_a_bomb_is_not_uncompressed_beyond_the_cap() -> None:
+    bomb = gzip.compress(bytes(200_000_000))
+    tracemalloc.start()
+    try:
+        (problem,) = problems(bomb)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert problem.code == "uncompressed_too_large"
+    assert peak < 80_000_000
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 65_535, 65_536, 65_537, 200_000])
+def test_gzip_members_may_end_anywhere(size: int) -> None:
+    data = HEADER + b"".join(f"{name},{number / ROWS!r}\n".encode() for number, name in enumerate(IDS))
+    data += b"\n" * (size + len(data))  # members of every size, chunks that do not fit
+    split = gzip.compress(data[:size]) + gzip.compress(data[size:])
+    assert read_submission(split, RowIds.of(IDS)).predictions.tolist() == [
+        number / ROWS for number in range(ROWS)
+    ]
+
+
+def test_every_truncation_of_a_gzip_file_is_noticed() -> None:
+    whole = gzip.compress(HEADER + b"1,0.5\n", mtime=0)
+    for length in range(1, len(whole)):
+        codes = {problem.code for problem in problems(whole[:length], RowIds.of(["1"]))}
+        assert codes <= {"damaged_archive", "wrong_header", "wrong_column", "missing_column",
+                         "unexpected_column", "no_rows"}  # fmt: skip
+        if length > 1:
+            assert codes == {"damaged_archive"}
+
+
+def test_every_flipped_byte_of_the_checksum_is_noticed() -> None:
+    whole = bytearray(gzip.compress(HEADER + b"1,0.5\n", mtime=0))
+    for offset in range(len(whole) - 8, len(whole)):
+        damaged = whole.copy()
+        damaged[offset] ^= 1
+        assert problems(bytes(damaged), RowIds.of(["1"]))[0].code == "damaged_archive"

@@ -1,0 +1,329 @@
+import gzip
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.files import FileRejected, WrongColumns, read_scored_table, read_solution
+from grader.files import solution as solution_module
+from grader.files.records import read_explained
+from grader.files.table import read_plain
+
+TABLE = (
+    "id,comment_text,target,black or african,female,created,Usage,rating\n"
+    'a-1,"Two lines,\nand ""quotes""",0.5,0.25,,2017-01-01,public,7\n'
+    '"b,2",plain, 1 ,,1,2017-01-02,PRIVATE,8\n'
+    " c 3 ,,0,1.0,0.0,2017-01-03,Ignored,9\n"
+)
+
+
+def rejected(data: str | bytes, **choice: object) -> list[tuple[str, str]]:
+    source = data.encode() if isinstance(data, str) else data
+    with pytest.raises(FileRejected) as rejection:
+        read_solution(source, **choice)
+    assert rejection.value.file == "solution"
+    return [(problem.code, problem.message) for problem in rejection.value.problems]
+
+
+def test_columns_find_their_roles() -> None:
+    solution = read_solution(TABLE.encode())
+    assert list(solution.row_ids) == ["a-1", "b,2", "c 3"]
+    assert solution.labels.tolist() == [0.5, 1.0, 0.0]
+    assert list(solution.identities) == ["black or african", "female"]
+    np.testing.assert_array_equal(solution.identities["black or african"], [0.25, np.nan, 1.0])
+    np.testing.assert_array_equal(solution.identities["female"], [np.nan, 1.0, 0.0])
+    assert solution.usage is not None
+    assert solution.usage.tolist() == [1, 2, 0]
+    roles = solution.roles
+    assert (roles.id, roles.label, roles.usage) == ("id", "target", "Usage")
+    assert roles.identities == ("black or african", "female")
+    assert roles.unused == ("comment_text", "created", "rating")
+
+
+def test_identities_that_are_asked_for_come_in_that_order_and_leave_the_rest_unused() -> None:
+    solution = read_solution(TABLE.encode(), identities=["female"])
+    assert solution.roles.identities == ("female",)
+    assert "black or african" in solution.roles.unused
+    both = read_solution(TABLE.encode(), identities=["female", "black or african"])
+    assert list(both.identities) == ["female", "black or african"]
+
+
+def test_without_usage_there_are_no_splits() -> None:
+    assert read_solution(b"id,label\n1,1\n2,0\n").usage is None
+
+
+@pytest.mark.parametrize("name", ["target", "label", "toxicity"])
+def test_the_label_is_found_by_its_name(name: str) -> None:
+    assert read_solution(f"id,{name}\n1,1\n".encode()).roles.label == name
+
+
+def test_another_label_can_be_chosen() -> None:
+    solution = read_solution(b"id,target,hate\n1,1,0\n", label="hate")
+    assert solution.roles.label == "hate"
+    assert solution.roles.identities == ("target",)
+
+
+@pytest.mark.parametrize("header", ["Usage", "usage", "USAGE"])
+def test_usage_is_found_in_any_case(header: str) -> None:
+    solution = read_solution(f"id,target,{header}\n1,1,Public\n".encode())
+    assert solution.roles.usage == header
+
+
+def test_a_column_is_an_identity_only_if_all_its_values_are_blank_or_in_0_to_1() -> None:
+    header = "id,target,blank,late,spaced,nan,flag,index"
+    rows = [f"{n},1,,0,{' 0.5 ' if n % 2 else ' '},nan,True,{n}" for n in range(1500)]
+    rows[-1] = rows[-1].replace(",,0,", ",,1.5,")
+    solution = read_solution("\n".join([header, *rows]).encode())
+    assert solution.roles.identities == ("blank", "spaced")
+    assert np.isnan(solution.identities["blank"]).all()
+    assert solution.identities["spaced"][1] == 0.5
+
+
+def test_unnamed_columns_are_never_identities() -> None:
+    solution = read_solution(b",id,target,female\n0,a,1,0\n1,b,0,1\n")
+    assert solution.roles.identities == ("female",)
+    assert solution.roles.unused == ("(unnamed)",)
+
+
+def test_every_fault_is_listed_with_its_lines() -> None:
+    data = (
+        "id,target,female,comment,Usage\n"
+        '1,0.5,0.25,"three\nlines\nof it",Public\n'
+        "1,1.5,2,x,Privat\n"
+        ",,nan,x,\n"
+        "3,yes,-0.1,x,Public,more\n"
+        "4,yes,-0.1,x,Public\n"
+        "\n"
+        "5,0,0,x,Public\n"
+    )
+    assert rejected(data, identities=["female"]) == [
+        (
+            "duplicate_row_id",
+            "Line 5: id '1' was on line 2 already; expected each id once. 1 such line.",
+        ),
+        (
+            "unknown_usage",
+            "Line 5: Usage is 'Privat'; expected Public, Private or Ignored. 2 such lines (5, 6).",
+        ),
+        (
+            "label_out_of_range",
+            "Line 5: the label 'target' is '1.5'; expected a number from 0 to 1. 1 such line.",
+        ),
+        (
+            "identity_out_of_range",
+            "Line 5: the identity 'female' is '2'; expected a number from 0 to 1 or a blank. "
+            "2 such lines (5, 8).",
+        ),
+        ("empty_id", "Line 6: empty id; expected an id in every row. 1 such line."),
+        (
+            "blank_label",
+            "Line 6: the label 'target' is blank; expected a number from 0 to 1. 1 such line.",
+        ),
+        (
+            "bad_identity",
+            "Line 6: the identity 'female' is 'nan', which is no number; "
+            "expected a number from 0 to 1 or a blank. 1 such line.",
+        ),
+        ("field_count", "Line 7: 6 fields, expected 5 as in the header. 1 such line."),
+        (
+            "bad_label",
+            "Line 8: the label 'target' is 'yes', which is no number; "
+            "expected a number from 0 to 1. 1 such line.",
+        ),
+        ("blank_line", "Line 9: the line is empty; expected a row. 1 such line."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "codes"),
+    [
+        (b"", ["empty_file"]),
+        (b"\n", ["empty_file"]),
+        (b"id,target\n", ["empty_file"]),
+        (b"id,target\n\n", ["empty_file"]),
+        ("id,target\n1,1\n".encode("utf-16"), ["wrong_encoding"]),
+        (b"id;target\n1;1\n", ["wrong_delimiter"]),
+        (b"Id,target\n1,1\n", ["missing_column"]),
+        (b"id,score\n1,1\n", ["missing_label"]),
+        (b"id,target,label\n1,1,1\n", ["several_labels"]),
+        (b"Id,score\n1,1\n", ["missing_column", "missing_label"]),
+        (b"id,target,a,a\n1,1,1,1\n", ["duplicate_column"]),
+        (b'id,target\n"1\n2",1\n', ["bad_id"]),
+        (b"id,target\n1\x002,1\n", ["bad_id"]),
+        (b"id,target\n\xff,1\n", ["invalid_utf8"]),
+        (b'id,target\n1,"1\n2,0\n', ["stray_quote"]),
+        (b"id,target\n1,True\n", ["bad_label"]),
+        (b"id,target\n1,1_0\n", ["bad_label"]),
+        (b"id,target\n1,0x1\n", ["bad_label"]),
+        (b"id,target\n1,inf\n", ["bad_label"]),
+        (b"PAR1\x15", ["not_csv"]),
+        (gzip.compress(b"id,target\n1,1\n")[:-3], ["damaged_archive"]),
+    ],
+)
+def test_unusable_solutions_are_refused(data: bytes, codes: list[str]) -> None:
+    assert [code for code, _ in rejected(data)] == codes
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            b"id,target,caf\xe9\n1,1,0\n",
+            "Line 1, byte 14: invalid UTF-8 (0xE9); expected UTF-8. Save the file as 'CSV UTF-8'.",
+        ),
+        (
+            b'id,"tar\nget \xff",label\n1,1,0\n',
+            "Line 2, byte 5: invalid UTF-8 (0xFF); expected UTF-8. Save the file as 'CSV UTF-8'.",
+        ),
+        (
+            b"\xef\xbb\xbf\xef\xbb\xbfid,target\n1,1\n",
+            "Line 1: unexpected U+FEFF (byte order mark) before 'id'.",
+        ),
+        (
+            "id,target,Usage\u00a0\n1,1,Public\n".encode(),
+            "Line 1: unexpected U+00A0 (no-break space) in 'Usage'.",
+        ),
+        (b"sep=,\r\nid,target\r\n1,1\r\n", "Line 1: remove the line 'sep=,'. 1 such line."),
+        (
+            b"# by hand\n# again\nid,target\n1,1\n",
+            "Line 1: the line starts with '#' ('# by hand'): comments are not allowed. 2 such lines (1, 2).",
+        ),
+        (b"\nid,target\n1,1\n", "Line 1: the line is empty; expected the header. 1 such line."),
+        (b"id;target\n1;1\n", "Line 1: delimiter ';' found; expected column names separated by ','."),
+        (
+            b"id,target,usage,USAGE\n1,1,Public,Public\n",
+            "Line 1: several columns may name the splits: 'usage' and 'USAGE'; expected one 'Usage'.",
+        ),
+        (
+            b"id,target,Usage\n1,1,Public\n2,0,Priv\xe9\n",
+            "Line 3: invalid UTF-8 (0xE9): Usage is 'Priv\\xe9'; expected UTF-8. 1 such line. "
+            "Save the file as 'CSV UTF-8'.",
+        ),
+        (
+            b"id,target\n1,1\n2,\xbd\n",
+            "Line 3: invalid UTF-8 (0xBD): the label 'target' is '\\xbd'; expected UTF-8. 1 such line. "
+            "Save the file as 'CSV UTF-8'.",
+        ),
+        (
+            "id,target\n1,1\n2\u00a0,0\n".encode(),
+            "Line 3: invisible character U+00A0 (no-break space) in id '2<U+00A0>'; "
+            "expected ids that can be seen whole. 1 such line.",
+        ),
+        (
+            b"id,target\n1,1\n\n \t\n2,0\n",
+            "Line 3: the line is empty; expected a row. 2 such lines (3, 4).",
+        ),
+    ],
+)
+def test_a_fault_of_a_solution_is_named_with_its_place(data: bytes, message: str) -> None:
+    assert [message for _, message in rejected(data)] == [message]
+
+
+def test_a_damaged_header_is_the_files_fault_even_where_a_name_was_asked_for() -> None:
+    codes = [code for code, _ in rejected(b"id,target,caf\xe9\n1,1,0\n", identities=["caf\u00e9"])]
+    assert codes == ["invalid_utf8"]
+
+
+def test_faults_of_the_header_and_of_the_rows_come_in_one_answer() -> None:
+    codes = [code for code, _ in rejected(b"id,target,caf\xe9\n1,x,0\n1,1,1\n")]
+    assert codes == ["invalid_utf8", "bad_label", "duplicate_row_id"]
+
+
+def test_blank_space_at_the_end_of_a_solution_is_no_fault() -> None:
+    assert len(read_solution(b"id,target\n1,1\n\n  \n").row_ids) == 1
+
+
+def test_names_that_are_not_there_are_the_callers_mistake() -> None:
+    with pytest.raises(WrongColumns, match="no column 'femal'; its columns are 'id', 'target' and"):
+        read_solution(b"id,target,female\n1,1,1\n", identities=["femal"])
+    with pytest.raises(WrongColumns, match="no column 'hate'"):
+        read_solution(b"id,target\n1,1\n", label="hate")
+    with pytest.raises(WrongColumns, match="two parts"):
+        read_solution(b"id,target,a\n1,1,1\n", identities=["a", "a"])
+    with pytest.raises(WrongColumns, match="two parts"):
+        read_solution(b"id,target,a\n1,1,1\n", label="a", identities=["a"])
+
+
+@pytest.mark.parametrize("wrap", ["path", "bytes", "stream", "gzip", "zip", "mark", "crlf", "cr"])
+def test_a_solution_may_come_in_many_wrappings(wrap: str, tmp_path: Path) -> None:
+    data = b"id,target,female\n1,1,0\n2,0,1\n"
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
+        target.writestr("solution.csv", data)
+    (tmp_path / "solution.csv").write_bytes(data)
+    source = {
+        "path": tmp_path / "solution.csv",
+        "bytes": data,
+        "stream": io.BytesIO(data),
+        "gzip": gzip.compress(data),
+        "zip": archive.getvalue(),
+        "mark": b"\xef\xbb\xbf" + data,
+        "crlf": data.replace(b"\n", b"\r\n"),
+        "cr": data.replace(b"\n", b"\r"),
+    }[wrap]
+    solution = read_solution(source)
+    assert list(solution.row_ids) == ["1", "2"]
+    assert solution.identities["female"].tolist() == [0, 1]
+
+
+def test_invalid_utf8_in_an_unused_column_does_no_harm() -> None:
+    assert read_solution(b"id,target,comment\n1,1,caf\xe9\n").labels.tolist() == [1.0]
+
+
+def test_a_scored_table_holds_its_predictions_and_needs_no_id() -> None:
+    data = b"toxicity,model_a,model_b,female,Usage\n1,0.9,-3,1,Public\n0,0.1,1e3,,Private\n"
+    table = read_scored_table(data, predictions=["model_b", "model_a"])
+    assert list(table.predictions) == ["model_b", "model_a"]
+    assert table.predictions["model_b"].tolist() == [-3.0, 1000.0]
+    assert table.roles.predictions == ("model_b", "model_a")
+    assert table.roles.identities == ("female",)
+    assert table.roles.id is None
+    assert table.usage is not None
+    assert table.usage.tolist() == [1, 2]
+
+
+def test_ids_of_a_scored_table_are_not_looked_at() -> None:
+    table = read_scored_table(b"id,target,model\n1,1,0.5\n1,0,0.5\n", predictions=["model"])
+    assert table.labels.tolist() == [1.0, 0.0]
+    assert table.roles.identities == ()
+
+
+@pytest.mark.parametrize("value", ["", "nan", "inf", "1e400", "0.5.1"])
+def test_predictions_of_a_scored_table_are_finite_numbers(value: str) -> None:
+    data = f"target,model\n1,0.5\n0,{value}\n".encode()
+    with pytest.raises(FileRejected) as rejection:
+        read_scored_table(data, predictions=["model"])
+    (problem,) = rejection.value.problems
+    assert problem.message.startswith("Line 3: the prediction 'model' is ")
+    assert problem.line == 3
+
+
+cells = st.sampled_from(["0", "1", "0.5", "", " ", "0.25", '"0.5"', "1.0", "nan", "2", "x", "True", '"a\nb"'])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.lists(cells, min_size=4, max_size=4), min_size=1, max_size=8))
+def test_the_fast_way_reads_a_solution_as_the_explaining_way_does(rows: list[list[str]]) -> None:
+    lines = [f"{number},{','.join(row)}" for number, row in enumerate(rows)]
+    data = ("id,target,a,b,c\n" + "\n".join(lines) + "\n").encode()
+
+    def read() -> object:
+        try:
+            solution = read_solution(data)
+        except FileRejected as rejection:
+            return [problem.as_dict() for problem in rejection.problems]
+        columns = {name: values.tobytes() for name, values in solution.identities.items()}
+        return solution.row_ids, solution.labels.tobytes(), columns, solution.roles
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solution_module, "read_plain", lambda *_: None)
+        explained = read()
+    assert read() == explained
+
+
+def test_both_ways_are_there() -> None:
+    assert (solution_module.read_plain, solution_module.read_explained) == (read_plain, read_explained)
