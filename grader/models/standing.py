@@ -18,6 +18,7 @@ class Standing(Base):
     """
 
     __tablename__ = "standing"
+
     id: Mapped[int] = mapped_column(primary_key=True)
     scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
     split: Mapped[Split] = mapped_column(stored_enum(Split, name="split"))

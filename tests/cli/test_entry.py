@@ -1,0 +1,129 @@
+"""The conditions of a competition from the shell, and who is admitted."""
+
+import re
+from datetime import timedelta
+
+import pytest
+
+from grader.models import EntryMode
+from grader.services import competitions, conditions, participations
+from grader.services.participations import EntryState
+
+
+@pytest.fixture
+def admin(run, settings, monkeypatch):
+    """Run `fairboard` on the installation of the fixture `service`."""
+    for name, value in settings.environment().items():
+        monkeypatch.setenv(name, value)
+    return run
+
+
+@pytest.fixture
+def create(admin, tmp_path, solution_csv):
+    """Create the competition `toxicity` with further options."""
+    path = tmp_path / "solution.csv"
+    path.write_bytes(solution_csv())
+
+    def call(*options):
+        return admin("competition", "create", "toxicity", "--solution", path, "--title", "Toxicity", *options)
+
+    return call
+
+
+def stored(service):
+    with service.database.read() as session:
+        return competitions.get(session, slug="toxicity")
+
+
+def state(service, name):
+    user = service.user(name)
+    with service.database.read() as session:
+        competition = competitions.get(session, slug="toxicity")
+        found = participations.find(session, competition=competition, user=user)
+        return participations.state(competition, found)
+
+
+def test_a_competition_is_created_with_all_its_conditions(create, service, tmp_path):
+    rules = tmp_path / "rules.md"
+    rules.write_text("# Rules\n\nBe kind.\n", encoding="utf-8")
+    result = create(
+        "--closes", "2126-03-31", "--rules", rules, "--entry", "code", "--entry-code", "fair-2126",
+        "--entry-deadline", "2126-03-01", "--merger-deadline", "2126-03-10T12:00", "--team-size", 3,
+        "--daily-limit", "none", "--total-limit", 100, "--pending-limit", 4, "--rejection-limit", 10,
+        "--selections", 1, "--no-late", "--reveals", "2126-04-02",
+    )  # fmt: skip
+
+    assert result.exit_code == 0, result.output
+    made = conditions.of(stored(service))
+    assert made.rules == "# Rules\n\nBe kind."
+    assert (made.entry_mode, made.entry_code) == (EntryMode.CODE, "fair-2126")
+    assert (
+        f"{made.entry_deadline:%F %H:%M} {made.merger_deadline:%F %H:%M}"
+        == "2126-03-01 00:00 2126-03-10 12:00"
+    )
+    assert (made.max_team_size, made.max_daily_submissions, made.max_total_submissions) == (3, None, 100)
+    assert (made.max_pending_submissions, made.max_hourly_rejections, made.selection_count) == (4, 10, 1)
+    assert (made.takes_late_submissions, f"{made.reveals_at:%F}") == (False, "2126-04-02")
+
+
+def test_without_options_a_competition_has_the_ordinary_conditions(create, service):
+    assert create().exit_code == 0
+    assert conditions.of(stored(service)) == conditions.Conditions()
+
+
+def test_a_code_alone_is_entry_by_code(create, service):
+    assert create("--entry-code", "fair").exit_code == 0
+    assert stored(service).entry_mode is EntryMode.CODE
+
+
+def test_conditions_that_cannot_be_are_refused_before_the_file_is_read(create, service):
+    result = create("--entry", "code", "--team-size", 0, "--daily-limit", "many")
+    assert result.exit_code == 1
+    assert "'many' must be a whole number or none" in result.stderr
+    result = create("--entry", "code", "--team-size", 0)
+    assert result.exit_code == 1
+    assert "Entry by code needs a code." in result.stderr
+    assert "The team size must be at least 1; 0 was given." in result.stderr
+
+
+def test_changing_the_rules_makes_the_next_version(create, admin, service, tmp_path):
+    create()
+    rules = tmp_path / "rules.md"
+    for number, text in enumerate(("Be kind.", "Be kinder.", "Be kinder."), 2):
+        rules.write_text(text, encoding="utf-8")
+        result = admin("competition", "change", "toxicity", "--rules", rules)
+        assert result.exit_code == 0, result.output
+        assert (f"version {number}" in result.stdout) == (number < 4)
+    assert (stored(service).rules, stored(service).rules_version) == ("Be kinder.", 3)
+
+
+def test_a_changed_close_takes_its_dates_along(create, admin, service):
+    create("--closes", "2126-03-31")
+    assert admin("competition", "change", "toxicity", "--closes", "2126-04-30").exit_code == 0
+    changed = stored(service)
+    assert changed.entry_deadline == changed.closes_at - timedelta(days=7)
+    assert changed.reveals_at == changed.closes_at + timedelta(days=7)
+
+
+def test_a_change_of_nothing_is_a_usage_error(create, admin):
+    create()
+    result = admin("competition", "change", "toxicity")
+    assert (result.exit_code, "at least one condition" in result.stderr) == (1, True)
+
+
+def test_accounts_are_admitted_and_refused(create, admin, service):
+    create("--entry", "approval")
+    assert state(service, "ada") is EntryState.OUTSIDE
+    assert "ada is admitted to toxicity." in admin("competition", "admit", "toxicity", "ADA").stdout
+    assert state(service, "ada") is EntryState.JOINED
+    refused = admin("competition", "admit", "toxicity", "ada", "--refuse")
+    assert "ada is not admitted to toxicity." in refused.stdout
+    assert state(service, "ada") is EntryState.REFUSED
+    unknown = admin("competition", "admit", "toxicity", "nobody")
+    assert (unknown.exit_code, "no account named" in unknown.stderr) == (1, True)
+
+
+def test_the_help_names_the_options_that_change_shares_with_create(admin):
+    shared = set(re.findall(r"--[a-z-]+", admin("competition", "change", "--help").stdout)) - {"--help"}
+    created = set(re.findall(r"--[a-z-]+", admin("competition", "create", "--help").stdout))
+    assert {"--rules", "--entry", "--team-size", "--no-late"} <= shared <= created
