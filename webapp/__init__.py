@@ -1,7 +1,10 @@
 """The pages and the JSON API: thin over `grader.services`."""
 
+from functools import partial
+
 from flask import Flask
 from jinja2 import StrictUndefined
+from werkzeug.routing import IntegerConverter
 
 from grader.db import Database
 from grader.services.accounts import password_hasher
@@ -14,6 +17,7 @@ from webapp.site import Hinting, Site
 
 MAX_FORM_BYTES = 256_000
 MAX_FORM_PARTS = 50
+LARGEST_ROW_ID = 2**31 - 1  # of PostgreSQL's integer
 
 
 def create_app(
@@ -35,6 +39,8 @@ def create_app(
     app = Flask(__name__)
     app.request_class = uploads.UploadRequest
     app.extensions["fairboard"] = site
+    # No row has a larger number; a database refuses one as an error of ours.
+    app.url_map.converters["int"] = partial(IntegerConverter, max=LARGEST_ROW_ID)  # type: ignore[assignment]
     # Of any request; `uploads` sets another limit for the files of a competition.
     app.config.update(
         MAX_CONTENT_LENGTH=MAX_FORM_BYTES, MAX_FORM_MEMORY_SIZE=MAX_FORM_BYTES, MAX_FORM_PARTS=MAX_FORM_PARTS

@@ -82,7 +82,12 @@ def database_failures_in_a_sentence() -> Iterator[None]:
 
 
 def make_data_folder(settings: Settings) -> None:
-    """Make the data folder where it is not there yet; raise a sentence where it cannot be."""
+    """Make the data folder where it is not there yet; raise a sentence where it cannot be.
+
+    From then on whatever this process and its children make is readable by their user alone: the folder may
+    have been made before, for everybody.
+    """
+    os.umask(0o077)
     try:
         settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

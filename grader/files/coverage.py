@@ -11,6 +11,9 @@ from grader.files.rowids import RowIds
 from grader.files.wording import counted, listed, named
 
 Places = NDArray[np.int64]
+_SAMPLE = 1000
+_SMALLEST_SAMPLE = 20  # so many ids do not fit a float by chance
+_ROUNDED = " The ids look rounded: keep them as text or 64-bit integers, not as floats."
 
 
 class Coverage:
@@ -57,7 +60,11 @@ class Coverage:
         if not rows and is_complete:
             found.append(_no_rows(expected))
         elif len(missing) and is_complete:
-            found.append(self._missing(missing, rows))
+            sample = self._sample_of_found()
+            look_rounded = (
+                not len(repeated) and len(sample) >= _SMALLEST_SAMPLE and self._look_rounded(sample, missing)
+            )
+            found.append(self._missing(missing, rows, _ROUNDED if look_rounded else ""))
         return found
 
     def _everything_repeated(self, rows: int, times: int) -> Problem:
@@ -77,13 +84,13 @@ class Coverage:
         names = self._row_ids.at(self._lines_shown)
         places = [
             f"id {named(name)} appears {_times(self._repeats[place] + 1)} "
-            f"(lines {listed([f'{line:,}' for line in lines])})"
+            f"(lines {listed([f'{line:,}' for line in lines], total=int(self._repeats[place]) + 1)})"
             for name, (place, lines) in zip(names, self._lines_shown.items(), strict=True)
         ]
         total = counted(len(repeated), "duplicated id", at_least=not is_complete)
         message = f"{listed(places, total=len(repeated))}; {total}; expected each id once."
         if self._look_rounded(repeated, missing):
-            message += " The ids look rounded: keep them as text or 64-bit integers, not as floats."
+            message += _ROUNDED
         lines = self._first_repeated_lines()
         return Problem(
             "duplicate_row_id",
@@ -99,25 +106,28 @@ class Coverage:
         lines = {line for shown in self._lines_shown.values() for line in shown}
         return tuple(sorted(lines)[:LINES_SHOWN])
 
-    def _look_rounded(self, repeated: Places, missing: Places) -> bool:
+    def _sample_of_found(self) -> Places:
+        return np.flatnonzero(np.frombuffer(self._first_lines, np.int64))[:_SAMPLE]
+
+    def _look_rounded(self, found: Places, missing: Places) -> bool:
         """Tell whether what is there fits a float and what is missing does not."""
-        if not self._row_ids.are_integers or not len(missing):
+        if not self._row_ids.are_integers or not len(found) or not len(missing):
             return False
-        there = [int(text) for text in self._row_ids.at(repeated[:LINES_SHOWN])]
+        there = [int(text) for text in self._row_ids.at(found[:_SAMPLE])]
         gone = [int(text) for text in self._row_ids.at(missing[:LINES_SHOWN])]
         return any(
             all(_fits(value, kind) for value in there) and not any(_fits(value, kind) for value in gone)
             for kind in (np.float32, np.float64)
         )
 
-    def _missing(self, missing: Places, rows: int) -> Problem:
+    def _missing(self, missing: Places, rows: int, hint: str) -> Problem:
         """Name the missing ids in id order: the solution's order is nobody's business."""
         names = [named(name) for name in self._row_ids.smallest(missing, LINES_SHOWN)]
         expected = len(self._row_ids)
         found = f" ({counted(rows, 'row')} found, {expected:,} expected)" if rows != expected else ""
         return Problem(
             "missing_row_id",
-            f"{counted(len(missing), 'id')} missing: {listed(names, total=len(missing))}{found}.",
+            f"{counted(len(missing), 'id')} missing: {listed(names, total=len(missing))}{found}.{hint}",
             count=len(missing),
             expected=f"all {counted(expected, 'id')}",
             found=f"{expected - len(missing):,} of them",

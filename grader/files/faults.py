@@ -8,7 +8,8 @@ from grader.files.numbers import LONGEST_NUMBER
 from grader.files.problems import Problem
 from grader.files.wording import counted, quoted
 
-_DIGITS = re.compile(rb"[+-]?[0-9]++")
+_BEFORE_COMMA = re.compile(rb"[+-]?[0-9]++")
+_AFTER_COMMA = re.compile(rb"[0-9]++(?:[eE][+-]?[0-9]++)?")
 
 
 def reading_stopped(line: int) -> Problem:
@@ -86,7 +87,9 @@ def describe_stray_quote(line: bytes) -> Finding:
 
 def is_decimal_comma(fields: list[bytes], width: int) -> bool:
     """Tell whether a row has one field too many because a number is written ``0,5``."""
-    return len(fields) == width + 1 and all(map(_DIGITS.fullmatch, fields[-2:]))
+    if len(fields) != width + 1:
+        return False
+    return bool(_BEFORE_COMMA.fullmatch(fields[-2]) and _AFTER_COMMA.fullmatch(fields[-1]))
 
 
 def describe_width(line: bytes, delimiter: bytes, width: int, hint: str) -> Finding:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from unicodedata import normalize
 
 from grader.files.findings import Finding
 from grader.files.wording import character, named, quoted
@@ -72,4 +73,7 @@ def _hint(value: bytes, index: Mapping[bytes, int]) -> str:
         return " (leading zero?)"
     if value.lower() in index or value.upper() in index:
         return " (case matters)"
+    text = value.decode()
+    if any(normalize(form, text).encode() in index for form in ("NFC", "NFD")):
+        return " (composed and decomposed letters are different)"
     return ""

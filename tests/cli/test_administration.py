@@ -395,6 +395,22 @@ def test_migrate_makes_the_tables_and_may_be_repeated(run, monkeypatch, tmp_path
     assert second.stdout.startswith("The database is at ")
 
 
+def test_nobody_else_can_read_what_lies_in_a_folder_that_was_there_before(monkeypatch, tmp_path):
+    tmp_path.chmod(0o755)
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path))
+
+    subprocess.run(
+        [sys.executable, "-m", "grader.cli", "user", "create", "ada"],
+        check=True,
+        capture_output=True,
+        umask=0o022,
+    )
+
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert tmp_path / "fairboard.db" in files
+    assert [path.name for path in files if path.stat().st_mode & 0o077] == []
+
+
 def test_settings_are_shown_without_secrets(run, monkeypatch):
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://fairboard:geheim@db/fairboard")
     monkeypatch.setenv("FAIRBOARD_PORT", "7000")

@@ -181,6 +181,7 @@ SIMPLE: dict[str, bytes] = {
     "semicolon-and-decimal-comma": CLEAN.replace(b",", b";").replace(b".", b","),
     "semicolon-rows-only": text([line.replace(",", ";") for line in LINES]),
     "decimal-comma": text([line.replace(".", ",") for line in LINES]),
+    "decimal-comma-and-exponent": text([*LINES[:9], "7000009,7,38e-05", *LINES[10:]]),
     "decimal-comma-quoted": with_prediction('"0,5"', 2),
     "wrong-field-counts": with_lines({17: "7000015,0.5,1", 18: "7000016", 19: "1,2,3,4", 30: "x"}),
     "trailing-commas": text([line + "," for line in LINES]),
@@ -306,6 +307,17 @@ def float32_ids() -> bytes:
     return text([f"{name},{value}" for name, value in zip(ids, PREDICTIONS, strict=True)])
 
 
+@case("float32-ids-far-apart")
+def float32_ids_far_apart() -> bytes:
+    ids = [str(int(np.float32(60_000_000 + 7 * place))) for place in range(ROWS)]
+    return text([f"{name},{value}" for name, value in zip(ids, PREDICTIONS, strict=True)])
+
+
+@case("decomposed-letters")
+def decomposed_letters() -> bytes:
+    return text([f"cafe\u0301 {place},{value}" for place, value in enumerate(PREDICTIONS)])
+
+
 @case("numpy")
 def numpy_file() -> bytes:
     target = io.BytesIO()
@@ -388,9 +400,13 @@ def answer(content: bytes, row_ids: RowIds = ROW_IDS) -> dict[str, object]:
 
 
 def expected_ids(name: str) -> RowIds:
-    if name != "float32-ids":
-        return ROW_IDS
-    return RowIds.of(str(20_000_000 + place) for place in range(ROWS))
+    if name == "float32-ids":
+        return RowIds.of(str(20_000_000 + place) for place in range(ROWS))
+    if name == "float32-ids-far-apart":
+        return RowIds.of(str(60_000_000 + 7 * place) for place in range(ROWS))
+    if name == "decomposed-letters":
+        return RowIds.of(f"caf\u00e9 {place}" for place in range(ROWS))
+    return ROW_IDS
 
 
 @pytest.fixture(scope="module")

@@ -179,6 +179,8 @@ def test_errors_of_strangers_have_the_one_shape(
     [
         ("/api/v1/submissions/999", 404, "unknown_submission"),
         ("/api/v1/submissions/x", 404, "not_found"),
+        ("/api/v1/submissions/2147483648", 404, "not_found"),
+        ("/api/v1/submissions/99999999999999999999", 404, "not_found"),
         ("/api/v1/competitions/nothing", 404, "unknown_competition"),
         ("/api/v1/competitions/nothing/leaderboard", 404, "unknown_competition"),
         ("/api/v1/competitions/%00/leaderboard", 404, "unknown_competition"),
