@@ -18,14 +18,17 @@ class Split(enum.StrEnum):
 
 
 class Score(Base):
-    """The score, its four terms, and the exact integer counts of every cell they derive from."""
+    """The score, its four terms, and the exact integer counts of every cell they derive from.
+
+    There is no index by scoring version alone: a planner without statistics takes it for a good one.
+    """
 
     __tablename__ = "score"
     __table_args__ = (UniqueConstraint("submission_id", "scoring_version_id", "split"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
-    scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"), index=True)
+    scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
     split: Mapped[Split] = mapped_column(stored_enum(Split, name="split"))
     score: Mapped[float] = mapped_column(Double)
     overall_auc: Mapped[float] = mapped_column(Double)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sqlalchemy import Subquery, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 
 from grader.leaderboard import standings
 from grader.models import (
@@ -75,6 +75,7 @@ def load(
             Score.scoring_version_id == version.id,
             Score.split == split,
         )
+        .options(defer(Score.counts))
     ).all()
     members = _members(session, list(ranks))
     done = _activity(session, list(ranks))
