@@ -21,6 +21,7 @@ from grader.services import (
     accounts,
     boards,
     competitions,
+    counted,
     final_boards,
     invitations,
     limits,
@@ -28,6 +29,7 @@ from grader.services import (
     logins,
     mergers,
     participations,
+    repeats,
     rosters,
     selections,
     setup_links,
@@ -99,6 +101,7 @@ STATUSES: dict[type[ParticipantError], int] = {
     tokens.ScopeMissing: 403,
     competitions.UnknownCompetition: 404,
     submissions.UnknownSubmission: 404,
+    counted.NotCounted: 404,
     accounts.UnknownUser: 404,
     participations.EntryRefused: 403,
     rosters.TeamRefusal: 409,
@@ -107,8 +110,8 @@ STATUSES: dict[type[ParticipantError], int] = {
     invitations.UnknownInvitation: 404,
     mergers.UnknownMergeRequest: 404,
     mergers.UnknownTeam: 404,
-    submissions.IdenticalFile: 409,
-    submissions.IdempotencyKeyReused: 422,
+    repeats.IdenticalFile: 409,
+    repeats.IdempotencyKeyReused: 422,
     selections.SelectionClosed: 403,
     selections.NotSelectable: 409,
     selections.TooManySelected: 409,
@@ -152,7 +155,7 @@ def details_of(error: ParticipantError) -> dict[str, Any]:
             return {"limit": error.limit, "retry_at": retry_at, "resets_at": retry_at}
         case limits.LimitReached():
             return {"limit": error.limit, "retry_at": formats.iso(error.retry_at)}
-        case submissions.IdenticalFile() | submissions.IdempotencyKeyReused():
+        case repeats.IdenticalFile() | repeats.IdempotencyKeyReused():
             return {"submission": error.submission_id}
         case selections.TooManySelected():
             return {"limit": error.limit, "selected": list(error.selected_ids)}

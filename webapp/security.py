@@ -72,6 +72,7 @@ RATES: dict[str, tuple[tuple[str, Callable[[], str]], ...]] = {
     "account.change_email": (("10/minute;20/hour", person), ("5/hour", mail_address)),
     "account.change_password": (("10/minute;60/hour", person),),
     "account.delete": (("10/minute;60/hour", person),),
+    "entry.join": (("10/minute;60/hour", person),),
 }
 
 

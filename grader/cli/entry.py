@@ -8,7 +8,7 @@ from grader import db
 from grader.cli.condition_options import condition_options, given
 from grader.cli.installation import opened
 from grader.cli.parameters import Time
-from grader.services import accounts, competitions, conditions, participations
+from grader.services import accounts, admissions, competitions, conditions
 
 
 @click.command()
@@ -42,7 +42,7 @@ def admit(slug: str, user: str, refuse: bool) -> None:
     """Admit the account USER to SLUG, whether it has asked to join or not."""
     with opened() as installation, installation.database.write() as session:
         account = accounts.get(session, name=user)
-        participations.decide(
+        admissions.decide(
             session,
             competition=competitions.get(session, slug=slug),
             user=account,

@@ -18,7 +18,10 @@ class Split(enum.StrEnum):
 
 
 class Score(Base):
-    """The score, its four terms, and the exact integer counts of every cell they derive from."""
+    """The score, its four terms, and the exact integer counts of every cell they derive from.
+
+    There is no index by scoring version alone: a planner without statistics takes it for a good one.
+    """
 
     __tablename__ = "score"
     __table_args__ = (UniqueConstraint("submission_id", "scoring_version_id", "split"),)

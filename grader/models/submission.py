@@ -35,6 +35,7 @@ class Submission(Base):
         UniqueConstraint("team_id", "idempotency_key"),
         Index("ix_submission_team_id_slot_day", "team_id", "slot_day"),
         Index("ix_submission_competition_id_status", "competition_id", "status"),
+        Index("ix_submission_competition_id_kind", "competition_id", "kind"),
         Index("ix_submission_team_id_submitted_at", "team_id", "submitted_at"),
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 
 from grader.leaderboard import standings
 from grader.leaderboard.standings import Entry
@@ -40,6 +40,7 @@ def rows(
             Score.split == split,
         )
         .limit(MAX_COUNT)
+        .options(defer(Score.counts))
     ).all()
     entries = [
         Entry(each.team_id, each.id, standings.score_units(score.score), each.submitted_at)

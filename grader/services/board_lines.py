@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
-from sqlalchemy import Subquery, func, select
+from sqlalchemy import Row, Subquery, func, select
 from sqlalchemy.orm import Session
 
 from grader.leaderboard import standings
@@ -23,6 +24,7 @@ from grader.models import (
 )
 from grader.services import daily_ranks, placing
 
+MAX_PARAMETERS = 5_000  # of one query
 TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
 
 
@@ -63,9 +65,33 @@ class Loaded:
 def load(
     session: Session, *, version: ScoringVersion, split: Split, ranks: Mapping[int, int], now: datetime
 ) -> Loaded:
-    """Return the lines of teams whose ranks are known, with as many queries for one as for all."""
+    """Return the lines of teams whose ranks are known, with as many queries for one as for a page."""
+    rows: dict[int, BoardRow] = {}
+    has_changes = False
+    team_ids = list(ranks)
+    for first in range(0, max(1, len(team_ids)), MAX_PARAMETERS):
+        part = team_ids[first : first + MAX_PARAMETERS]
+        before = earlier_ranks(session, version=version, split=split, team_ids=part, now=now)
+        has_changes = has_changes or bool(before)
+        rows |= _load_part(session, version, split, {team_id: ranks[team_id] for team_id in part}, before)
+    return Loaded(rows, has_changes or _has_changes(session, version, split, now))
+
+
+def _load_part(
+    session: Session,
+    version: ScoringVersion,
+    split: Split,
+    ranks: Mapping[int, int],
+    before: Mapping[int, int],
+) -> dict[int, BoardRow]:
     lines = session.execute(
-        select(Standing, Team.name, Score)
+        select(
+            Standing.team_id,
+            Standing.submission_id,
+            Standing.score_units,
+            Team.name,
+            *(getattr(Score, term) for term in TERMS),
+        )
         .join(Team, Team.id == Standing.team_id)
         .join(Score, Score.submission_id == Standing.submission_id)
         .where(
@@ -75,31 +101,28 @@ def load(
             Score.scoring_version_id == version.id,
             Score.split == split,
         )
-    ).all()
+    )
     members = _members(session, list(ranks))
     done = _activity(session, list(ranks))
-    before = earlier_ranks(session, version=version, split=split, team_ids=list(ranks), now=now)
-    rows = {
-        standing.team_id: BoardRow(
-            rank=ranks[standing.team_id],
-            team_id=standing.team_id,
-            team=name,
-            members=tuple(members[standing.team_id]),
-            submission_id=standing.submission_id,
-            score=standings.score_text(standing.score_units),
-            score_units=standing.score_units,
-            terms=rounded_terms(score),
-            entry_count=done[standing.team_id][0],
-            last_submitted_at=done[standing.team_id][1],
-            rank_change=_change(before.get(standing.team_id), ranks[standing.team_id]),
+    return {
+        line.team_id: BoardRow(
+            rank=ranks[line.team_id],
+            team_id=line.team_id,
+            team=line.name,
+            members=tuple(members[line.team_id]),
+            submission_id=line.submission_id,
+            score=standings.score_text(line.score_units),
+            score_units=line.score_units,
+            terms=rounded_terms(line),
+            entry_count=done[line.team_id][0],
+            last_submitted_at=done[line.team_id][1],
+            rank_change=_change(before.get(line.team_id), ranks[line.team_id]),
         )
-        for standing, name, score in lines
+        for line in lines
     }
-    has_changes = bool(before) or _has_changes(session, version, split, now)
-    return Loaded(rows, has_changes)
 
 
-def rounded_terms(score: Score) -> dict[str, float]:
+def rounded_terms(score: Score | Row[Any]) -> dict[str, float]:
     """Return the four terms of a score as displayed."""
     return {term: standings.rounded_term(getattr(score, term)) for term in TERMS}
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session, joinedload
 
-from grader.models import Competition, Team, TeamInvite, User
+from grader.models import Competition, Team, TeamInvite, TeamMember, User
 from grader.services import accounts, participations, rosters, team_notices
 from grader.services.rosters import TeamFull, TeamRefusal
 from grader.services.teams import AlreadyInTeam
@@ -208,6 +208,16 @@ def end_all(session: Session, *, team: Team, now: datetime) -> None:
     )
 
 
+def end_of_members(session: Session, *, team: Team, now: datetime) -> None:
+    """End the invitations of people who are in the team by now."""
+    inside = select(TeamMember.user_id).where(TeamMember.team_id == team.id)
+    session.execute(
+        update(TeamInvite)
+        .where(TeamInvite.team_id == team.id, TeamInvite.user_id.in_(inside), TeamInvite.ended_at.is_(None))
+        .values(ended_at=now)
+    )
+
+
 def _enter(session: Session, competition: Competition, team: Team, user: User, now: datetime) -> None:
     """Put a person into the team, and end what invited them.
 
@@ -224,11 +234,7 @@ def _enter(session: Session, competition: Competition, team: Team, user: User, n
     if present is not None:
         rosters.remove_member(session, team=present, user=user)
     rosters.add_member(session, team=team, user=user, now=now)
-    session.execute(
-        update(TeamInvite)
-        .where(TeamInvite.team_id == team.id, TeamInvite.user_id == user.id, TeamInvite.ended_at.is_(None))
-        .values(ended_at=now)
-    )
+    end_of_members(session, team=team, now=now)
 
 
 def _require_free_to_go(session: Session, present: Team, wanted: Team) -> None:

@@ -94,7 +94,7 @@ def request(
     team = rosters.require_led_team(session, competition=competition, user=user)
     rosters.require_changeable(competition, now)
     other = _find(session, competition, name)
-    if other is None or other.id == team.id or other.leader_id is None:
+    if other is None or other.id == team.id or other.leader is None or other.leader.deleted_at:
         raise UnknownTeam(name)
     between = {team.id, other.id}
     if any({each.from_team_id, each.to_team_id} == between for each in of_team(session, team=team)):
@@ -229,6 +229,7 @@ def _merge(session: Session, competition: Competition, *, taken: Team, into: Tea
     if rosters.has_submissions(session, team=into):
         rosters.bind(session, team=into)
     invitations.end_all(session, team=taken, now=now)
+    invitations.end_of_members(session, team=into, now=now)
     _close_requests(session, taken, now)
     taken.leader_id = None
     taken.merged_into_id = into.id

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session, aliased
 
 from grader.leaderboard import standings
 from grader.leaderboard.history import Scored, SubmissionKind
-from grader.models import Score, Split, Submission, Team
+from grader.models import Score, ScoringVersion, Split, Submission, Team
 
 
 def scored(
@@ -34,6 +34,7 @@ def scored(
         .join(public, public.submission_id == Submission.id)
         .join(private, private.submission_id == Submission.id)
         .where(
+            Submission.competition_id == _competition_id(session, scoring_version_id),
             public.scoring_version_id == scoring_version_id,
             public.split == Split.PUBLIC,
             private.scoring_version_id == scoring_version_id,
@@ -59,6 +60,10 @@ def scored(
             session.execute(query)
         )
     ]
+
+
+def _competition_id(session: Session, scoring_version_id: int) -> int:
+    return session.get_one(ScoringVersion, scoring_version_id).competition_id
 
 
 def disqualified(session: Session, *, competition_id: int) -> set[int]:

@@ -1,6 +1,5 @@
 """Submissions: accepting a file, and what its team may know about it."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,19 +18,15 @@ from grader.models import (
     Submission,
     SubmissionKind,
     SubmissionStatus,
-    Team,
     TeamMember,
     User,
 )
-from grader.services import competitions, limits, participations, rosters, scoring
+from grader.services import competitions, limits, participations, repeats, rosters, scoring
 from grader.services.texts import one_line
 from grader.storage import StoredBlob
 
 DESCRIPTION_MAX_LENGTH = 500
 FILE_NAME_MAX_LENGTH = 255
-IDEMPOTENCY_KEY_MAX_LENGTH = 128
-
-_IDEMPOTENCY_KEY = re.compile(rf"[\x20-\x7e]{{1,{IDEMPOTENCY_KEY_MAX_LENGTH}}}")
 
 
 class CompetitionNotOpen(ParticipantError):
@@ -60,40 +55,6 @@ class DescriptionTooLong(ParticipantError):
             f"A description has at most {DESCRIPTION_MAX_LENGTH} characters; this one has {length:,}."
         )
         self.length = length
-
-
-class InvalidIdempotencyKey(ParticipantError):
-    """An `Idempotency-Key` that cannot be kept."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            f"An Idempotency-Key has 1 to {IDEMPOTENCY_KEY_MAX_LENGTH} printable ASCII characters, "
-            "such as a UUID."
-        )
-
-
-class IdempotencyKeyReused(ParticipantError):
-    """An `Idempotency-Key` of an earlier submission came with other bytes."""
-
-    def __init__(self, submission_id: int) -> None:
-        super().__init__(
-            f"This Idempotency-Key belongs to submission #{submission_id}, whose file has other bytes. "
-            "No submission used; send a new file with a new key."
-        )
-        self.submission_id = submission_id
-
-
-class IdenticalFile(ParticipantError):
-    """The team has sent the same bytes before, and they wait or have a score."""
-
-    def __init__(self, earlier: Submission, now: datetime) -> None:
-        day = "" if earlier.submitted_at.date() == now.date() else f"{earlier.submitted_at:%Y-%m-%d} "
-        waits = " It is not scored yet." if earlier.status is SubmissionStatus.PENDING else ""
-        super().__init__(
-            f"Identical to #{earlier.id} of {day}{earlier.submitted_at:%H:%M}, no submission used.{waits}"
-        )
-        self.submission_id = earlier.id
-        self.submitted_at = earlier.submitted_at
 
 
 class UnknownSubmission(ParticipantError):
@@ -203,25 +164,15 @@ def require_acceptable(
     Without the competition's lock the answer is only a forecast, which saves storing and checking a file
     that will not be accepted.
     """
-    if idempotency_key is not None and not _IDEMPOTENCY_KEY.fullmatch(idempotency_key):
-        raise InvalidIdempotencyKey
     team = rosters.find_team(session, competition=competition, user=user)
-    if team is not None and idempotency_key is not None:
-        earlier = session.scalar(
-            select(Submission).where(
-                Submission.team_id == team.id, Submission.idempotency_key == idempotency_key
-            )
-        )
-        if earlier is not None and earlier.sha256 != sha256:
-            raise IdempotencyKeyReused(earlier.id)
-        if earlier is not None:
-            return earlier
+    if idempotency_key is not None:
+        repeated = repeats.find(session, team=team, idempotency_key=idempotency_key, sha256=sha256)
+        if repeated is not None:
+            return repeated
     _kind(competition, now)
     participations.forecast(session, competition=competition, user=user, now=now)
     if team is not None and not again:
-        identical = _identical(session, team, sha256)
-        if identical is not None:
-            raise IdenticalFile(identical, now)
+        repeats.refuse_identical(session, team=team, sha256=sha256, now=now)
     limits.require_room(session, competition=competition, team=team, now=now)
     return None
 
@@ -285,20 +236,6 @@ def _kind(competition: Competition, now: datetime) -> SubmissionKind:
     if not takes_files(competition, now):
         raise CompetitionClosed(competition.closes_at)
     return SubmissionKind.LATE if phase is Phase.REVEALED else SubmissionKind.NORMAL
-
-
-def _identical(session: Session, team: Team, sha256: str) -> Submission | None:
-    """Return the team's newest submission of the same bytes; after a failure they are a new try."""
-    return session.scalar(
-        select(Submission)
-        .where(
-            Submission.team_id == team.id,
-            Submission.sha256 == sha256,
-            Submission.status.in_((SubmissionStatus.PENDING, SubmissionStatus.SCORED)),
-        )
-        .order_by(Submission.submitted_at.desc(), Submission.id.desc())
-        .limit(1)
-    )
 
 
 def _versions_in_use(session: Session, competition: Competition) -> Iterable[int]:

@@ -266,6 +266,7 @@ def upgrade() -> None:
         batch_op.add_column(sa.Column("settled_at", TIME, nullable=True))
         batch_op.add_column(sa.Column("finalized_at", TIME, nullable=True))
 
+    op.drop_index("ix_score_scoring_version_id", "score")
     op.create_index(
         "ix_standing_board",
         "standing",
@@ -293,6 +294,7 @@ def upgrade() -> None:
         batch_op.add_column(sa.Column("is_selected", sa.Boolean(), server_default=sa.false(), nullable=False))
         batch_op.add_column(sa.Column("slot_day", sa.Date(), nullable=True))
         batch_op.add_column(sa.Column("idempotency_key", sa.String(length=128), nullable=True))
+        batch_op.create_index("ix_submission_competition_id_kind", ["competition_id", "kind"], unique=False)
         batch_op.create_index("ix_submission_team_id_slot_day", ["team_id", "slot_day"], unique=False)
         batch_op.create_unique_constraint(
             batch_op.f("uq_submission_team_id_idempotency_key"), ["team_id", "idempotency_key"]
@@ -408,12 +410,14 @@ def downgrade() -> None:
         batch_op.drop_constraint(op.f("ck_submission_kind"), type_="check")
         batch_op.drop_constraint(batch_op.f("uq_submission_team_id_idempotency_key"), type_="unique")
         batch_op.drop_index("ix_submission_team_id_slot_day")
+        batch_op.drop_index("ix_submission_competition_id_kind")
         batch_op.drop_column("idempotency_key")
         batch_op.drop_column("slot_day")
         batch_op.drop_column("is_selected")
         batch_op.drop_column("kind")
 
     op.drop_index("ix_standing_board", "standing")
+    op.create_index("ix_score_scoring_version_id", "score", ["scoring_version_id"])
     with op.batch_alter_table("competition") as batch_op:
         batch_op.drop_constraint(op.f("ck_competition_entry_mode"), type_="check")
         batch_op.drop_column("finalized_at")

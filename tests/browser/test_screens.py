@@ -12,7 +12,16 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from grader import db
-from grader.services import scoring, setup_links, submissions
+from grader.models import EntryMode
+from grader.services import (
+    competitions,
+    invitations,
+    mergers,
+    scoring,
+    setup_links,
+    submissions,
+    teams,
+)
 
 pytestmark = pytest.mark.browser
 WIDTHS = {"desk": 1280, "phone": 390}
@@ -28,6 +37,13 @@ Predict for each comment how likely people find it harmful. Read [the paper](htt
 
 - one prediction per comment
 - any model, any data
+"""
+
+
+RULES = """
+## Fair play
+
+One account per person. No sharing of code or predictions **outside** your team.
 """
 
 
@@ -48,6 +64,7 @@ def populate(live: Any) -> Paths:
         overview=OVERVIEW,
         closes_at=live.now() + timedelta(days=20, hours=3),
     )
+    live.competition("asked", title="Only who is let in", rules=RULES, entry_mode=EntryMode.APPROVAL)
     ann = live.person("Ann")
     dice = random.Random(5)
     for place in range(TEAMS):
@@ -61,6 +78,7 @@ def populate(live: Any) -> Paths:
     live.score_all()
     fates["failed"] = _accept(live, ann, live.truth.predictions(), break_it=True)
     fates["pending"] = _accept(live, ann, live.truth.predictions(noise=1.8, seed=10))
+    invitation = _make_teams(live, ann)
     live.reveal("old")
     here = "/competitions/toxicity"
     with live.database.write() as session:
@@ -83,9 +101,24 @@ def populate(live: Any) -> Paths:
         "leaderboard-own": f"{here}/leaderboard?page=1",
         "leaderboard-final": "/competitions/old/leaderboard/private",
         "account": "/account",
+        "team": f"{here}/team",
+        "team-none": "/competitions/asked/team",
+        "team-invitation": f"{here}/team/link/{invitation}",
+        "rules": "/competitions/asked/join",
     }
     cookie = ann.browser.get_cookie("fairboard_login")
     return Paths(strangers, member, cookie.value)
+
+
+def _make_teams(live: Any, ann: Any) -> str:
+    """Let somebody ask Ann's team to merge, and return the link that invites into his."""
+    bob, dan = live.person("Bob"), live.person("Dan")
+    with live.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        teams.create(session, competition=competition, user=bob.user, name="The Analytical Engines")
+        mergers.request(session, competition=competition, user=bob.user, name="Ann")
+        invitations.invite(session, competition=competition, user=ann.user, name=dan.user.name)
+        return invitations.make_link(session, competition=competition, user=bob.user)
 
 
 def test_every_page_is_drawn_without_serious_faults(live: Any, browser: Browser, screens: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import MetaData, Table, inspect, select
+from sqlalchemy import MetaData, Table, inspect, select, text
 
 import migrations
 from grader.db import Base, Database
@@ -168,6 +168,29 @@ def test_processes_that_start_together_migrate_once(empty_database: Database) ->
     started = [subprocess.Popen([sys.executable, "-c", program, url]) for _ in range(3)]
     assert [process.wait(60) for process in started] == [0, 0, 0]
     assert schema.is_current(empty_database)
+
+
+def test_names_that_are_there_already_stay_even_if_they_look_alike(empty_database: Database) -> None:
+    schema.upgrade(empty_database, "0001")
+    accounts = "INSERT INTO user_account (name, name_key, password_hash, is_admin, created_at) VALUES "
+    values = "(:name, :key, '', false, '2026-01-01 00:00:00+00:00')"
+    with empty_database.engine.begin() as connection:
+        for name in ("Modem", "modern", "Ada"):
+            connection.execute(text(accounts + values), {"name": name, "key": name.lower()})
+    schema.upgrade(empty_database)
+    with empty_database.engine.connect() as connection:
+        rows = connection.execute(
+            text("SELECT name, name_folded, name_key FROM user_account ORDER BY id")
+        ).all()
+    assert [tuple(row) for row in rows] == [
+        ("Modem", "modem", "rnodern"),
+        ("modern", "modern", "rnodern\x1f2"),
+        ("Ada", "ada", "ada"),
+    ]
+    schema.downgrade(empty_database, "0001")
+    with empty_database.engine.connect() as connection:
+        keys = connection.execute(text("SELECT name_key FROM user_account ORDER BY id")).scalars().all()
+    assert keys == ["modem", "modern", "ada"]
 
 
 def test_there_is_one_newest_migration_and_they_are_numbered() -> None:

@@ -37,6 +37,9 @@ TABLE = {
     ("GET", "leaderboards.private_csv"): Access(
         f"{HERE}/leaderboard/private.csv", (403, 403, 403), revealed=(200, 200, 200)
     ),
+    ("GET", "leaderboards.counted"): Access(
+        f"{HERE}/leaderboard/private/{{own}}", (403, 403, 403), revealed=(200, 200, 200)
+    ),
     ("GET", "leaderboards.final"): Access(f"{HERE}/leaderboard/final/1", (404, 404, 404)),
     ("GET", "leaderboards.results"): Access(f"{HERE}/results", (302, 403, 403), revealed=(302, 200, 200)),
     ("GET", "leaderboards.private"): Access(
@@ -124,6 +127,9 @@ TABLE = {
     ("GET", "api.competition_list"): Access(f"{API}/competitions", (401, 200, 200)),
     ("GET", "api.competition"): Access(f"{API}/competitions/toxicity", (401, 200, 200)),
     ("GET", "api.leaderboard"): Access(f"{API}/competitions/toxicity/leaderboard", (200, 200, 200)),
+    ("GET", "api.counted"): Access(
+        f"{API}/competitions/toxicity/leaderboard/private/{{own}}", (403, 403, 403), revealed=(200, 200, 200)
+    ),
     ("GET", "api.final_standings"): Access(f"{API}/competitions/toxicity/final-standings/1", (404, 404, 404)),
     ("POST", "api.submit"): Access(f"{API}/competitions/toxicity/submissions", (401, 201, 201), data=upload),
     ("POST", "api.check"): Access(f"{API}/competitions/toxicity/check", (401, 200, 200), data=upload),

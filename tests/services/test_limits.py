@@ -47,12 +47,12 @@ def reject(service: Any, accepted: Any, *, after: timedelta) -> None:
         scoring.record_rejection(session, job_id=claim.job_id, token=claim.token, problems=[], now=now)
 
 
-def test_of_fifty_files_that_come_at_once_exactly_the_limit_is_accepted(service: Any) -> None:
-    competition, user = service.competition(max_daily_submissions=5), service.user()
+def rush(service: Any, competition: Any, user: Any) -> list[type[Exception] | None]:
+    """Send fifty files at once, each through a connection of its own; return how each ended."""
     start, outcomes = threading.Barrier(50), []
 
     def send(number: int) -> None:
-        database = Database(service.settings.database(), pool_size=1)  # a connection of its own
+        database = Database(service.settings.database(), pool_size=1)
         try:
             start.wait()
             with database.write() as session:
@@ -75,11 +75,24 @@ def test_of_fifty_files_that_come_at_once_exactly_the_limit_is_accepted(service:
         thread.start()
     for thread in threads:
         thread.join()
-    assert outcomes.count(None) == 5
-    assert outcomes.count(DailyLimitReached) == 45
+    return outcomes
+
+
+def test_of_fifty_files_that_come_at_once_exactly_the_limit_is_accepted(service: Any) -> None:
+    competition = service.competition(max_daily_submissions=5)
+    outcomes = rush(service, competition, service.user())
+    assert (outcomes.count(None), outcomes.count(DailyLimitReached)) == (5, 45)
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Submission)) == 5
         assert session.scalar(select(func.count()).select_from(ScoringJob)) == 5
+
+
+@pytest.mark.long
+def test_in_twenty_rushes_no_team_gets_past_its_limit(service: Any) -> None:
+    competition = service.competition(max_daily_submissions=5)
+    for number in range(20):
+        outcomes = rush(service, competition, service.user(f"team {number}"))
+        assert (outcomes.count(None), outcomes.count(DailyLimitReached)) == (5, 45)
 
 
 def test_the_day_is_the_utc_day(service: Any) -> None:

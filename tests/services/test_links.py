@@ -1,6 +1,7 @@
 """What links do: signing up, confirming an address, setting a password; and what is written to the outbox."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -177,6 +178,39 @@ def test_two_who_ask_for_one_address_cannot_both_have_it(service: Any) -> None:
         addresses.verify(session, token=links_of[0], now=service.now)
     with service.database.write() as session, pytest.raises(AddressTaken):
         addresses.verify(session, token=links_of[1], now=service.now)
+
+
+def test_of_two_who_use_one_link_at_once_one_succeeds(service: Any, passwords: Any) -> None:
+    with service.database.write() as session:
+        token = sign_ups.invite(session, created_by="root", now=service.now)
+
+    def use(name: str) -> bool:
+        try:
+            with service.database.write() as session:
+                sign_ups.use(
+                    session, token=token, name=name, password=PASSWORD, passwords=passwords, now=service.now
+                )
+        except InvalidLink:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(use, ["Ada", "Bob", "Cleo", "Dan"])) == [False, False, False, True]
+
+
+def test_of_look_alikes_that_sign_up_at_once_one_succeeds(service: Any, passwords: Any) -> None:
+    def sign_up(name: str) -> bool:
+        try:
+            with service.database.write() as session:
+                accounts.sign_up(session, name=name, password=PASSWORD, passwords=passwords, now=service.now)
+        except accounts.NameTaken:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(sign_up, ["paypal", "paypaI", "PAYPAL", "p\u0430ypal"])) == [False] * 3 + [
+            True
+        ]
 
 
 def test_a_link_serves_one_purpose(service: Any, passwords: Any) -> None:

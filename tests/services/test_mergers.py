@@ -19,7 +19,17 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import boards, competitions, invitations, limits, mergers, rosters, submissions, teams
+from grader.services import (
+    boards,
+    competitions,
+    deletion,
+    invitations,
+    limits,
+    mergers,
+    rosters,
+    submissions,
+    teams,
+)
 from grader.services.limits import DailyLimitReached
 from grader.services.mergers import (
     AlreadyAsked,
@@ -268,6 +278,27 @@ def test_other_requests_and_invitations_of_the_merged_team_end(scene: Any, act: 
     }
     with pytest.raises(invitations.UnknownInvitation):
         act(invitations.accept_link, competition, "eve", token=token)
+
+
+def test_who_came_along_is_invited_no_more(service: Any, scene: Any, act: Any, merge: Any) -> None:
+    competition = scene()
+    act(invitations.invite, competition, "ada", name="bob")
+    merge(competition, "ada", "bob")
+    with service.database.read() as session:
+        team = rosters.find_team(session, competition=competition, user=service.user("ada"))
+        assert invitations.of_team(session, team=team) == []
+        assert invitations.of_person(session, competition=competition, user=service.user("bob")) == []
+
+
+def test_a_team_whose_only_member_deleted_the_account_cannot_be_asked(
+    service: Any, scene: Any, act: Any
+) -> None:
+    competition = scene()
+    with service.database.write() as session:
+        deletion.delete_account(session, user=service.user("bob"), now=service.now)
+        name = session.scalars(select(Team.name).where(Team.name.startswith("Team of"))).one()
+    with pytest.raises(UnknownTeam):
+        act(mergers.request, competition, "ada", name=name)
 
 
 def test_who_had_left_the_merged_team_is_bound_to_the_new_one(

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import EntryMode, Participation, RequestState, Team
-from grader.services import competitions, conditions, participations, rosters
+from grader.services import admissions, competitions, conditions, participations, rosters
 from grader.services.conditions import Conditions, InvalidCompetition
 from grader.services.participations import (
     EntryClosed,
@@ -35,9 +35,7 @@ def join(service: Any, competition: Any, user: str = "ada", *, after: Any = time
 def decide(service: Any, competition: Any, user: str, *, admits: bool) -> Any:
     who = service.user(user)
     with service.database.write() as session:
-        return participations.decide(
-            session, competition=competition, user=who, admits=admits, now=service.now
-        )
+        return admissions.decide(session, competition=competition, user=who, admits=admits, now=service.now)
 
 
 def require(service: Any, competition: Any, user: str = "ada", *, after: Any = timedelta()) -> Team:
@@ -135,7 +133,7 @@ def test_a_request_waits_for_an_organizer(service: Any) -> None:
         with pytest.raises(EntryPending):
             require(service, competition, name)
     with service.database.read() as session:
-        waiting = participations.waiting(session, competition=competition)
+        waiting = admissions.waiting(session, competition=competition)
         assert [each.user.name for each in waiting] == ["ada", "bob"]
     decide(service, competition, "ada", admits=True)
     require(service, competition, "ada")

@@ -17,13 +17,11 @@ from grader.models import (
     TeamMember,
 )
 from grader.services import scoring, submissions
+from grader.services.repeats import IdempotencyKeyReused, IdenticalFile, InvalidIdempotencyKey
 from grader.services.submissions import (
     CompetitionClosed,
     CompetitionNotOpen,
     DescriptionTooLong,
-    IdempotencyKeyReused,
-    IdenticalFile,
-    InvalidIdempotencyKey,
     UnknownSubmission,
 )
 from grader.storage import StoredBlob

@@ -174,6 +174,17 @@ def test_the_check_is_given_no_label(arena: Any, make_ann: Any, monkeypatch: pyt
     assert opened == [solution.row_ids_sha256]
 
 
+def test_a_large_file_is_checked_and_submitted_as_well(arena: Any, make_ann: Any) -> None:
+    ann, api = make_ann(), arena.app.test_client()
+    large = arena.truth.predictions() + b"\n" * 1_000_000  # past what is received in memory
+    # Encoded here: the test client would leave it in an open file.
+    head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="p.csv"\r\n\r\n'
+    sent = {"data": head + large + b"\r\n--b--\r\n", "content_type": "multipart/form-data; boundary=b"}
+    assert api.post(f"{API}/check", **sent, headers=ann.bearer).json["problems"] == []
+    assert api.post(f"{API}/submissions", **sent, headers=ann.bearer).status_code == 201
+    assert ann.browser.get(f"{HERE}/submissions/1/file").data == large
+
+
 def test_identical_bytes_are_told_and_can_be_submitted_anyway(arena: Any, make_ann: Any) -> None:
     ann, file = make_ann(), arena.truth.predictions()
     assert post(ann, file).status_code == 303

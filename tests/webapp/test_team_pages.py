@@ -322,3 +322,21 @@ def test_the_overview_names_deadlines_and_limits(arena: Any) -> None:
     page = text(arena.app.test_client().get(HERE))
     for words in ("Entry until", "Mergers until", "up to 5 people", "5 a day, 100 in all", "Revealed by"):
         assert words in page
+
+
+def test_a_code_cannot_be_guessed_for_ever(make_arena: Any) -> None:
+    arena = make_arena(rate_limits=True)
+    arena.competition(entry_mode=EntryMode.CODE, entry_code="fair-2026")
+    ann, bob = arena.person("Ann"), arena.person("Bob")
+    token = arena.form_token(ann.browser, "/account")
+    form = {"csrf_token": token, "code": "guess"}
+    statuses = [ann.browser.post(f"{HERE}/join", data=form).status_code for _ in range(11)]
+    assert statuses == [403] * 10 + [429]
+    assert bob.post(f"{HERE}/join", {"code": "fair-2026"}).status_code == 303
+
+
+def test_the_submit_page_leads_who_has_not_joined_to_the_rules(arena: Any) -> None:
+    arena.competition(rules="Be kind.")
+    page = arena.person("Ann").browser.get(f"{HERE}/submit")
+    assert "You have not joined this competition yet." in text(page)
+    assert f'href="{HERE}/join">Go there.' in page.text

@@ -1,6 +1,11 @@
 """The mailer, with a real mail server."""
 
+import os
+import signal
+import subprocess
+import sys
 import threading
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -138,6 +143,36 @@ def test_no_text_and_no_password_goes_to_a_server_that_offers_no_encryption(
     with pytest.raises(OSError, match="STARTTLS"):
         encrypting.send_waiting()
     assert post.received == []
+
+
+def test_an_encrypted_connection_is_used_only_with_a_certificate_that_is_trusted(
+    service: Any, make_settings: Any, encrypting_post: Any, now: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = make_settings(**encrypting_post.settings | {"smtp_security": "starttls"})
+    write(service, now)
+    with pytest.raises(OSError, match="CERTIFICATE_VERIFY_FAILED"):
+        Mailer(settings, service.database).send_waiting()
+    assert encrypting_post.received == []
+    monkeypatch.setenv("SSL_CERT_FILE", str(encrypting_post.certificate))
+    write(service, now, to_address=BOB)
+    assert Mailer(settings, service.database).send_waiting() == 1
+    assert encrypting_post.recipients == [[BOB]]
+
+
+def test_the_sweepers_process_sends_e_mail(service: Any, make_settings: Any, post: Any, now: Any) -> None:
+    write(service, now)
+    settings = make_settings(**post.settings, sweep_interval_seconds=0.1)
+    sweeper = subprocess.Popen(
+        [sys.executable, "-m", "grader.cli", "sweeper"], env=os.environ | settings.environment()
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not post.received and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert [message["To"] for message in post.received] == [ADA]
+    finally:
+        sweeper.send_signal(signal.SIGTERM)
+        assert sweeper.wait(timeout=30) == 0
 
 
 def test_a_claimed_e_mail_is_nobody_elses_until_its_lease_ends(service: Any, now: Any) -> None:

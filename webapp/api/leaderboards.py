@@ -8,10 +8,12 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.leaderboard.visibility import Viewer
 from grader.services import boards, competitions, final_boards, rosters
+from grader.services import counted as counted_submissions
 from webapp import board_requests
 from webapp.api.v1 import blueprint
 from webapp.conditional import conditional
 from webapp.representations.board import board_json, final_json
+from webapp.representations.counted import counted_json
 from webapp.site import current_site
 
 
@@ -39,6 +41,21 @@ def leaderboard(slug: str) -> ResponseReturnValue:
         }
         next_page = url_for("api.leaderboard", slug=slug, split=split.value, page=board.page + 1, **carried)
     return conditional(board_json(board, next_page=next_page))
+
+
+@blueprint.get("/competitions/<slug>/leaderboard/private/<int:submission_id>")
+def counted(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Return after the reveal what a submission that stands for its team got on both splits."""
+    with current_site().database.read() as session:
+        competition = competitions.get(session, slug=slug)
+        found = counted_submissions.get(
+            session,
+            competition=competition,
+            submission_id=submission_id,
+            viewer=Viewer.PARTICIPANT if g.user else Viewer.PUBLIC,
+            phase=competitions.phase(competition, db.now(session)),
+        )
+    return conditional(counted_json(found))
 
 
 @blueprint.get("/competitions/<slug>/final-standings/<int:number>")

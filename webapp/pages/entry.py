@@ -5,7 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import RequestState
-from grader.services import accounts, competitions, participations, situations
+from grader.services import accounts, admissions, competitions, participations, situations
 from grader.services.participations import EntryRefused
 from webapp import auth, prose
 from webapp.errors import status_of, wants_json
@@ -62,7 +62,7 @@ def decide(slug: str) -> ResponseReturnValue:
         with current_site().database.write() as session:
             user = accounts.get(session, name=request.form.get("name", ""))
             competition = competitions.get(session, slug=slug)
-            participations.decide(session, competition=competition, user=user, admits=admits)
+            admissions.decide(session, competition=competition, user=user, admits=admits)
     except accounts.UnknownUser as error:
         if wants_json():
             raise
@@ -92,8 +92,8 @@ def _requests_page(slug: str, *, problem: str | None = None) -> str:
     with current_site().database.read() as session:
         competition = competitions.get(session, slug=slug)
         view = CompetitionView(competition, db.now(session))
-        waiting = participations.waiting(session, competition=competition)
-        refused = participations.refused(session, competition=competition)
+        waiting = admissions.waiting(session, competition=competition)
+        refused = admissions.refused(session, competition=competition)
     return render_template(
         "entry/requests.html", competition=view, waiting=waiting, refused=refused, problem=problem
     )

@@ -7,16 +7,18 @@ from grader import db
 from grader.leaderboard.visibility import Viewer
 from grader.models import Split
 from grader.services import boards, closing, competitions, final_boards, rosters, score_steps, team_results
+from grader.services import counted as counted_submissions
 from grader.services.closing import Stage
 from webapp import auth, board_requests
 from webapp.conditional import conditional
-from webapp.representations import board_charts
+from webapp.representations import board_charts, heat
 from webapp.representations.board import BoardView, FinalView
 from webapp.representations.board_csv import board_csv
 from webapp.representations.closing import LATE_WARNING, stage_sentence
 from webapp.representations.competition import CompetitionView
+from webapp.representations.counted import CountedView
 from webapp.representations.results import ResultsView
-from webapp.representations.terms import TERMS
+from webapp.representations.terms import IDENTITY_TERMS, TERMS
 from webapp.site import current_site
 
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/competitions/<slug>")
@@ -33,6 +35,31 @@ def public(slug: str) -> ResponseReturnValue:
 def private(slug: str) -> ResponseReturnValue:
     """Show a page of the private leaderboard, after the reveal."""
     return conditional(_board_page(slug, Split.PRIVATE))
+
+
+@blueprint.get("/leaderboard/private/<int:submission_id>")
+def counted(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Show after the reveal what a submission that stands for its team got on both splits."""
+    with current_site().database.read() as session:
+        competition = competitions.get(session, slug=slug)
+        view = CompetitionView(competition, db.now(session))
+        team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
+        found = counted_submissions.get(
+            session,
+            competition=competition,
+            submission_id=submission_id,
+            viewer=Viewer.PARTICIPANT if g.user else Viewer.PUBLIC,
+            phase=view.phase,
+        )
+    return conditional(
+        render_template(
+            "leaderboards/counted.html",
+            competition=view,
+            counted=CountedView(found, own_team_id=team.id if team else None),
+            identity_terms=IDENTITY_TERMS,
+            shades=heat.SHADES,
+        )
+    )
 
 
 @blueprint.get("/leaderboard.csv")

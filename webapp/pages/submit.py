@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import ParticipantError
 from grader.models import Competition, Submission
-from grader.services import competitions, limits, participations, rosters, submissions
+from grader.services import competitions, limits, participations, repeats, rosters, submissions
 from webapp import auth, checking, errors, uploads
 from webapp.pages.submissions import blueprint
 from webapp.representations.allowance import AllowanceView, Clock
@@ -23,7 +23,7 @@ NOT_CHECKED = "Too many files were being checked, so yours was accepted first an
 # What is told on the page itself, with what was typed kept.
 TOLD_HERE = (
     limits.LimitReached,
-    submissions.IdenticalFile,
+    repeats.IdenticalFile,
     submissions.DescriptionTooLong,
     uploads.FileMissing,
 )
@@ -48,7 +48,7 @@ class Refusal:
             status=errors.status_of(error),
             name=errors.name_of(error),
             message=error.message,
-            identical_to=error.submission_id if isinstance(error, submissions.IdenticalFile) else None,
+            identical_to=error.submission_id if isinstance(error, repeats.IdenticalFile) else None,
             details=errors.details_of(error),
             headers=errors.headers_of(error),
         )

@@ -16,7 +16,7 @@ from webapp.representations.terms import TERMS, Term
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """One line of a leaderboard's page."""
+    """One line of a leaderboard's page; `counted_id` is the submission behind it on the private one."""
 
     rank: int | None
     team: str
@@ -28,6 +28,7 @@ class RowView:
     change: str
     direction: str
     is_own: bool
+    counted_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,8 @@ class BoardView:
         self.heading = _heading(board.split, is_final=is_final)
         self.basis = _basis(board, is_revealed=is_revealed)
         self.columns = [_column(*column, asked) for column in _columns(board)]
-        self.rows = [_row(row, own_team_id, has_changes=board.has_changes) for row in board.rows]
-        self.pinned = board.pinned and _row(board.pinned, own_team_id, has_changes=board.has_changes)
+        self.rows = [_row(row, board, own_team_id) for row in board.rows]
+        self.pinned = board.pinned and _row(board.pinned, board, own_team_id)
         self.query = _query(asked)
 
 
@@ -135,8 +136,9 @@ def _query(asked: Asked) -> dict[str, str]:
     return query
 
 
-def _row(row: BoardRow, own_team_id: int | None, *, has_changes: bool) -> RowView:
-    text, direction = change(row.rank_change) if has_changes and not row.is_benchmark else ("", "quiet")
+def _row(row: BoardRow, board: Board, own_team_id: int | None) -> RowView:
+    has_change = board.has_changes and not row.is_benchmark
+    text, direction = change(row.rank_change) if has_change else ("", "quiet")
     return RowView(
         rank=row.rank,
         team=row.team,
@@ -148,7 +150,12 @@ def _row(row: BoardRow, own_team_id: int | None, *, has_changes: bool) -> RowVie
         change=text,
         direction=direction,
         is_own=row.team_id == own_team_id and not row.is_benchmark,
+        counted_id=_counted_id(row, board),
     )
+
+
+def _counted_id(row: BoardRow, board: Board) -> int | None:
+    return None if board.split is Split.PUBLIC or row.is_benchmark else row.submission_id
 
 
 def term_texts(terms: Mapping[str, float]) -> tuple[str, ...]:
@@ -175,14 +182,14 @@ def board_json(board: Board, *, next_page: str | None) -> dict[str, Any]:
         "found_count": board.found_count,
         "page": board.page,
         "page_count": board.page_count,
-        "rows": [_row_json(row) for row in board.rows],
-        "own": _row_json(board.pinned) if board.pinned else None,
+        "rows": [_row_json(row, board) for row in board.rows],
+        "own": _row_json(board.pinned, board) if board.pinned else None,
         "next": next_page,
     }
 
 
-def _row_json(row: BoardRow) -> dict[str, Any]:
-    return {
+def _row_json(row: BoardRow, board: Board) -> dict[str, Any]:
+    line = {
         "rank": row.rank,
         "team": row.team,
         "members": list(row.members),
@@ -193,6 +200,7 @@ def _row_json(row: BoardRow) -> dict[str, Any]:
         "last_submitted_at": formats.iso(row.last_submitted_at),
         "rank_change": row.rank_change,
     }
+    return line if board.split is Split.PUBLIC else line | {"submission": _counted_id(row, board)}
 
 
 def final_json(final: FinalPage, *, next_page: str | None) -> dict[str, Any]:

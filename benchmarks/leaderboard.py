@@ -1,0 +1,228 @@
+"""A board page of a large competition, beside a Flask hello-world measured in the same run.
+
+Run ``python benchmarks/leaderboard.py`` for SQLite in a temporary folder, or with ``--database URL`` for an
+empty PostgreSQL database. It fills in 10,000 teams and 130,000 scored submissions, then asks for pages
+through the application without a network: the time of the server alone. The standings are written by the
+service that a merge uses, from the pure function.
+"""
+
+import argparse
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import event, insert, select
+
+from grader.db import Database
+from grader.files import read_solution
+from grader.models import Competition, DailyRank, Score, Split, Submission, Team, TeamMember, User
+from grader.services import competitions, daily_ranks, schema, solutions, standing_rows
+from grader.settings import Settings
+from grader.storage import open_storage
+from webapp import create_app
+
+TEAMS = 10_000
+SUBMISSIONS = 130_000
+REPEATS = 60
+TARGET_MS = 30
+COUNTS = {f"cell {number}": [10**9 + number] * 4 for number in range(27)}  # as large as of nine identities
+BOARD = "/competitions/large/leaderboard"
+PAGES = (
+    ("the first page, with its chart", BOARD),
+    ("a page in the middle", f"{BOARD}?page=100"),
+    ("a search", f"{BOARD}?q=team 77"),
+    ("sorted by a term", f"{BOARD}?sort=bpsn_auc"),
+    ("sorted by entries", f"{BOARD}?sort=entries"),
+    ("the API's first page", f"/api/v1{BOARD}"),
+    ("CSV of all teams", f"{BOARD}.csv"),
+)
+
+
+class NoHints:
+    """Nothing waits to be scored here."""
+
+    def send(self, job_ids: Any) -> None:
+        """Do nothing."""
+
+
+def solution_csv() -> bytes:
+    dice = random.Random(1)
+    lines = ["id,toxicity,female,Usage"]
+    for row in range(400):
+        label, female = int(dice.random() < 0.5), int(dice.random() < 0.5)
+        lines.append(f"r{row},{label},{female},{('Public', 'Private')[row % 2]}")
+    return "\n".join(lines).encode()
+
+
+def fill(database: Database, settings: Settings) -> None:
+    """Make the competition and its rows; the scores are drawn, the rest is as the services write it."""
+    now = datetime.now(UTC)
+    start = now - timedelta(days=60)
+    stored = solutions.store(
+        open_storage(settings.storage()), read_solution(solution_csv()), split_key=b"key"
+    )
+    with database.write() as session:
+        competition = competitions.create(
+            session,
+            slug="large",
+            title="Large",
+            solution=stored,
+            opens_at=start,
+            created_by="benchmark",
+            now=start,
+        )
+        version_id = competitions.live(competition).id
+        session.execute(insert(User), [_user(number, start) for number in range(TEAMS)])
+        user_ids = session.scalars(select(User.id).order_by(User.id)).all()
+        session.execute(insert(Team), [_team(number, competition, start) for number in range(TEAMS)])
+        team_ids = session.scalars(select(Team.id).order_by(Team.id)).all()
+        session.execute(insert(TeamMember), list(_members(competition, team_ids, user_ids, start)))
+        owners = dict(zip(team_ids, user_ids, strict=True))
+        session.execute(insert(Submission), list(_submissions(competition, owners, start, now)))
+        ids = session.scalars(select(Submission.id)).all()
+        session.execute(insert(Score), list(_scores(ids, version_id, now)))
+        standing_rows.write(
+            session, competition=competition, scoring_version_id=version_id, splits=(Split.PUBLIC,)
+        )
+        ranks = daily_ranks.compute(session, competition=competition, now=now)
+        daily_ranks.write(session, competition=competition, ranks=ranks, now=now)
+        assert session.scalar(select(DailyRank.id).limit(1))
+
+
+def _user(number: int, at: datetime) -> dict[str, Any]:
+    return {
+        "name": f"person {number}",
+        "name_key": f"person {number}",
+        "name_folded": f"person {number}",
+        "password_hash": "",
+        "is_admin": False,
+        "created_at": at,
+    }
+
+
+def _team(number: int, competition: Competition, at: datetime) -> dict[str, Any]:
+    name = f"Team {number}"
+    return {"competition_id": competition.id, "name": name, "name_key": name.lower(), "created_at": at}
+
+
+def _members(
+    competition: Competition, team_ids: Any, user_ids: Any, at: datetime
+) -> Iterator[dict[str, Any]]:
+    for team_id, user_id in zip(team_ids, user_ids, strict=True):
+        yield {"competition_id": competition.id, "team_id": team_id, "user_id": user_id, "joined_at": at}
+
+
+def _submissions(
+    competition: Competition, owners: dict[int, int], start: datetime, end: datetime
+) -> Iterator[dict[str, Any]]:
+    dice = random.Random(2)
+    teams = list(owners)
+    for number in range(SUBMISSIONS):
+        team_id = teams[number % TEAMS]
+        at = start + (end - start) * dice.random()
+        yield {
+            "competition_id": competition.id,
+            "team_id": team_id,
+            "user_id": owners[team_id],
+            "sha256": "0" * 64,
+            "size_bytes": 1,
+            "file_name": "submission.csv",
+            "status": "scored",
+            "submitted_at": at,
+            "finished_at": at,
+            "slot_day": at.date(),
+        }
+
+
+def _scores(ids: Any, version_id: int, at: datetime) -> Iterator[dict[str, Any]]:
+    dice = random.Random(3)
+    for submission_id in ids:
+        for split in Split:
+            score = dice.betavariate(30, 4)
+            yield {
+                "submission_id": submission_id,
+                "scoring_version_id": version_id,
+                "split": split,
+                "score": score,
+                "overall_auc": score,
+                "subgroup_auc": score,
+                "bpsn_auc": dice.random(),
+                "bnsp_auc": score,
+                "counts": COUNTS,
+                "created_at": at,
+            }
+
+
+def hello() -> FlaskClient:
+    app = Flask("hello")
+    app.add_url_rule("/", "hello", lambda: "Hello, world!")
+    return app.test_client()
+
+
+def milliseconds(ask: Callable[[], Any]) -> float:
+    """Return the median time of an answer, read to its end."""
+    times = []
+    for _ in range(REPEATS):
+        begin = time.perf_counter()
+        answer = ask()
+        answer.get_data()
+        times.append(time.perf_counter() - begin)
+        assert answer.status_code == 200, answer.status
+    return 1000 * statistics.median(times)
+
+
+def queries(database: Database, ask: Callable[[], Any]) -> int:
+    asked: list[str] = []
+
+    def note(*details: Any) -> None:
+        asked.append(details[2])
+
+    event.listen(database.engine, "before_cursor_execute", note)
+    ask()
+    event.remove(database.engine, "before_cursor_execute", note)
+    return sum(statement.lstrip().upper().startswith(("SELECT", "WITH")) for statement in asked)
+
+
+def measure(settings: Settings) -> None:
+    database = Database(settings.database(), pool_size=4)
+    schema.upgrade(database)
+    begin = time.perf_counter()
+    fill(database, settings)
+    kind = database.engine.dialect.name
+    print(
+        f"{TEAMS:,} teams, {SUBMISSIONS:,} submissions on {kind}, made in {time.perf_counter() - begin:.0f} s"
+    )
+    client = create_app(settings, database=database, hints=NoHints()).test_client()
+    hello_client = hello()
+    reference = milliseconds(lambda: hello_client.get("/"))
+    print(f"{'':<34}{'median':>11}{'to hello':>10}{'queries':>9}")
+    print(f"{'Flask hello-world':<34}{reference:>8.2f} ms{'1x':>10}{0:>9}")
+    for name, path in PAGES:
+        ask = lambda path=path: client.get(path)  # noqa: E731
+        ask()
+        count = queries(database, ask)
+        taken = milliseconds(ask)
+        print(f"{name:<34}{taken:>8.2f} ms{taken / reference:>9.0f}x{count:>9}")
+        if path == BOARD and taken > TARGET_MS:
+            print(f"{'':<34}above the target of {TARGET_MS} ms")
+    database.dispose()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--database", help="URL of an empty PostgreSQL database; by default SQLite.")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        options = {"database_url": arguments.database} if arguments.database else {}
+        measure(Settings(data_dir=Path(folder), secret_key="benchmark", rate_limits=False, **options))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Admissions: the requests to join a competition, and what an organizer decides about them."""
+
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from grader.models import Competition, Participation, RequestState, User
+from grader.services import participations, rosters, team_notices
+
+
+def decide(
+    session: Session, *, competition: Competition, user: User, admits: bool, now: datetime | None = None
+) -> Participation:
+    """Admit a person or refuse them, as an organizer; also somebody who has not asked, at any time.
+
+    Somebody who has not asked still accepts the rules before the first upload.
+    """
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    found = participations.find(session, competition=competition, user=user)
+    if found is None:
+        found = Participation(
+            competition_id=competition.id, user_id=user.id, rules_version=0, requested_at=now
+        )
+        session.add(found)
+    found.state = RequestState.ACCEPTED if admits else RequestState.REFUSED
+    found.joined_at = (found.joined_at or now) if admits else None
+    session.flush()
+    team_notices.decided(session, competition=competition, user=user, admits=admits, now=now)
+    return found
+
+
+def waiting(session: Session, *, competition: Competition) -> list[Participation]:
+    """Return the requests that wait for an organizer, the oldest first."""
+    return _in_state(session, competition, RequestState.OPEN)
+
+
+def refused(session: Session, *, competition: Competition) -> list[Participation]:
+    """Return whom the organizers refused, the oldest request first."""
+    return _in_state(session, competition, RequestState.REFUSED)
+
+
+def _in_state(session: Session, competition: Competition, wanted: RequestState) -> list[Participation]:
+    query = (
+        select(Participation)
+        .where(Participation.competition_id == competition.id, Participation.state == wanted)
+        .options(joinedload(Participation.user))
+    )
+    return list(session.scalars(query.order_by(Participation.requested_at, Participation.id)))

@@ -1,0 +1,70 @@
+"""What stands behind a line of the private leaderboard: the submission that counted, on both splits."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from grader.errors import ParticipantError
+from grader.leaderboard.visibility import Field, Phase, Viewer, visible, visible_fields
+from grader.models import Competition, Split, Standing
+from grader.services import competitions, placing, results
+from grader.services.boards import NotRevealed
+from grader.services.results import SplitResult
+from grader.services.standing_rows import to_entry
+
+
+class NotCounted(ParticipantError):
+    """A submission that stands for no team on the private leaderboard."""
+
+    def __init__(self, submission_id: int) -> None:
+        super().__init__(f"Submission {submission_id} stands for no team on the private leaderboard.")
+        self.submission_id = submission_id
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A submission that counted, whose it is, and what it got as far as the viewer may see it."""
+
+    submission_id: int
+    team_id: int
+    team: str
+    rank: int
+    team_count: int
+    results: Mapping[Split, SplitResult]
+
+
+def get(
+    session: Session, *, competition: Competition, submission_id: int, viewer: Viewer, phase: Phase
+) -> Counted:
+    """Return a submission that counted; raise NotRevealed before the reveal, NotCounted for any other."""
+    if not visible(Field.COUNTED, viewer, phase):
+        raise NotRevealed
+    version = competitions.live(competition)
+    standing = session.scalar(
+        select(Standing)
+        .where(
+            Standing.scoring_version_id == version.id,
+            Standing.split == Split.PRIVATE,
+            Standing.submission_id == submission_id,
+        )
+        .options(joinedload(Standing.submission), joinedload(Standing.team))
+    )
+    if standing is None:
+        raise NotCounted(submission_id)
+    return Counted(
+        submission_id=submission_id,
+        team_id=standing.team_id,
+        team=standing.team.name,
+        rank=placing.rank_of(
+            session, scoring_version_id=version.id, split=Split.PRIVATE, entry=to_entry(standing)
+        ),
+        team_count=placing.count_teams(session, scoring_version_id=version.id, split=Split.PRIVATE),
+        results=results.split_results(
+            session,
+            submission=standing.submission,
+            version=version,
+            allowed=visible_fields(viewer, phase),
+        ),
+    )

@@ -1,0 +1,87 @@
+"""What stands behind a line of the private leaderboard: for nobody before the reveal, then for everybody."""
+
+from typing import Any
+
+import pytest
+
+HERE = "/competitions/toxicity/leaderboard/private"
+API = f"/api/v1{HERE}"
+AUCS = {"subgroup_auc", "bpsn_auc", "bnsp_auc"}
+IDENTITIES = ("male", "female", "black or african")
+GAPS = {"positive_aeg", "negative_aeg"}
+
+
+@pytest.fixture
+def played(arena: Any) -> dict[str, int]:
+    """Ann has sent three files, of which the third is the worst in public, and Bob one."""
+    arena.competition()
+    ann, bob = arena.person("Ann"), arena.person("Bob")
+    sent = {
+        "ann": arena.submit(ann, arena.truth.predictions(noise=1.5, seed=3)),
+        "ann too": arena.submit(ann, arena.truth.predictions(noise=1.8, seed=4)),
+        "ann's worst": arena.submit(ann, arena.truth.predictions(noise=9, seed=5)),
+        "bob": arena.submit(bob, arena.truth.predictions(noise=2.0, seed=6)),
+    }
+    arena.score_all()
+    return sent
+
+
+def test_nothing_stands_there_before_the_reveal(arena: Any, played: dict[str, int]) -> None:
+    browser = arena.app.test_client()
+    for submission_id in (played["ann"], 99):
+        for path in (HERE, API):
+            answer = browser.get(f"{path}/{submission_id}")
+            assert answer.status_code == 403
+            assert "shown after the organizer has revealed it" in answer.text
+
+
+def test_after_the_reveal_everybody_sees_the_tables_of_both_splits(
+    arena: Any, played: dict[str, int]
+) -> None:
+    arena.reveal()
+    counted = arena.app.test_client().get(f"{API}/{played['bob']}").json
+    assert (counted["team"], counted["rank"], counted["team_count"]) == ("Bob", 2, 2)
+    for split in ("public", "private"):
+        assert [row["name"] for row in counted[split]["identities"]] == list(IDENTITIES)
+        for row in counted[split]["identities"]:
+            assert row.keys() == {"name"} | AUCS | GAPS
+    page = arena.app.test_client().get(f"{HERE}/{played['bob']}").text
+    assert f"Submission {played['bob']} of" in page
+    assert "2nd of 2" in page
+    assert page.count("<table") == 2
+    assert "predictions.csv" not in page
+
+
+def test_the_board_leads_to_what_counted_and_to_nothing_else(arena: Any, played: dict[str, int]) -> None:
+    arena.reveal()
+    browser = arena.app.test_client()
+    board = browser.get("/api/v1/competitions/toxicity/leaderboard?split=private").json
+    counted = {row["submission"] for row in board["rows"]}
+    assert played["bob"] in counted
+    page = browser.get(HERE).text
+    assert all(f'"{HERE}/{submission_id}"' in page for submission_id in counted)
+    for submission_id in set(played.values()) - counted | {99}:
+        answer = browser.get(f"{API}/{submission_id}")
+        assert answer.status_code == 404
+        assert answer.json["error"] == "not_counted"
+    assert "submission" not in browser.get("/api/v1/competitions/toxicity/leaderboard").json["rows"][0]
+
+
+def test_a_submission_of_another_competition_is_not_there(arena: Any, played: dict[str, int]) -> None:
+    arena.competition("other")
+    arena.reveal()
+    arena.reveal("other")
+    assert (
+        arena.app.test_client().get(f"{API}/{played['bob']}".replace("toxicity", "other")).status_code == 404
+    )
+
+
+def test_the_own_table_has_gaps_only_after_the_reveal(arena: Any) -> None:
+    arena.competition()
+    ann = arena.person("Ann")
+    submission_id = arena.submit(ann, arena.truth.predictions())
+    arena.score_all()
+    path = f"/competitions/toxicity/submissions/{submission_id}"
+    assert "AEG" not in ann.browser.get(path).text
+    arena.reveal()
+    assert ann.browser.get(path).text.count("Positive AEG") == 2

@@ -1,0 +1,41 @@
+"""A submission that counted, as everybody sees it after the reveal."""
+
+from typing import Any
+
+from grader.models import Split
+from grader.services.counted import Counted
+from grader.services.results import SplitResult
+from webapp import formats
+from webapp.representations.submission import SplitView
+
+
+class CountedView:
+    """What stands behind a line of the private leaderboard."""
+
+    def __init__(self, counted: Counted, *, own_team_id: int | None) -> None:
+        self.submission_id = counted.submission_id
+        self.team = counted.team
+        self.is_own = counted.team_id == own_team_id
+        self.place = f"{formats.ordinal(counted.rank)} of {counted.team_count:,}"
+        self.public = SplitView.of(counted.results.get(Split.PUBLIC))
+        self.private = SplitView.of(counted.results.get(Split.PRIVATE))
+
+
+def counted_json(counted: Counted) -> dict[str, Any]:
+    """Return the API's form."""
+    return {
+        "submission": counted.submission_id,
+        "team": counted.team,
+        "rank": counted.rank,
+        "team_count": counted.team_count,
+        **{split.value: result_json(result) for split, result in counted.results.items()},
+    }
+
+
+def result_json(result: SplitResult) -> dict[str, Any]:
+    """Return what a submission got on one split; an undefined cell is null."""
+    return {
+        "score": float(result.score),
+        "terms": dict(result.terms),
+        "identities": [{"name": row.name, **row.cells} for row in result.identities],
+    }
