@@ -294,9 +294,7 @@ def upgrade() -> None:
         batch_op.add_column(sa.Column("is_selected", sa.Boolean(), server_default=sa.false(), nullable=False))
         batch_op.add_column(sa.Column("slot_day", sa.Date(), nullable=True))
         batch_op.add_column(sa.Column("idempotency_key", sa.String(length=128), nullable=True))
-        batch_op.create_index(
-            "ix_submission_competition_id_kind", ["competition_id", "kind"], unique=False
-        )
+        batch_op.create_index("ix_submission_competition_id_kind", ["competition_id", "kind"], unique=False)
         batch_op.create_index("ix_submission_team_id_slot_day", ["team_id", "slot_day"], unique=False)
         batch_op.create_unique_constraint(
             batch_op.f("uq_submission_team_id_idempotency_key"), ["team_id", "idempotency_key"]
