@@ -1,7 +1,7 @@
 """The errors of the grader, named for who may read them. They carry data, never HTML.
 
-A `ParticipantError` is safe to show to anybody; an `OrganizerError` may quote the solution and is shown to organizers
-and operators only; every other exception is ours and is shown as an incident id.
+A `ParticipantError` is safe to show to anybody; an `OrganizerError` may quote the solution and is shown to
+organizers and operators only; every other exception is ours and is shown as an incident id.
 """
 
 
