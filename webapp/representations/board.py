@@ -91,7 +91,7 @@ def _basis(board: Board) -> str:
     teams = formats.counted(board.team_count, "team")
     share = f"{board.row_share:.0%}"
     if board.split is Split.PRIVATE:
-        return f"{teams}, computed on the {share} of the test set that was hidden. This is the result."
+        return f"{teams}, computed on the {share} of the test set that was hidden."
     return f"{teams}, computed on {share} of the test set. The rest decides in the end, so ranks may change."
 
 
