@@ -6,4 +6,5 @@ pytest_plugins = (
     "tests.fixtures.service",
     "tests.fixtures.smtp",
     "tests.fixtures.valkey",
+    "tests.fixtures.worlds",
 )

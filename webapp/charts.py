@@ -23,7 +23,9 @@ SLOPE_LEFT, SLOPE_RIGHT, SLOPE_TOP, SLOPE_STEP = 120, 620, 30, 17
 FAR_STEPS = 8
 
 EPOCH = datetime(2001, 1, 1, tzinfo=UTC)  # a Monday
-TIME_STEPS = tuple(timedelta(hours=hours) for hours in (1, 2, 6, 12, 24, 48, 168, 336, 672, 2016, 8760))
+TIME_STEPS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 30)) + tuple(
+    timedelta(hours=hours) for hours in (1, 2, 6, 12, 24, 48, 168, 336, 672, 2016, 8760)
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,15 @@ class NotClosed(OrganizerError):
         self.closes_at = closes_at
 
 
+class NotYetOpen(OrganizerError):
+    """There is nothing to reveal before the competition opens."""
+
+    def __init__(self, opens_at: datetime | None) -> None:
+        when = f" before {opens_at:%Y-%m-%d %H:%M:%S} UTC" if opens_at else ""
+        super().__init__(f"The competition does not open{when}: there is nothing to reveal.")
+        self.opens_at = opens_at
+
+
 class NotProvisional(OrganizerError):
     """Only provisional standings become final: after the reveal, and once."""
 
@@ -123,13 +132,16 @@ def settle(session: Session, *, competition: Competition, now: datetime | None =
 def reveal(session: Session, *, competition: Competition, now: datetime | None = None) -> Revealed:
     """Open the private standings to everybody as provisional, closing a competition that is still open.
 
-    Raises ScoringPending while something accepted in time has no result, and AlreadyRevealed.
+    Raises NotYetOpen, ScoringPending while something accepted in time has no result, and AlreadyRevealed.
     """
     competition = competitions.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     if competition.revealed_at is not None:
         raise AlreadyRevealed(competition.revealed_at)
-    closed_now = competitions.phase(competition, now) is not Phase.CLOSED
+    phase = competitions.phase(competition, now)
+    if phase is Phase.SCHEDULED:
+        raise NotYetOpen(competition.opens_at)
+    closed_now = phase is not Phase.CLOSED
     if closed_now:
         competition.closes_at = now
     _settle(session, competition, now)

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page
 from grader import db
 from grader.models import EntryMode
 from grader.services import (
+    closing,
     competitions,
     invitations,
     mergers,
@@ -80,6 +81,8 @@ def populate(live: Any) -> Paths:
     fates["pending"] = _accept(live, ann, live.truth.predictions(noise=1.8, seed=10))
     invitation = _make_teams(live, ann)
     live.reveal("old")
+    with live.database.write() as session:
+        closing.finalize(session, competition=competitions.get(session, slug="old"))
     here = "/competitions/toxicity"
     with live.database.write() as session:
         setup_token = setup_links.create(session, now=db.now(session))
@@ -99,7 +102,10 @@ def populate(live: Any) -> Paths:
         "submission-revealed": f"/competitions/old/submissions/{fates['old']}",
         "submit-closed": "/competitions/old/submit",
         "leaderboard-own": f"{here}/leaderboard?page=1",
-        "leaderboard-final": "/competitions/old/leaderboard/private",
+        "leaderboard-sorted": f"{here}/leaderboard?sort=bpsn_auc&q=team",
+        "leaderboard-private": "/competitions/old/leaderboard/private",
+        "leaderboard-final": "/competitions/old/leaderboard/final/1",
+        "results": "/competitions/old/results",
         "account": "/account",
         "team": f"{here}/team",
         "team-none": "/competitions/asked/team",

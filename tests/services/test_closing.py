@@ -21,7 +21,14 @@ from grader.services import (
     team_results,
 )
 from grader.services.boards import NotRevealed
-from grader.services.closing import AlreadyRevealed, NotClosed, NotProvisional, ScoringPending, Stage
+from grader.services.closing import (
+    AlreadyRevealed,
+    NotClosed,
+    NotProvisional,
+    NotYetOpen,
+    ScoringPending,
+    Stage,
+)
 from grader.services.final_boards import UnknownFinalBoard
 from grader.worker.calendar import Calendar
 
@@ -96,6 +103,12 @@ def test_a_reveal_writes_the_private_standings_and_closes_what_is_open(service: 
     assert competitions.phase(competition, service.now) is Phase.REVEALED
     with service.database.read() as session:
         assert session.scalar(select(func.count()).where(Standing.split == Split.PRIVATE)) == 2
+
+
+def test_a_competition_that_is_not_open_yet_is_not_revealed(service: Any) -> None:
+    competition = service.competition(opens_at=service.now + HOUR)
+    with pytest.raises(NotYetOpen, match="nothing to reveal"):
+        reveal(service, competition)
 
 
 def test_a_reveal_after_the_close_keeps_the_closing_time(service: Any) -> None:

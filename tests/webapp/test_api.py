@@ -67,13 +67,35 @@ def test_nothing_stands_in_the_answer_but_what_is_promised(arena: Any, ann: Any)
         "finished_at",
         "public_score",
         "terms",
+        "identities",
         "problems",
         "notes",
         "incident",
     ]
     board = _get(arena, ann, BOARD).json
-    assert list(board) == ["split", "scoring_version", "row_share", "team_count", "rows", "next"]
-    assert list(board["rows"][0]) == ["rank", "team", "score", "terms", "entries", "last_submitted_at"]
+    assert list(board) == [
+        "split",
+        "scoring_version",
+        "row_share",
+        "team_count",
+        "found_count",
+        "page",
+        "page_count",
+        "rows",
+        "own",
+        "next",
+    ]
+    assert list(board["rows"][0]) == [
+        "rank",
+        "team",
+        "members",
+        "is_benchmark",
+        "score",
+        "terms",
+        "entries",
+        "last_submitted_at",
+        "rank_change",
+    ]
 
 
 def test_a_rejected_file_lists_all_its_problems(arena: Any, ann: Any) -> None:

@@ -198,9 +198,9 @@ def test_the_final_leaderboard_shows_the_change_of_rank(arena: Any, ann: Any) ->
     arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1.3))
     mine = arena.submit(ann, arena.truth.predictions(noise=2))
     arena.score_all()
-    assert "Final leaderboard" not in ann.browser.get(HERE).text
+    assert "Private leaderboard" not in ann.browser.get(HERE).text
     arena.reveal()
-    assert "Final leaderboard" in ann.browser.get(HERE).text
+    assert "Private leaderboard" in ann.browser.get(HERE).text
     assert "The rest has decided." in _text(ann.browser.get(f"{HERE}/leaderboard"))
     assert "Change" in _text(ann.browser.get(f"{HERE}/leaderboard/private"))
     text = _text(ann.browser.get(f"{HERE}/submissions/{mine}"))

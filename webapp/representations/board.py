@@ -97,7 +97,7 @@ def _basis(board: Board, *, is_revealed: bool) -> str:
     teams = formats.counted(board.team_count, "team")
     share = f"{board.row_share:.0%}"
     if board.split is Split.PRIVATE:
-        return f"{teams}, computed on the {share} of the test set that was hidden. This is the result."
+        return f"{teams}, computed on the {share} of the test set that was hidden."
     rest = "has decided" if is_revealed else "decides in the end, so ranks may change"
     return f"{teams}, computed on {share} of the test set. The rest {rest}."
 

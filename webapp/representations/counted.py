@@ -6,7 +6,7 @@ from grader.models import Split
 from grader.services.counted import Counted
 from grader.services.results import SplitResult
 from webapp import formats
-from webapp.representations.submission import SplitView
+from webapp.representations.submission import SplitView, identities_json
 
 
 class CountedView:
@@ -33,9 +33,9 @@ def counted_json(counted: Counted) -> dict[str, Any]:
 
 
 def result_json(result: SplitResult) -> dict[str, Any]:
-    """Return what a submission got on one split; an undefined cell is null."""
+    """Return what a submission got on one split."""
     return {
         "score": float(result.score),
         "terms": dict(result.terms),
-        "identities": [{"name": row.name, **row.cells} for row in result.identities],
+        "identities": identities_json(result),
     }

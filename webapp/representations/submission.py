@@ -250,10 +250,20 @@ def submission_json(submission: Submission, summary: Summary) -> dict[str, Any]:
         "finished_at": formats.iso(submission.finished_at),
         "public_score": float(public.score) if public else None,
         "terms": dict(public.terms) if public else None,
+        "identities": identities_json(public) if public else None,
         "problems": submission.problems,
         "notes": submission.notes,
         "incident": submission.incident,
     }
     if private is not None:
-        data |= {"private_score": float(private.score), "private_terms": dict(private.terms)}
+        data |= {
+            "private_score": float(private.score),
+            "private_terms": dict(private.terms),
+            "private_identities": identities_json(private),
+        }
     return data
+
+
+def identities_json(result: SplitResult) -> list[dict[str, Any]]:
+    """Return the table of a result: each identity's cells that the viewer may see, null where undefined."""
+    return [{"name": row.name, **row.cells} for row in result.identities]

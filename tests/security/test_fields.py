@@ -1,0 +1,130 @@
+"""Every key of the API's answers is a field of the table, and goes only to those who may see that field."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from grader.leaderboard.visibility import Field, Phase, Viewer, visible
+from tests.fixtures.worlds import Truth, World
+
+API = "/api/v1"
+HERE = f"{API}/competitions/toxicity"
+AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
+GAPS = ("positive_aeg", "negative_aeg")
+PRIVATE = {
+    field: Field(field.value.replace("public", "private")) for field in Field if "public" in field.value
+}
+COMPETITION = dict.fromkeys(("slug", "title", "phase", "opens_at", "closes_at", "rows"), Field.COMPETITION)
+ON_A_PAGE = (
+    "next",
+    "page",
+    "page_count",
+    "found_count",
+    "team_count",
+    "split",
+    "scoring_version",
+    "row_share",
+)
+LINE = {
+    **dict.fromkeys(("team", "members", "is_benchmark", "entries", "last_submitted_at"), Field.TEAM),
+    **dict.fromkeys(("rank", "rank_change", "public_rank"), Field.PUBLIC_RANK),
+    "score": Field.PUBLIC_SCORE,
+    "terms": Field.PUBLIC_TERMS,
+    "submission": Field.COUNTED,
+}
+BOARD = {
+    **dict.fromkeys(ON_A_PAGE, Field.COMPETITION),
+    **{f"{place}.{key}": field for place in ("rows", "own") for key, field in LINE.items()},
+    "own": Field.PUBLIC_RANK,
+}
+FINAL = BOARD | dict.fromkeys(("number", "newest", "reason", "created_at"), Field.COMPETITION)
+RESULT = {
+    "score": Field.PUBLIC_SCORE,
+    "terms": Field.PUBLIC_TERMS,
+    "identities": Field.PUBLIC_IDENTITIES,
+    **{f"identities.{cell}": Field.PUBLIC_IDENTITIES for cell in ("name", *AUCS)},
+    **{f"identities.{cell}": Field.PUBLIC_GAPS for cell in GAPS},
+}
+COUNTED = {
+    **dict.fromkeys(("submission", "team", "rank", "team_count"), Field.COUNTED),
+    **{f"public.{key}": field for key, field in RESULT.items()},
+    **{f"private.{key}": PRIVATE[field] for key, field in RESULT.items()},
+}
+FILE = ("id", "competition", "status", "kind", "file_name", "description", "submitted_at", "finished_at")
+OWN = {
+    **dict.fromkeys((*FILE, "problems", "notes", "incident"), Field.FILE),
+    "is_selected": Field.SELECTION,
+    "public_score": Field.PUBLIC_SCORE,
+    **{key: field for key, field in RESULT.items() if key != "score"},
+    **{f"private_{key}": PRIVATE[field] for key, field in RESULT.items()},
+}
+LIST = {
+    **{f"submissions.{key}": field for key, field in OWN.items()},
+    "submissions": Field.FILE,
+    "selection": Field.SELECTION,
+    "limits": Field.ALLOWANCE,
+    "next": Field.FILE,
+}
+# Each address with whose eyes it is read and the fields that its keys are.
+ANSWERS: dict[str, tuple[Viewer, Mapping[str, Field]]] = {
+    f"{API}/competitions": (
+        Viewer.PUBLIC,
+        {f"competitions.{key}": field for key, field in COMPETITION.items()},
+    ),
+    HERE: (Viewer.PUBLIC, COMPETITION),
+    f"{HERE}/leaderboard": (Viewer.PUBLIC, BOARD),
+    f"{HERE}/leaderboard?split=private": (
+        Viewer.PUBLIC,
+        {key: PRIVATE.get(field, field) for key, field in BOARD.items()},
+    ),
+    f"{HERE}/leaderboard/private/1": (Viewer.PUBLIC, COUNTED),
+    f"{HERE}/final-standings/1": (
+        Viewer.PUBLIC,
+        {key: PRIVATE.get(field, field) for key, field in FINAL.items()},
+    ),
+    f"{HERE}/submissions": (Viewer.TEAM, LIST),
+    f"{API}/submissions/1": (Viewer.TEAM, OWN),
+    f"{API}/submissions/6": (Viewer.TEAM, OWN),
+}
+
+
+@pytest.mark.parametrize("phase", [Phase.OPEN, Phase.CLOSED, Phase.REVEALED])
+def test_every_key_is_a_field_that_its_reader_may_see(
+    make_world: Callable[[Truth], World], phase: Phase
+) -> None:
+    world = make_world(Truth.first())
+    happened = (world.begin, world.settle, world.reveal)
+    for happen in happened[: [Phase.OPEN, Phase.CLOSED, Phase.REVEALED].index(phase) + 1]:
+        happen()
+    api, answered = world.arena.app.test_client(), 0
+    for path, (viewer, fields) in ANSWERS.items():
+        answer = api.get(path, headers=world.people["Ann"].bearer)
+        if answer.status_code != 200:
+            assert phase is not Phase.REVEALED, path
+            continue
+        answered += 1
+        for key in _keys(answer.json):
+            field = _field(key, fields)
+            assert visible(field, viewer, phase), f"{path} tells {key} ({field}) to {viewer} when {phase}"
+    assert answered == (len(ANSWERS) if phase is Phase.REVEALED else len(ANSWERS) - 3)
+
+
+def _keys(value: Any, path: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _keys(inner, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _keys(inner, path)
+    elif value is not None:
+        yield path
+
+
+def _field(key: str, fields: Mapping[str, Field]) -> Field:
+    """Return the field of the longest known beginning of a key; a new key needs an entry."""
+    words = key.split(".")
+    known = [".".join(words[:count]) for count in range(len(words), 0, -1)]
+    found = [fields[each] for each in known if each in fields]
+    assert found, f"{key} is no field of the table"
+    return found[0]

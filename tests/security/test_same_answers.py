@@ -1,0 +1,123 @@
+"""A file has the same answer, byte for byte, whatever the hidden solution: checks, rejections and notes."""
+
+import gzip
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fixtures.worlds import SLUG, Truth, World
+
+API = "/api/v1"
+VALUES = (
+    "x",
+    "",
+    "nan",
+    "-inf",
+    "1e999",
+    "0,5",
+    '"0.5"',
+    " 0.25 ",
+    "\u0661",
+    "1_0",
+    "0x1p-3",
+    "-0",
+    "true",
+    "\x00",
+)
+HEADERS = (
+    "id,prediction",
+    "prediction,id",
+    "id;prediction",
+    "ID,Prediction",
+    "id,p",
+    "id",
+    "",
+    "7000000,0.5",
+)
+WRAPPINGS: dict[str, Callable[[bytes], bytes]] = {
+    "as it is": bytes,
+    "with a BOM": lambda file: b"\xef\xbb\xbf" + file,
+    "with CRLF": lambda file: file.replace(b"\n", b"\r\n"),
+    "with tabs": lambda file: file.replace(b",", b"\t"),
+    "in UTF-16": lambda file: file.decode().encode("utf-16"),
+    "gzipped": lambda file: gzip.compress(file, mtime=0),
+    "cut": lambda file: file[: len(file) * 2 // 3],
+    "twice": lambda file: file + file,
+    "with junk": lambda file: file + b"\xff\xfe\x00",
+}
+places = st.integers(0, 319)
+changes = st.one_of(
+    st.tuples(st.just("drop"), places),
+    st.tuples(st.just("repeat"), places),
+    st.tuples(st.just("value"), places, st.sampled_from(VALUES)),
+    st.tuples(st.just("id"), places, st.sampled_from(("9", "7000001", "-1", "", "7000000.0", " 7000002"))),
+    st.tuples(st.just("more"), places, st.sampled_from((",", ",1", ',"'))),
+    st.tuples(st.just("header"), st.just(0), st.sampled_from(HEADERS)),
+)
+
+
+@pytest.fixture(scope="module")
+def pair(make_world: Callable[[Truth], World]) -> tuple[World, World]:
+    """Two worlds of the same row ids whose labels, identities and splits have nothing in common."""
+    truth = Truth.first()
+    one = make_world(truth)
+    one.begin()
+    other = make_world(truth.with_everything_else())
+    other.begin()
+    return one, other
+
+
+@settings(max_examples=25, deadline=None)
+@given(made=st.lists(changes, max_size=4), wrapping=st.sampled_from(sorted(WRAPPINGS)))
+def test_a_file_is_answered_alike_whatever_the_solution(
+    pair: tuple[World, World], made: list[Any], wrapping: str
+) -> None:
+    file = WRAPPINGS[wrapping](_changed(pair[0].sent.predictions(3), made))
+    one, other = (_answers(world, file) for world in pair)
+    assert one == other
+
+
+def _changed(file: bytes, made: list[Any]) -> bytes:
+    header, *rows = file.decode().splitlines()
+    for kind, place, *what in made:
+        row_id, _, value = rows[place % len(rows)].partition(",")
+        match kind:
+            case "drop":
+                del rows[place % len(rows)]
+            case "repeat":
+                rows.append(rows[place % len(rows)])
+            case "value":
+                rows[place % len(rows)] = f"{row_id},{what[0]}"
+            case "id":
+                rows[place % len(rows)] = f"{what[0]},{value}"
+            case "more":
+                rows[place % len(rows)] += what[0]
+            case "header":
+                header = what[0]
+    return "\n".join([header, *rows]).encode() + b"\n"
+
+
+def _answers(world: World, file: bytes) -> list[Any]:
+    """Return what a check, the upload, the submission and its page say; only scores may differ."""
+    bob, api = world.people["Bob"], world.arena.app.test_client()
+    with world.undone():
+        checked, sent = (
+            api.post(
+                f"{API}/competitions/{SLUG}/{verb}",
+                data={"file": (io.BytesIO(file), "p.csv"), "again": "true"},
+                headers=bob.bearer,
+            )
+            for verb in ("check", "submissions")
+        )
+        world.arena.score_all()
+        answers = [checked.status, checked.get_data(), sent.status, sent.get_data()]
+        if sent.status_code == 201:
+            told = api.get(f"{API}/submissions/{sent.json['id']}", headers=bob.bearer).json
+            answers.append({key: told[key] for key in told if key not in ("public_score", "terms")})
+            assert told["status"] in ("scored", "rejected")
+            assert (told["status"] == "scored") == checked.json["is_clean"]
+        return answers
