@@ -15,6 +15,7 @@ from grader.services import (
     addresses,
     boards,
     competitions,
+    final_boards,
     rescoring,
     resets,
     schema,
@@ -484,3 +485,37 @@ def test_a_data_folder_that_cannot_be_made_is_named(run, monkeypatch, tmp_path, 
 
     assert result.exit_code == 1
     assert "cannot be used: Not a directory." in result.stderr
+
+
+def test_standings_become_final_once_and_a_disqualification_appends(admin, service):
+    competition = service.competition()
+    service.score(*(service.submit(competition, user=name, seed=n) for n, name in enumerate(("ada", "bob"))))
+
+    early = admin("competition", "finalize", "toxicity")
+    revealed = admin("competition", "reveal", "toxicity")
+    final, again = admin("competition", "finalize", "toxicity"), admin("competition", "finalize", "toxicity")
+    gone = admin("competition", "disqualify", "toxicity", "bob", "--reason", "Two accounts")
+    back = admin("competition", "reinstate", "toxicity", "Bob")
+
+    assert (early.exit_code, "not revealed" in early.stderr) == (1, True)
+    assert "provisional" in revealed.stdout and "become recoverable" in revealed.stdout.replace("\n", " ")
+    assert "stored as number 1" in final.stdout
+    assert (again.exit_code, "became final at" in again.stderr) == (1, True)
+    assert "bob is disqualified in toxicity: Two accounts" in gone.stdout
+    assert "bob is back" in back.stdout
+    with service.database.read() as session:
+        assert final_boards.newest(session, competition=competition) == 3
+
+
+def test_a_submission_can_be_marked_as_a_benchmark(admin, service):
+    competition = service.competition()
+    accepted = service.submit(competition)
+    service.score(accepted)
+
+    marked = admin("competition", "mark", "toxicity", str(accepted.submission.id), "benchmark")
+    unknown = admin("competition", "mark", "toxicity", "99", "benchmark")
+
+    assert "is benchmark" in marked.stdout
+    assert (unknown.exit_code, "no submission #99" in unknown.stderr) == (1, True)
+    assert board(service) == (1, [("ada", board(service)[1][0][1])])
+    assert service.submission(accepted).slot_day is None

@@ -6,20 +6,22 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from grader.files import read_solution
 from grader.leaderboard import history
 from grader.leaderboard.history import SubmissionKind
 from grader.leaderboard.visibility import Phase
-from grader.models import Competition, ScoringVersion, ScoringVersionState, Split, Standing, Submission, Team
+from grader.models import Competition, ScoringVersion, ScoringVersionState, Split, Standing, Submission
 from grader.services import (
     boards,
     closing,
     competitions,
+    mergers,
     moderation,
     placing,
     rescoring,
+    rosters,
     score_history,
     solutions,
     standing_rows,
@@ -68,15 +70,25 @@ class Organizer:
         self._try(moderation.mark, submission_id=self.dice.randrange(1, 20), kind=kind)
 
     def merge(self) -> None:
-        """Move the submissions of one team to another, as a merge does."""
-        with self.service.database.write() as session:
-            competition = competitions.lock(session, competition_id=self.competition.id)
-            teams = session.scalars(select(Team)).all()
-            if len(teams) < 2:
-                return
-            one, other = self.dice.sample(teams, 2)
-            session.execute(update(Submission).where(Submission.team_id == other.id).values(team_id=one.id))
-            standing_rows.rebuild(session, competition=competition, team_ids=[one.id, other.id])
+        """Let one team take another in, if the competition's rules let it."""
+        asking, asked = (self.service.user(name) for name in self.dice.sample(NAMES, 2))
+        now = self.service.now + self.clock
+        try:
+            with self.service.database.write() as session:
+                competition = competitions.get(session, slug="toxicity")
+                one, other = (
+                    rosters.find_team(session, competition=competition, user=user) for user in (asking, asked)
+                )
+                if one is None or other is None or one.id == other.id:
+                    return
+                request = mergers.request(
+                    session, competition=competition, user=asking, name=other.name, now=now
+                )
+                mergers.accept(
+                    session, competition=competition, user=other.leader, request_id=request.id, now=now
+                )
+        except rosters.TeamRefusal:
+            return
 
     def rescore(self) -> None:
         competition = self.service.reload(self.competition)
