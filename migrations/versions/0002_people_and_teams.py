@@ -266,7 +266,6 @@ def upgrade() -> None:
         batch_op.add_column(sa.Column("settled_at", TIME, nullable=True))
         batch_op.add_column(sa.Column("finalized_at", TIME, nullable=True))
 
-    op.drop_index("ix_score_scoring_version_id", "score")
     op.create_index(
         "ix_standing_board",
         "standing",
@@ -417,7 +416,6 @@ def downgrade() -> None:
         batch_op.drop_column("kind")
 
     op.drop_index("ix_standing_board", "standing")
-    op.create_index("ix_score_scoring_version_id", "score", ["scoring_version_id"])
     with op.batch_alter_table("competition") as batch_op:
         batch_op.drop_constraint(op.f("ck_competition_entry_mode"), type_="check")
         batch_op.drop_column("finalized_at")
