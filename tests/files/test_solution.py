@@ -161,7 +161,7 @@ def test_every_fault_is_listed_with_its_lines() -> None:
         (b"id,target\n1,0x1\n", ["bad_label"]),
         (b"id,target\n1,inf\n", ["bad_label"]),
         (b"PAR1\x15", ["not_csv"]),
-        (gzip.compress(b"id,target\n1,1\n")[:-3], ["damaged_archive"]),
+        (gzip.compress(b"id,target\n1,1\n", mtime=0)[:-3], ["damaged_archive"]),
     ],
 )
 def test_unusable_solutions_are_refused(data: bytes, codes: list[str]) -> None:
@@ -259,7 +259,7 @@ def test_a_solution_may_come_in_many_wrappings(wrap: str, tmp_path: Path) -> Non
         "path": tmp_path / "solution.csv",
         "bytes": data,
         "stream": io.BytesIO(data),
-        "gzip": gzip.compress(data),
+        "gzip": gzip.compress(data, mtime=0),
         "zip": archive.getvalue(),
         "mark": b"\xef\xbb\xbf" + data,
         "crlf": data.replace(b"\n", b"\r\n"),
