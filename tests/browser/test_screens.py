@@ -104,6 +104,7 @@ def populate(live: Any) -> Paths:
         "leaderboard-own": f"{here}/leaderboard?page=1",
         "leaderboard-sorted": f"{here}/leaderboard?sort=bpsn_auc&q=team",
         "leaderboard-private": "/competitions/old/leaderboard/private",
+        "leaderboard-counted": f"/competitions/old/leaderboard/private/{fates['old']}",
         "leaderboard-final": "/competitions/old/leaderboard/final/1",
         "results": "/competitions/old/results",
         "account": "/account",
