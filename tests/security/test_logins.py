@@ -60,7 +60,7 @@ def test_changing_the_password_ends_all_other_logins_and_keeps_this_browser(aren
     assert (weak.status_code, "at least 8 characters" in weak.text) == (422, True)
     assert other.get("/account").status_code == 200
     ann.post("/account/password", {"current_password": PASSWORD, "new_password": "another good one"})
-    assert "The password is changed." in ann.browser.get("/account").text
+    assert "Your password is changed." in ann.browser.get("/account").text
     assert other.get("/account").status_code == 302
     assert arena.log_in(other, "Ann", PASSWORD).status_code == 422
     assert arena.log_in(other, "Ann", "another good one").status_code == 302

@@ -111,7 +111,7 @@ def test_the_sender_is_told_the_end_without_a_score_and_administrators_a_failure
         ("admin@example.org", "incident 7F3A"),
     ]
     assert not any("0." in body for _, _, body in told)
-    assert "Rejected: your file has 3 problems. No submission used." in told[1][2]
+    assert "Rejected: your file has 1 problem. No submission used." in told[1][2]
 
 
 def test_who_switched_these_notices_off_gets_none(service: Any) -> None:
