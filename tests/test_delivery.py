@@ -60,6 +60,11 @@ def test_every_service_that_others_wait_for_says_when_it_is_ready(compose):
                 assert services[other]["restart"] == "no"
 
 
+def test_every_service_that_stays_has_a_health_check(compose):
+    without = {name for name, service in compose["services"].items() if "healthcheck" not in service}
+    assert {compose["services"][name].get("restart") for name in without} == {"no"}
+
+
 def test_every_command_of_the_compose_file_exists(compose, tmp_path):
     for service in compose["services"].values():
         if "build" in service:

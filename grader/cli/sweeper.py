@@ -1,5 +1,7 @@
 """`fairboard sweeper`."""
 
+from pathlib import Path
+
 import click
 
 from grader.cli.installation import opened
@@ -7,7 +9,12 @@ from grader.cli.logs import show_log
 
 
 @click.command()
-def sweeper() -> None:
+@click.option(
+    "--heartbeat",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file to touch whenever the database has answered, for a health check that looks at its age.",
+)
+def sweeper(heartbeat: Path | None) -> None:
     """Score what waits too long or was abandoned, until SIGTERM or Ctrl-C; needs no queue.
 
     `fairboard serve` runs one. Several may run at once.
@@ -17,4 +24,4 @@ def sweeper() -> None:
     show_log("%(asctime)s sweeper: %(message)s")
     with opened() as installation:  # refuses tables of another version
         settings = installation.settings
-    sweep_until_told_to_stop(settings)
+    sweep_until_told_to_stop(settings, heartbeat=heartbeat)

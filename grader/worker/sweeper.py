@@ -5,6 +5,7 @@ import signal
 import threading
 from collections import deque
 from datetime import timedelta
+from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -31,8 +32,9 @@ class Sweeper:
     start with the first job that needs them and end when there is nothing left.
     """
 
-    def __init__(self, settings: Settings, database: Database) -> None:
+    def __init__(self, settings: Settings, database: Database, *, heartbeat: Path | None = None) -> None:
         self._settings = settings
+        self._heartbeat = heartbeat
         self._database = database
         self._calendar = Calendar(database)
         self._children = [ScoringChild(settings) for _ in range(CHILDREN)]
@@ -81,6 +83,9 @@ class Sweeper:
                     self._overdue.extend(self._look())
                 except SQLAlchemyError:
                     logger.exception("The database could not be asked for waiting jobs.")
+                    return None
+            if self._heartbeat is not None:
+                self._heartbeat.touch()
             return self._overdue.popleft() if self._overdue else None
 
     def _look(self) -> list[int]:
@@ -93,8 +98,11 @@ class Sweeper:
             )
 
 
-def sweep_until_told_to_stop(settings: Settings) -> None:
-    """Clear half-written files away, sweep and send e-mail until SIGTERM or SIGINT."""
+def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = None) -> None:
+    """Clear half-written files away, sweep and send e-mail until SIGTERM or SIGINT.
+
+    The file `heartbeat` is touched whenever the database has answered: its age says whether this one lives.
+    """
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -104,7 +112,7 @@ def sweep_until_told_to_stop(settings: Settings) -> None:
     try:
         if settings.sends_mail():
             mailer.start()
-        Sweeper(settings, database).run(stop)
+        Sweeper(settings, database, heartbeat=heartbeat).run(stop)
         if settings.sends_mail():
             mailer.join(STOP_GRACE_SECONDS)
     finally:

@@ -1,0 +1,35 @@
+"""The sweeper's heartbeat; what it scores is tried with real processes in tests/faults."""
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from grader.db import Database
+from grader.settings import Settings
+from grader.worker.sweeper import Sweeper
+
+
+def sweep_for_a_moment(settings: Settings, database: Database, heartbeat: Path, *, until: float) -> None:
+    stop = threading.Event()
+    lane = threading.Thread(target=Sweeper(settings, database, heartbeat=heartbeat).run, args=(stop,))
+    lane.start()
+    deadline = time.monotonic() + until
+    while not heartbeat.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    stop.set()
+    lane.join()
+
+
+def test_the_heartbeat_is_touched_when_the_database_answers(service: Any, tmp_path: Path) -> None:
+    heartbeat = tmp_path / "alive"
+    sweep_for_a_moment(service.settings, service.database, heartbeat, until=30)
+    assert heartbeat.exists()
+
+
+def test_a_database_that_does_not_answer_leaves_the_heartbeat_alone(service: Any, tmp_path: Path) -> None:
+    heartbeat = tmp_path / "alive"
+    empty = Database(f"sqlite:///{tmp_path / 'empty.db'}")
+    sweep_for_a_moment(service.settings, empty, heartbeat, until=1)
+    empty.dispose()
+    assert not heartbeat.exists()
