@@ -207,7 +207,7 @@ def test_many_addresses_cannot_share_the_guesses_at_one_account(make_arena: Any)
 
 def test_a_broker_that_is_gone_lets_people_log_in(make_arena: Any) -> None:
     arena = make_arena(rate_limits=True, broker_url="redis://127.0.0.1:1/0")
-    arena.person("Ann")
+    assert arena.person("Ann").browser.get("/account").status_code == 200
 
 
 def _status_with(arena: Any, token: str) -> int:

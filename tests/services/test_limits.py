@@ -196,6 +196,8 @@ def test_another_teams_files_count_for_nobody_else(service: Any) -> None:
     competition = service.competition(max_daily_submissions=1)
     service.submit(competition, user="eve")
     service.submit(competition)
+    with pytest.raises(DailyLimitReached):
+        service.submit(competition, user="eve", seed=2)
 
 
 def test_a_late_file_uses_the_same_limits(service: Any) -> None:

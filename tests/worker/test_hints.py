@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from typing import Any
 
@@ -91,8 +92,10 @@ def test_hints_go_on_when_the_broker_is_back(valkey: Any, broker_settings: Setti
 
 
 def test_without_a_broker_hints_are_silently_not_sent() -> None:
+    threads = threading.active_count()
     hints = Hints(Settings(broker_url=None))
     hints.send([1])
+    assert threading.active_count() == threads
     hints.close()
 
 
