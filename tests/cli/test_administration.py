@@ -98,7 +98,7 @@ def test_tokens_have_scopes_and_an_end_and_are_listed_and_revoked(admin, service
     text = admin("token", "create", "ada", "--name", "board", "--scope", "read", "--days", "7").stdout.strip()
     listed = admin("token", "list", "ada").stdout
 
-    assert re.search(r"board +fb_\w+ +read +\d{4}-", listed)
+    assert re.search(r"board +fb_\S+ +read +\d{4}-", listed)
     token_id = re.findall(r"^(\d+)", listed, flags=re.MULTILINE)[0]
     assert admin("token", "revoke", "ada", token_id).exit_code == 0
     with service.database.read() as session:
