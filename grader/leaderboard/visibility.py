@@ -27,6 +27,18 @@ class Viewer(enum.StrEnum):
     ORGANIZER = "organizer"
 
 
+class Feedback(enum.StrEnum):
+    """What a competition shows of its scores before the reveal.
+
+    `open`: everybody the public score and its four terms, a team also the public table of its own files;
+    `terms`: no tables; `score`: the public score alone.
+    """
+
+    OPEN = "open"
+    TERMS = "terms"
+    SCORE = "score"
+
+
 class Field(enum.StrEnum):
     """What can be told of a competition, a team, a submission or the standing it gives its team."""
 

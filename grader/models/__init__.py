@@ -1,10 +1,16 @@
 """The tables: columns, constraints and relationships; no session, cache or HTML."""
 
 from grader.leaderboard.history import SubmissionKind
-from grader.models.competition import Competition, CompetitionState, EntryMode
+from grader.models.announcement import Announcement
+from grader.models.audit_entry import AuditEntry
+from grader.models.competition import Competition, CompetitionState, EntryMode, RevealRule
 from grader.models.daily_rank import DailyRank
+from grader.models.data_file import DataFile
+from grader.models.dispute import Dispute
 from grader.models.final_board import FinalBoard, FinalStanding
 from grader.models.mail import Mail
+from grader.models.organizer import Organizer, Role
+from grader.models.organizer_job import OrganizerJob, OrganizerJobKind
 from grader.models.participation import Participation
 from grader.models.score import Score, Split
 from grader.models.scoring_job import JobState, ScoringJob
@@ -12,15 +18,20 @@ from grader.models.scoring_version import ScoringVersion, ScoringVersionState
 from grader.models.solution import Solution
 from grader.models.standing import Standing
 from grader.models.submission import Submission, SubmissionStatus
+from grader.models.submission_grant import SubmissionGrant
 from grader.models.team import MergeRequest, RequestState, Team, TeamInvite, TeamMember
 from grader.models.user import AccountLink, ApiToken, LinkPurpose, Login, SetupLink, User
 
 __all__ = [
     "AccountLink",
+    "Announcement",
     "ApiToken",
+    "AuditEntry",
     "Competition",
     "CompetitionState",
     "DailyRank",
+    "DataFile",
+    "Dispute",
     "EntryMode",
     "FinalBoard",
     "FinalStanding",
@@ -29,8 +40,13 @@ __all__ = [
     "Login",
     "Mail",
     "MergeRequest",
+    "Organizer",
+    "OrganizerJob",
+    "OrganizerJobKind",
     "Participation",
     "RequestState",
+    "RevealRule",
+    "Role",
     "Score",
     "ScoringJob",
     "ScoringVersion",
@@ -40,6 +56,7 @@ __all__ = [
     "Split",
     "Standing",
     "Submission",
+    "SubmissionGrant",
     "SubmissionKind",
     "SubmissionStatus",
     "Team",

@@ -21,7 +21,7 @@ class ScoringVersionState(enum.StrEnum):
 
 
 class ScoringVersion(Base):
-    """One way of scoring all submissions of a competition."""
+    """One way of scoring all submissions of a competition. `notice` is what teams read when it was published."""
 
     __tablename__ = "scoring_version"
     __table_args__ = (UniqueConstraint("competition_id", "number"),)
@@ -37,5 +37,6 @@ class ScoringVersion(Base):
     created_by: Mapped[str] = mapped_column(String(64))
     created_at: Mapped[datetime]
     published_at: Mapped[datetime | None]
+    notice: Mapped[str] = mapped_column(Text, default="", server_default="")
 
     solution: Mapped[Solution] = relationship()

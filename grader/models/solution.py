@@ -13,7 +13,8 @@ class Solution(Base):
     """One version of a competition's solution.
 
     The web reads `row_ids_sha256` and nothing else; labels, identities and splits lie in `prepared_sha256`,
-    which only workers and organizers' commands open. `report` holds the counts shown at its upload.
+    which only workers and organizers' commands open. `report` holds the counts shown at its upload. `digest`
+    is the sha256 of its content in one canonical form, whatever file it came in.
     """
 
     __tablename__ = "solution"
@@ -28,5 +29,6 @@ class Solution(Base):
     row_count: Mapped[int]
     public_row_count: Mapped[int]
     private_row_count: Mapped[int]
+    digest: Mapped[str | None] = mapped_column(String(64))
     report: Mapped[dict[str, Any]]
     uploaded_at: Mapped[datetime]

@@ -3,7 +3,7 @@
 import enum
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
+from sqlalchemy import ForeignKey, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -13,7 +13,8 @@ from grader.models.user import User
 class Team(Base):
     """A team of one competition; its name is unique there, look-alikes included (`name_key`).
 
-    A team that was merged into another keeps its row and name, and has neither members nor submissions.
+    A team that was merged into another keeps its row and name, and has neither members nor submissions. The
+    team of organizers holds their test submissions; it has no members and stands on no board.
     """
 
     __tablename__ = "team"
@@ -28,6 +29,7 @@ class Team(Base):
     merged_into_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"))
     disqualified_at: Mapped[datetime | None]
     disqualification_reason: Mapped[str] = mapped_column(Text, default="", server_default="")
+    is_organizers: Mapped[bool] = mapped_column(default=False, server_default=false())
 
     leader: Mapped[User | None] = relationship()
     members: Mapped[list["TeamMember"]] = relationship(back_populates="team")

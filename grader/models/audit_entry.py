@@ -1,0 +1,37 @@
+"""The audit: who did what, when and why. Append-only: the database refuses changes."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, String, Text
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from grader.db import Base
+from grader.models.user import User
+
+
+class AuditEntry(Base):
+    """One act of an organizer, written in the transaction of the act itself.
+
+    `actor` is None for the shell and the calendar, which `origin` names. `subject` says what was changed, as
+    "team 12" or "submission 40"; `before` and `after` hold the changed fields alone. What `is_public` stands
+    in the log that everybody reads, with `public_text` as its sentence.
+    """
+
+    __tablename__ = "audit_entry"
+    __table_args__ = (Index("ix_audit_entry_competition_id_id", "competition_id", "id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    competition_id: Mapped[int | None] = mapped_column(ForeignKey("competition.id"))
+    at: Mapped[datetime]
+    actor_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"))
+    origin: Mapped[str] = mapped_column(String(64))
+    action: Mapped[str] = mapped_column(String(64))
+    subject: Mapped[str] = mapped_column(String(200))
+    before: Mapped[dict[str, Any]]
+    after: Mapped[dict[str, Any]]
+    reason: Mapped[str] = mapped_column(Text)
+    is_public: Mapped[bool]
+    public_text: Mapped[str] = mapped_column(Text)
+
+    actor: Mapped[User | None] = relationship()

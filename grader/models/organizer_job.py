@@ -1,0 +1,57 @@
+"""An organizer's job: work that takes minutes and may read the hidden labels, done by a worker."""
+
+import enum
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, String
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from grader.db import Base, stored_enum
+from grader.models.competition import Competition
+from grader.models.scoring_job import JobState
+from grader.models.user import User
+
+
+class OrganizerJobKind(enum.StrEnum):
+    """Checking an uploaded solution, verifying selected submissions, packing the results."""
+
+    CHECK = "check"
+    VERIFY = "verify"
+    BUNDLE = "bundle"
+
+
+class OrganizerJob(Base):
+    """One job under the same discipline as a scoring job: lease, token, attempts.
+
+    `parameters` is what was asked, `progress` how far it is (`done`, `total`, `words`), `result` what came of
+    it, `problems` why it was rejected. `dismissed_at` is set when its organizer put it away.
+    """
+
+    __tablename__ = "organizer_job"
+    __table_args__ = (
+        Index("ix_organizer_job_state_available_at", "state", "available_at"),
+        Index("ix_organizer_job_competition_id_kind", "competition_id", "kind"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
+    kind: Mapped[OrganizerJobKind] = mapped_column(stored_enum(OrganizerJobKind, name="kind"))
+    parameters: Mapped[dict[str, Any]]
+    state: Mapped[JobState] = mapped_column(stored_enum(JobState, name="state"))
+    created_by_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"))
+    created_at: Mapped[datetime]
+    available_at: Mapped[datetime]
+    lease_until: Mapped[datetime | None]
+    token: Mapped[str | None] = mapped_column(String(32))
+    attempt_count: Mapped[int] = mapped_column(default=0)
+    error_count: Mapped[int] = mapped_column(default=0)
+    progress: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    result: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    problems: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
+    incident: Mapped[str | None] = mapped_column(String(16))
+    finished_at: Mapped[datetime | None]
+    dismissed_at: Mapped[datetime | None]
+
+    competition: Mapped[Competition] = relationship()
+    created_by: Mapped[User | None] = relationship()
