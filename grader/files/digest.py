@@ -1,0 +1,97 @@
+"""One canonical form of a solution's content, whatever file it came in, and its digest.
+
+The form is itself a solution file: UTF-8, lines that end in LF, header ``id,label,<identities>,Usage``. So
+`sha256sum` of a published solution gives its digest.
+"""
+
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+USAGE_NAMES = ("Ignored", "Public", "Private")
+_LINES_AT_ONCE = 10_000
+
+
+def solution_digest(
+    row_ids: Iterable[str],
+    labels: NDArray[np.float64],
+    identities: Mapping[str, NDArray[np.float64]],
+    usage: NDArray[np.int8],
+) -> str:
+    """Return the sha256 of a solution's canonical form, in hexadecimal.
+
+    Parameters
+    ----------
+    row_ids : iterable of str
+        The n distinct ids.
+    labels : array of float64, shape (n,)
+    identities : mapping of str to array of float64, each of shape (n,)
+        NaN is a blank.
+    usage : array of int8, shape (n,)
+        0 Ignored, 1 Public, 2 Private.
+
+    Returns
+    -------
+    str
+        The same for any order of rows and columns, any spelling of the numbers and any container; another
+        as soon as an id, a value, a blank or a split differs.
+    """
+    digest = hashlib.sha256()
+    for piece in canonical_solution(row_ids, labels, identities, usage):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def canonical_solution(
+    row_ids: Iterable[str],
+    labels: NDArray[np.float64],
+    identities: Mapping[str, NDArray[np.float64]],
+    usage: NDArray[np.int8],
+) -> Iterator[bytes]:
+    """Yield a solution's canonical form in pieces of whole lines.
+
+    Parameters
+    ----------
+    row_ids, labels, identities, usage
+        As in `solution_digest`.
+
+    Yields
+    ------
+    bytes
+        CSV: rows sorted by id and identities by name, both by code point; numbers as the shortest decimal
+        that reads back as the same float64 (Python's ``repr``), blanks empty; a text in quotes where it
+        holds a comma, a quote or a line break.
+    """
+    ids = list(row_ids)
+    names = sorted(identities)
+    yield _line(["id", "label", *names, "Usage"])
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    for begin in range(0, len(order), _LINES_AT_ONCE):
+        rows = np.array(order[begin : begin + _LINES_AT_ONCE], np.intp)
+        columns = [
+            [ids[row] for row in rows],
+            _texts(labels[rows]),
+            *(_texts(identities[name][rows]) for name in names),
+            [USAGE_NAMES[code] for code in usage[rows]],
+        ]
+        yield b"".join(map(_line, zip(*columns, strict=True)))
+
+
+def _texts(values: NDArray[np.float64]) -> list[str]:
+    distinct, places = np.unique(values, return_inverse=True)
+    texts = ["" if math.isnan(value) else repr(value + 0.0) for value in distinct.tolist()]  # no minus zero
+    return [texts[place] for place in places]
+
+
+def _line(fields: Sequence[str]) -> bytes:
+    # Not by `csv`, whose choice of what to quote has changed between versions of Python.
+    return (",".join(map(_quoted, fields)) + "\n").encode()
+
+
+def _quoted(text: str) -> str:
+    if any(char in text for char in ',"\n\r'):
+        return '"' + text.replace('"', '""') + '"'
+    return text

@@ -1,0 +1,78 @@
+"""The canonical form of a solution: one content, one digest."""
+
+import gzip
+import hashlib
+
+import numpy as np
+import pytest
+
+from grader.files import read_solution
+from grader.files.digest import canonical_solution, solution_digest
+
+CSV = b"id,target,cat,dog,Usage\n10,1,0.5,,Public\n9,0.25,1,0,Private\nx,0,,1e-1,Ignored\n"
+CANONICAL = b"id,label,cat,dog,Usage\n10,1.0,0.5,,Public\n9,0.25,1.0,0.0,Private\nx,0.0,,0.1,Ignored\n"
+
+
+def _content(data: bytes):
+    solution = read_solution(data)
+    return solution.row_ids, solution.labels, solution.identities, solution.usage
+
+
+def _digest(data: bytes) -> str:
+    return solution_digest(*_content(data))
+
+
+def test_the_digest_is_the_sha256_of_the_canonical_file() -> None:
+    assert b"".join(canonical_solution(*_content(CSV))) == CANONICAL
+    assert _digest(CSV) == hashlib.sha256(CANONICAL).hexdigest()
+
+
+def test_the_canonical_file_is_a_solution_with_the_same_digest() -> None:
+    assert _digest(CANONICAL) == _digest(CSV)
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        CSV.replace(b"\n", b"\r\n"),
+        b"\xef\xbb\xbf" + CSV,
+        gzip.compress(CSV),
+        b"Usage,dog,id,cat,target\npublic,,10,.5,1.0\nPRIVATE,0,9,1,25e-2\nIgnored,0.10,x,,-0\n",
+        b'id,target,cat,dog,Usage\nx,0,,0.1,Ignored\n"9",0.25,1,0,Private\n10,1, 0.5 ,,Public\n',
+    ],
+    ids=["CRLF", "BOM", "gzip", "columns in another order", "rows in another order"],
+)
+def test_one_content_has_one_digest(same: bytes) -> None:
+    assert _digest(same) == _digest(CSV)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"10,1,", b"10,0.9999999999999999,"),
+        (b",,Public", b",0,Public"),
+        (b"Public", b"Private"),
+        (b"x,", b"y,"),
+    ],
+    ids=["label", "blank", "split", "id"],
+)
+def test_another_content_has_another_digest(old: bytes, new: bytes) -> None:
+    assert _digest(CSV.replace(old, new)) != _digest(CSV)
+
+
+def test_texts_with_commas_and_quotes_are_quoted() -> None:
+    one = np.ones(1)
+    lines = b"".join(canonical_solution(['a,"b"'], one, {'c"d': one}, np.array([2], np.int8)))
+    assert lines == b'id,label,"c""d",Usage\n"a,""b""",1.0,1.0,Private\n'
+
+
+def test_rows_and_identities_are_sorted_by_code_point() -> None:
+    values = np.arange(3.0)
+    ids = ["\U0001f600", "\uff5e", "10"]
+    lines = b"".join(canonical_solution(ids, values, {"b": values, "B": values}, np.zeros(3, np.int8)))
+    assert lines.decode().splitlines() == [
+        "id,label,B,b,Usage",
+        "10,2.0,2.0,2.0,Ignored",
+        "\uff5e,1.0,1.0,1.0,Ignored",
+        "\U0001f600,0.0,0.0,0.0,Ignored",
+    ]
