@@ -11,16 +11,18 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from grader import db
 from grader.db import Database
-from grader.services import scoring
+from grader.services import organizer_jobs, scoring
 from grader.settings import Settings
 from grader.storage import open_storage
 from grader.worker.calendar import Calendar
 from grader.worker.child import ScoringChild
 from grader.worker.mailer import Mailer
+from grader.worker.organizer_child import OrganizerChild
 
 BATCH = 100
 CHILDREN = 2
 STOP_GRACE_SECONDS = 5
+ORGANIZERS_WAIT_SECONDS = 1  # somebody looks at the page
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +31,8 @@ class Sweeper:
     """Looks for jobs that waited too long or lost their lease, and has children score them.
 
     Two children, so that a file that keeps one busy up to the time limit does not make the others wait. They
-    start with the first job that needs them and end when there is nothing left.
+    start with the first job that needs them and end when there is nothing left. Organizers' jobs have a lane
+    and a child of their own: they may take minutes, and scoring never waits for them.
     """
 
     def __init__(self, settings: Settings, database: Database, *, heartbeat: Path | None = None) -> None:
@@ -38,6 +41,7 @@ class Sweeper:
         self._database = database
         self._calendar = Calendar(database)
         self._children = [ScoringChild(settings) for _ in range(CHILDREN)]
+        self._organizers_child = OrganizerChild(settings)
         self._overdue: deque[int] = deque()
         self._lock = threading.Lock()
 
@@ -48,9 +52,11 @@ class Sweeper:
             for number, child in enumerate(self._children)
         ]
         lanes.append(threading.Thread(target=self._keep_dates, args=(stop,), name="calendar"))
+        lanes.append(threading.Thread(target=self._work_for_organizers, args=(stop,), name="organizers"))
         for lane in lanes:
             lane.start()
         stop.wait()
+        self._organizers_child.kill()  # its job starts afresh elsewhere
         for lane in lanes:
             lane.join(STOP_GRACE_SECONDS)
         for child in self._children:
@@ -74,6 +80,22 @@ class Sweeper:
             except Exception:
                 logger.exception("What is due by the calendar could not be done; it is tried again.")
             stop.wait(self._settings.sweep_interval_seconds)
+
+    def _work_for_organizers(self, stop: threading.Event) -> None:
+        wait_seconds = min(ORGANIZERS_WAIT_SECONDS, self._settings.sweep_interval_seconds)
+        while not stop.is_set():
+            job_id = self._next_for_organizers()
+            if job_id is None or not self._organizers_child.run(job_id):
+                stop.wait(wait_seconds)
+
+    def _next_for_organizers(self) -> int | None:
+        try:
+            with self._database.read() as session:
+                found = organizer_jobs.waiting(session, limit=1, now=db.now(session))
+        except SQLAlchemyError:
+            logger.exception("The database could not be asked for organizers' jobs.")
+            return None
+        return found[0] if found else None
 
     def _next(self) -> int | None:
         """Return a job that is overdue, None if there is none or the database does not answer."""
@@ -107,7 +129,7 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     open_storage(settings.storage()).remove_abandoned()
-    database = Database(settings.database(), pool_size=CHILDREN + 2)
+    database = Database(settings.database(), pool_size=CHILDREN + 3)
     mailer = threading.Thread(target=Mailer(settings, database).run, args=(stop,), name="mailer", daemon=True)
     try:
         if settings.sends_mail():

@@ -1,0 +1,49 @@
+"""The process of one organizer's job, started and watched: what its file kills is only this child."""
+
+import logging
+import os
+import subprocess
+import sys
+
+from grader.settings import Settings
+from grader.worker.organizer_work import TIME_LIMIT_SECONDS
+
+START_SECONDS = 30
+
+logger = logging.getLogger(__name__)
+
+
+class OrganizerChild:
+    """Does one organizer's job at a time, each in a process of its own (`grader.worker.organizer_work`)."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_stopped = False
+
+    def run(self, job_id: int) -> bool:
+        """Do a job; False if its process died of it, which leaves the job to its lease."""
+        if self._is_stopped:
+            return False
+        with subprocess.Popen(
+            [sys.executable, "-P", "-m", "grader.worker.organizer_work", str(job_id), "INFO"],
+            stdin=subprocess.PIPE,  # its end tells the child that this process is gone
+            env=os.environ | self._settings.environment(),
+        ) as process:
+            self._process = process
+            if self._is_stopped:
+                process.kill()
+            try:
+                code = process.wait(START_SECONDS + TIME_LIMIT_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                code = process.wait()
+        if code != 0 and not self._is_stopped:
+            logger.warning("The process of organizers' job %s died of it (code %s).", job_id, code)
+        return code == 0
+
+    def kill(self) -> None:
+        """End a running process from another thread, and start no other."""
+        self._is_stopped = True
+        if self._process is not None:
+            self._process.kill()

@@ -1,0 +1,152 @@
+"""Running one organizer's job: claim, work with the lease extended meanwhile, record.
+
+Run as a program it is the child that does one job and ends, at the latest with its parent.
+"""
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from grader import db
+from grader.db import Database
+from grader.errors import OrganizerError
+from grader.files import FileRejected
+from grader.metrics import check_golden_vectors
+from grader.models import OrganizerJobKind
+from grader.services import organizer_jobs, scoring
+from grader.services.organizer_jobs import LEASE, OrganizerClaim
+from grader.settings import Settings, load
+from grader.storage import Storage, open_storage
+from grader.worker.limits import end_process_after, limit_memory
+from grader.worker.work import Handler, Work, WorkLost
+
+TIME_LIMIT_SECONDS = 1800
+
+HANDLERS: dict[OrganizerJobKind, Handler] = {}
+
+logger = logging.getLogger(__name__)
+
+
+class OrganizerWorker:
+    """Does organizers' jobs in this process. Doing a job twice has the effect of doing it once."""
+
+    def __init__(
+        self,
+        database: Database,
+        storage: Storage,
+        *,
+        lease: timedelta = LEASE,
+        handlers: Mapping[OrganizerJobKind, Handler] = HANDLERS,
+    ) -> None:
+        self._database = database
+        self._storage = storage
+        self._lease = lease
+        self._handlers = handlers
+
+    @classmethod
+    def of(cls, settings: Settings) -> "OrganizerWorker":
+        """Return a worker with its own connections, one of them for extending leases."""
+        return cls(Database(settings.database(), pool_size=2), open_storage(settings.storage()))
+
+    def run(self, job_id: int) -> bool:
+        """Do a job; False if there was nothing to do or the lease was lost meanwhile."""
+        with self._database.write() as session:
+            claim = organizer_jobs.claim(session, job_id=job_id, now=db.now(session), lease=self._lease)
+        if claim is None:
+            return False
+        with self._extended(claim):
+            record = self._outcome(claim)
+        if record is None:
+            return False
+        with self._database.write() as session:
+            return bool(record(session, claim=claim, now=db.now(session)))
+
+    def _outcome(self, claim: OrganizerClaim) -> "partial[bool] | None":
+        work = Work(
+            job_id=claim.job_id,
+            competition_id=claim.competition_id,
+            parameters=claim.parameters,
+            database=self._database,
+            storage=self._storage,
+            write_progress=partial(self._extend, claim),
+        )
+        try:
+            return partial(organizer_jobs.record_result, result=self._handlers[claim.kind](work))
+        except WorkLost:
+            logger.info("Organizers' job %s was lost or put away.", claim.job_id)
+            return None
+        except (FileRejected, OrganizerError) as error:
+            return partial(organizer_jobs.record_rejection, problems=problems_of(error))
+        except Exception:
+            incident = scoring.new_incident()
+            logger.exception(
+                "Incident %s: organizers' job %s (%s, attempt %s) broke.",
+                incident,
+                claim.job_id,
+                claim.kind,
+                claim.attempt,
+            )
+            return partial(organizer_jobs.record_error, incident=incident)
+
+    def _extend(self, claim: OrganizerClaim, progress: dict[str, Any] | None = None) -> bool:
+        with self._database.write() as session:
+            return organizer_jobs.extend(
+                session, claim=claim, now=db.now(session), lease=self._lease, progress=progress
+            )
+
+    @contextmanager
+    def _extended(self, claim: OrganizerClaim) -> Iterator[None]:
+        """Extend the lease again and again, whatever the work is busy with."""
+        done = threading.Event()
+        thread = threading.Thread(target=self._keep, args=(claim, done), name="lease", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+    def _keep(self, claim: OrganizerClaim, done: threading.Event) -> None:
+        while not done.wait(self._lease.total_seconds() / 4):
+            try:
+                self._extend(claim)
+            except SQLAlchemyError:
+                logger.exception("The lease of organizers' job %s could not be extended.", claim.job_id)
+
+
+def problems_of(error: FileRejected | OrganizerError) -> list[dict[str, Any]]:
+    """Return an error's problems as JSON-ready data with a code and a message each."""
+    if isinstance(error, FileRejected):
+        return [problem.as_dict() for problem in error.problems]
+    sentences = getattr(error, "problems", (error.message,))
+    return [{"code": type(error).__name__, "message": sentence} for sentence in sentences]
+
+
+def main(job_id: int, log_level: str) -> None:
+    """Do one job, under the limits of a child."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    logging.basicConfig(level=log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    settings = load()
+    check_golden_vectors()
+    limit_memory(settings.scoring_memory_mb)
+    end_process_after(TIME_LIMIT_SECONDS)
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+    OrganizerWorker.of(settings).run(job_id)
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()  # the parent holds the other end and writes nothing
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,48 @@
+"""What the handler of an organizer's job is given."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.db import Database
+from grader.storage import Storage
+
+PROGRESS_SECONDS = 0.5
+
+
+class WorkLost(Exception):
+    """The job is no longer ours: its lease ran out, or its organizer put it away."""
+
+
+@dataclass(eq=False)
+class Work:
+    """One organizer's job under way.
+
+    A handler opens only short sessions of `database`, tells its progress and returns the job's result; what
+    it stores by content may be stored again by another attempt.
+    """
+
+    job_id: int
+    competition_id: int
+    parameters: dict[str, Any]
+    database: Database
+    storage: Storage
+    write_progress: Callable[[dict[str, Any]], bool]
+    _told_at: float = field(default=float("-inf"), init=False)
+    _words: str = field(default="", init=False)
+
+    def report_progress(self, done: int, total: int, words: str) -> None:
+        """Tell how far the work is, in words of a sentence's beginning; raise WorkLost if it is not ours.
+
+        Cheap: within half a second only a change of words is written.
+        """
+        moment = time.monotonic()
+        if words == self._words and moment - self._told_at < PROGRESS_SECONDS:
+            return
+        self._told_at, self._words = moment, words
+        if not self.write_progress({"done": done, "total": total, "words": words}):
+            raise WorkLost
+
+
+Handler = Callable[[Work], dict[str, Any]]

@@ -1,0 +1,120 @@
+"""Organizers' jobs in a worker: results, problems, exceptions, and processes that die."""
+
+import os
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from typing import Any
+
+import psutil
+import pytest
+
+from grader.errors import OrganizerError
+from grader.files import FileRejected, Problem
+from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind
+from grader.services import organizer_jobs
+from grader.worker.organizer_work import OrganizerWorker
+from grader.worker.work import Handler, Work
+
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = on_sqlite
+
+
+def add(service: Any, competition: Competition, **parameters: Any) -> OrganizerJob:
+    with service.database.write() as session:
+        return organizer_jobs.add(
+            session,
+            competition=competition,
+            kind=OrganizerJobKind.CHECK,
+            parameters=parameters,
+            created_by=None,
+            now=service.now,
+        )
+
+
+def run(service: Any, job: OrganizerJob, handler: Handler, **options: Any) -> OrganizerJob:
+    handlers = {OrganizerJobKind.CHECK: handler}
+    OrganizerWorker(service.database, service.storage, handlers=handlers, **options).run(job.id)
+    with service.database.read() as session:
+        found: OrganizerJob = session.get_one(OrganizerJob, job.id)
+        return found
+
+
+def test_what_a_handler_returns_is_the_result(service: Any) -> None:
+    def handler(work: Work) -> dict[str, Any]:
+        work.report_progress(1, 2, "Reading the file")
+        return {"seen": work.parameters["file"]}
+
+    job = run(service, add(service, service.competition(), file="abc"), handler)
+    assert (job.state, job.result) == (JobState.DONE, {"seen": "abc"})
+    assert job.progress == {"done": 1, "total": 2, "words": "Reading the file"}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OrganizerError("No row is Public."),
+        FileRejected("solution", [Problem("empty_file", "No row is Public.")]),
+    ],
+)
+def test_an_error_for_the_organizer_is_told_with_its_problems(service: Any, error: Exception) -> None:
+    def handler(work: Work) -> dict[str, Any]:
+        raise error
+
+    job = run(service, add(service, service.competition()), handler)
+    assert job.state is JobState.REJECTED
+    assert [problem["message"] for problem in job.problems] == ["No row is Public."]
+
+
+def test_any_other_exception_is_an_incident_and_tried_again(service: Any) -> None:
+    def handler(work: Work) -> dict[str, Any]:
+        raise ZeroDivisionError
+
+    job = run(service, add(service, service.competition()), handler)
+    assert (job.state, job.error_count) == (JobState.WAITING, 1)
+
+
+def test_work_that_takes_longer_than_the_lease_keeps_it(service: Any) -> None:
+    lease = timedelta(seconds=0.4)
+
+    def handler(work: Work) -> dict[str, Any]:
+        time.sleep(3 * lease.total_seconds())
+        return {"slow": True}
+
+    job = run(service, add(service, service.competition()), handler, lease=lease)
+    assert (job.state, job.attempt_count) == (JobState.DONE, 1)
+
+
+def test_a_job_that_is_put_away_stops_its_work(service: Any) -> None:
+    competition = service.competition()
+    job = add(service, competition)
+
+    def handler(work: Work) -> dict[str, Any]:
+        with service.database.write() as session:
+            mine = organizer_jobs.get(session, competition=competition, job_id=job.id)
+            organizer_jobs.dismiss(session, job=mine, now=service.now)
+        work.report_progress(1, 2, "Reading the file")
+        raise AssertionError("nobody waits for this")
+
+    assert run(service, job, handler).state is JobState.FAILED
+
+
+def test_the_process_of_a_job_ends_with_its_parent(service: Any) -> None:
+    program = (
+        "import os, signal, subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', "
+        "'import threading; from grader.worker.organizer_work import _end_with_parent as f; f()'],"
+        " stdin=subprocess.PIPE)\n"
+        "print(child.pid, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    environment = os.environ | service.settings.environment()
+    parent = subprocess.run(
+        [sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, timeout=60
+    )
+    pid = int(parent.stdout)
+    deadline = time.monotonic() + 30
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
