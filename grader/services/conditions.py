@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
-from grader.models import Competition, EntryMode
+from grader.models import Competition, EntryMode, RevealRule
 from grader.services.texts import one_line
 
 WEEK = timedelta(days=7)
@@ -28,7 +28,7 @@ class Conditions:
     """The conditions of one competition; the fields are the columns of that name.
 
     A limit of None is none. Deadlines and the date of the reveal that are None follow from the closing time,
-    see `with_dates`.
+    see `with_dates`; where an organizer reveals there is no date.
     """
 
     rules: str = ""
@@ -43,6 +43,7 @@ class Conditions:
     max_hourly_rejections: int = 30
     selection_count: int = 2
     takes_late_submissions: bool = True
+    reveal_rule: RevealRule = RevealRule.DATE
     reveals_at: datetime | None = None
 
 
@@ -61,7 +62,7 @@ def with_dates(conditions: Conditions, *, opens_at: datetime, closes_at: datetim
     """Return the conditions with the dates that nobody gave.
 
     Entry and mergers end 7 days before the close; in a competition that lasts no longer than that they end
-    with it. The private leaderboard is revealed 7 days after the close.
+    with it. The private leaderboard is revealed 7 days after the close, unless an organizer reveals it.
     """
     if closes_at is None:
         return conditions
@@ -71,7 +72,7 @@ def with_dates(conditions: Conditions, *, opens_at: datetime, closes_at: datetim
         conditions,
         entry_deadline=conditions.entry_deadline or deadline,
         merger_deadline=conditions.merger_deadline or deadline,
-        reveals_at=conditions.reveals_at or closes_at + WEEK,
+        reveals_at=conditions.reveals_at or _week_after(conditions, closes_at),
     )
 
 
@@ -160,10 +161,16 @@ def _date_problems(conditions: Conditions, opens_at: datetime, closes_at: dateti
         if deadline is not None and closes_at is not None and deadline > closes_at:
             yield f"The {words} deadline cannot come after the close."
     if conditions.reveals_at is not None:
-        if closes_at is None:
+        if conditions.reveal_rule is RevealRule.ORGANIZER:
+            yield "There is a date for the reveal only where the private leaderboard is revealed by date."
+        elif closes_at is None:
             yield "A date for the reveal needs a closing time."
         elif conditions.reveals_at < closes_at:
             yield "The private leaderboard cannot be revealed before the close."
+
+
+def _week_after(conditions: Conditions, closes_at: datetime) -> datetime | None:
+    return closes_at + WEEK if conditions.reveal_rule is RevealRule.DATE else None
 
 
 def _clean_code(code: str | None) -> str | None:

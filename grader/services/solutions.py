@@ -12,12 +12,12 @@ from grader.errors import OrganizerError
 from grader.files import RowIds, Solution, write_sample_submission
 from grader.metrics import METRIC_CODE_VERSION, MetricSettings, PairCounts, count_pairs, report
 from grader.models import ScoringVersion, Split
+from grader.services.metric_choice import MIN_CLASS_ROWS
 from grader.services.rules import Rules
 from grader.services.splitting import split_in_half
 from grader.services.truth import IGNORED, Truth
 from grader.storage import Storage
 
-MIN_CLASS_ROWS = 25
 SHOWN_IDS = 5
 
 
@@ -55,11 +55,12 @@ def store(
     split_key: bytes,
     settings: MetricSettings | None = None,
     identities: Sequence[str] | None = None,
+    min_class_rows: int = MIN_CLASS_ROWS,
 ) -> StoredSolution:
     """Store a new competition's solution; raise UnusableSolution with all problems.
 
-    Without a Usage column rows are split in half by `split_key`. Without `identities` those with at least 25
-    rows of each class in each split make the score.
+    Without a Usage column rows are split in half by `split_key`. Without `identities` those with at least
+    `min_class_rows` rows of each class in each split make the score.
     """
     settings = settings or MetricSettings()
     if solution.usage is not None:
@@ -67,7 +68,7 @@ def store(
     else:
         usage, origin = _split(solution, settings, split_key), "keyed hash"
     truth = Truth(solution.labels, solution.identities, usage)
-    names = _proposed(truth, settings) if identities is None else _known(identities, solution)
+    names = _proposed(truth, settings, min_class_rows) if identities is None else _known(identities, solution)
     rules = Rules(names, settings)
     return _store(storage, solution, truth, rules, _report(solution, truth, rules, origin))
 
@@ -116,18 +117,18 @@ def _counts(truth: Truth, split: Split, rules: Rules) -> PairCounts:
     return count_pairs(prepared, np.zeros(prepared.rows))
 
 
-def _proposed(truth: Truth, settings: MetricSettings) -> tuple[str, ...]:
+def _proposed(truth: Truth, settings: MetricSettings, min_class_rows: int) -> tuple[str, ...]:
     everything = Rules(tuple(truth.identities), settings)
     cells = [_counts(truth, split, everything).identities for split in Split]
     names = tuple(
         each[0].name
         for each in zip(*cells, strict=True)
-        if min(min(cell.positives, cell.negatives) for cell in each) >= MIN_CLASS_ROWS
+        if min(min(cell.positives, cell.negatives) for cell in each) >= min_class_rows
     )
     if not names:
         raise UnusableSolution(
             [
-                f"No identity has at least {MIN_CLASS_ROWS} positive and {MIN_CLASS_ROWS} negative rows in "
+                f"No identity has at least {min_class_rows} positive and {min_class_rows} negative rows in "
                 "each split. Name the identities to score, or bring a larger solution."
             ]
         )

@@ -1,0 +1,52 @@
+"""What an organizer chooses of the metric before there is a solution to fix it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.metrics import MetricSettings
+from grader.models import Competition
+from grader.services.rules import Rules
+
+MIN_CLASS_ROWS = 25
+
+
+@dataclass(frozen=True, slots=True)
+class MetricChoice:
+    """The metric of a draft; its solution is checked with it and makes `Rules` of it.
+
+    `identities` of None are those of the solution with at least `min_class_rows` rows of each class in each
+    split.
+    """
+
+    identities: tuple[str, ...] | None = None
+    min_class_rows: int = MIN_CLASS_ROWS
+    metric: MetricSettings = field(default_factory=MetricSettings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return {
+            "identities": None if self.identities is None else list(self.identities),
+            "min_class_rows": self.min_class_rows,
+            "metric": self.metric.as_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "MetricChoice":
+        """Read what `as_dict` returned."""
+        names = data["identities"]
+        return cls(
+            identities=None if names is None else tuple(names),
+            min_class_rows=data["min_class_rows"],
+            metric=MetricSettings.from_dict(data["metric"]),
+        )
+
+
+def of(competition: Competition) -> MetricChoice:
+    """Return what was chosen in the draft; of a competition made without one, what its solution fixed."""
+    if competition.draft_metric is not None:
+        return MetricChoice.from_dict(competition.draft_metric)
+    if competition.live_scoring_version is None:
+        return MetricChoice()
+    rules = Rules.from_dict(competition.live_scoring_version.metric_settings)
+    return MetricChoice(identities=rules.identities, metric=rules.metric)
