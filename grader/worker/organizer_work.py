@@ -41,12 +41,14 @@ class OrganizerWorker:
 
     def __init__(
         self,
+        settings: Settings,
         database: Database,
         storage: Storage,
         *,
         lease: timedelta = LEASE,
         handlers: Mapping[OrganizerJobKind, Handler] = HANDLERS,
     ) -> None:
+        self._settings = settings
         self._database = database
         self._storage = storage
         self._lease = lease
@@ -55,7 +57,8 @@ class OrganizerWorker:
     @classmethod
     def of(cls, settings: Settings) -> "OrganizerWorker":
         """Return a worker with its own connections, one of them for extending leases."""
-        return cls(Database(settings.database(), pool_size=2), open_storage(settings.storage()))
+        database = Database(settings.database(), pool_size=2)
+        return cls(settings, database, open_storage(settings.storage()))
 
     def run(self, job_id: int) -> bool:
         """Do a job; False if there was nothing to do or the lease was lost meanwhile."""
@@ -75,6 +78,7 @@ class OrganizerWorker:
             job_id=claim.job_id,
             competition_id=claim.competition_id,
             parameters=claim.parameters,
+            settings=self._settings,
             database=self._database,
             storage=self._storage,
             write_progress=partial(self._extend, claim),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.db import Database
+from grader.settings import Settings
 from grader.storage import Storage
 
 PROGRESS_SECONDS = 0.5
@@ -26,6 +27,7 @@ class Work:
     job_id: int
     competition_id: int
     parameters: dict[str, Any]
+    settings: Settings
     database: Database
     storage: Storage
     write_progress: Callable[[dict[str, Any]], bool]

@@ -35,7 +35,10 @@ def add(service: Any, competition: Competition, **parameters: Any) -> OrganizerJ
 
 def run(service: Any, job: OrganizerJob, handler: Handler, **options: Any) -> OrganizerJob:
     handlers = {OrganizerJobKind.CHECK: handler}
-    OrganizerWorker(service.database, service.storage, handlers=handlers, **options).run(job.id)
+    worker = OrganizerWorker(
+        service.settings, service.database, service.storage, handlers=handlers, **options
+    )
+    worker.run(job.id)
     with service.database.read() as session:
         found: OrganizerJob = session.get_one(OrganizerJob, job.id)
         return found
