@@ -91,6 +91,7 @@ class LoginNeeded(ParticipantError):
 STATUSES: dict[type[ParticipantError], int] = {
     LoginNeeded: 401,
     boards.NotRevealed: 403,
+    boards.NotSettled: 403,
     final_boards.UnknownFinalBoard: 404,
     submissions.CompetitionClosed: 403,
     submissions.CompetitionNotOpen: 403,

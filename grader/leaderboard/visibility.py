@@ -1,4 +1,4 @@
-"""Which viewer sees which field in which phase: one table, asked by every way out.
+"""Which viewer sees which field in which phase, and what feedback withholds: asked by every way out.
 
 Pages, JSON, exports, charts and e-mails carry these fields and no others. Hidden means unreachable: what the
 table does not grant a viewer is not read from the database for that viewer, and nothing that the viewer sees
@@ -28,7 +28,7 @@ class Viewer(enum.StrEnum):
 
 
 class Feedback(enum.StrEnum):
-    """What a competition shows of its scores before the reveal.
+    """What a competition shows of its scores before the reveal; organizers see everything in each mode.
 
     `open`: everybody the public score and its four terms, a team also the public table of its own files;
     `terms`: no tables; `score`: the public score alone.
@@ -107,13 +107,22 @@ _TABLE: Mapping[Field, tuple[Phase | None, Phase | None, Phase | None, Phase | N
 }
 _COLUMNS = {viewer: column for column, viewer in enumerate(Viewer)}
 
+# What each mode keeps from all but organizers until the reveal, of what the table grants.
+_WITHHELD: Mapping[Feedback, frozenset[Field]] = {
+    Feedback.OPEN: frozenset(),
+    Feedback.TERMS: frozenset({Field.PUBLIC_IDENTITIES}),
+    Feedback.SCORE: frozenset({Field.PUBLIC_IDENTITIES, Field.PUBLIC_TERMS}),
+}
 
-def visible(field: Field, viewer: Viewer, phase: Phase) -> bool:
-    """Tell whether `viewer` sees `field` in `phase`."""
+
+def visible(field: Field, viewer: Viewer, phase: Phase, feedback: Feedback) -> bool:
+    """Tell whether `viewer` sees `field` in `phase` of a competition that gives this feedback."""
+    if phase is not _REVEAL and viewer is not Viewer.ORGANIZER and field in _WITHHELD[feedback]:
+        return False
     since = _TABLE[field][_COLUMNS[viewer]]
     return since is not None and _PHASES.index(phase) >= _PHASES.index(since)
 
 
-def visible_fields(viewer: Viewer, phase: Phase) -> frozenset[Field]:
-    """Return the fields that `viewer` sees in `phase`."""
-    return frozenset(field for field in Field if visible(field, viewer, phase))
+def visible_fields(viewer: Viewer, phase: Phase, feedback: Feedback) -> frozenset[Field]:
+    """Return the fields that `viewer` sees in `phase` of a competition that gives this feedback."""
+    return frozenset(field for field in Field if visible(field, viewer, phase, feedback))

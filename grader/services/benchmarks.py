@@ -1,6 +1,6 @@
 """The benchmarks of a board: an organizer's submissions, shown where they would stand and not ranked."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import select
@@ -26,9 +26,17 @@ class Placed:
 
 
 def rows(
-    session: Session, *, competition: Competition, version: ScoringVersion, split: Split
+    session: Session,
+    *,
+    competition: Competition,
+    version: ScoringVersion,
+    split: Split,
+    terms: Sequence[str],
 ) -> Sequence[Placed]:
-    """Return the benchmarks of a board, best first; one is called by its description, else by its team."""
+    """Return the benchmarks of a board, best first, with the terms that the viewer may see.
+
+    One is called by its description, else by its team.
+    """
     found = session.execute(
         select(Submission, Team.name, Score)
         .join(Team, Team.id == Submission.team_id)
@@ -49,14 +57,14 @@ def rows(
     places = placing.places_of(session, scoring_version_id=version.id, split=split, entries=entries)
     placed = zip(entries, found, places, strict=True)
     return [
-        Placed(_row(entry, submission, name, score), place - 1)
+        Placed(_row(entry, submission, name, board_lines.rounded_terms(score, terms)), place - 1)
         for entry, (submission, name, score), place in sorted(
             placed, key=lambda each: standings.order(each[0])
         )
     ]
 
 
-def _row(entry: Entry, submission: Submission, team: str, score: Score) -> BoardRow:
+def _row(entry: Entry, submission: Submission, team: str, terms: Mapping[str, float]) -> BoardRow:
     return BoardRow(
         rank=None,
         team_id=entry.team_id,
@@ -65,7 +73,7 @@ def _row(entry: Entry, submission: Submission, team: str, score: Score) -> Board
         submission_id=entry.submission_id,
         score=standings.score_text(entry.score_units),
         score_units=entry.score_units,
-        terms=board_lines.rounded_terms(score),
+        terms=terms,
         entry_count=1,
         last_submitted_at=entry.submitted_at,
     )

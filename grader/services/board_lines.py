@@ -1,7 +1,7 @@
 """What stands in the lines of a board beside the rank: names, members, values, activity, changes."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -32,8 +32,9 @@ TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
 class BoardRow:
     """One line of a leaderboard; all values are rounded as displayed.
 
-    `rank` is None for a benchmark. `rank_change` is by how many places the team rose: on the public board
-    since the start of the UTC day, on a private one against the public board; None where it was not there.
+    `terms` is empty where the viewer may not see them. `rank` is None for a benchmark. `rank_change` is by
+    how many places the team rose: on the public board since the start of the UTC day, on a private one
+    against the public board; None where it was not there.
     """
 
     rank: int | None
@@ -63,9 +64,18 @@ class Loaded:
 
 
 def load(
-    session: Session, *, version: ScoringVersion, split: Split, ranks: Mapping[int, int], now: datetime
+    session: Session,
+    *,
+    version: ScoringVersion,
+    split: Split,
+    ranks: Mapping[int, int],
+    terms: Sequence[str],
+    now: datetime,
 ) -> Loaded:
-    """Return the lines of teams whose ranks are known, with as many queries for one as for a page."""
+    """Return the lines of teams whose ranks are known, with as many queries for one as for a page.
+
+    `terms` are those that the viewer may see; others are not even read.
+    """
     rows: dict[int, BoardRow] = {}
     has_changes = False
     team_ids = list(ranks)
@@ -73,7 +83,8 @@ def load(
         part = team_ids[first : first + MAX_PARAMETERS]
         before = earlier_ranks(session, version=version, split=split, team_ids=part, now=now)
         has_changes = has_changes or bool(before)
-        rows |= _load_part(session, version, split, {team_id: ranks[team_id] for team_id in part}, before)
+        known = {team_id: ranks[team_id] for team_id in part}
+        rows |= _load_part(session, version, split, known, terms, before)
     return Loaded(rows, has_changes or _has_changes(session, version, split, now))
 
 
@@ -82,6 +93,7 @@ def _load_part(
     version: ScoringVersion,
     split: Split,
     ranks: Mapping[int, int],
+    terms: Sequence[str],
     before: Mapping[int, int],
 ) -> dict[int, BoardRow]:
     lines = session.execute(
@@ -90,7 +102,7 @@ def _load_part(
             Standing.submission_id,
             Standing.score_units,
             Team.name,
-            *(getattr(Score, term) for term in TERMS),
+            *(getattr(Score, term) for term in terms),
         )
         .join(Team, Team.id == Standing.team_id)
         .join(Score, Score.submission_id == Standing.submission_id)
@@ -113,7 +125,7 @@ def _load_part(
             submission_id=line.submission_id,
             score=standings.score_text(line.score_units),
             score_units=line.score_units,
-            terms=rounded_terms(line),
+            terms=rounded_terms(line, terms),
             entry_count=done[line.team_id][0],
             last_submitted_at=done[line.team_id][1],
             rank_change=_change(before.get(line.team_id), ranks[line.team_id]),
@@ -122,9 +134,9 @@ def _load_part(
     }
 
 
-def rounded_terms(score: Score | Row[Any]) -> dict[str, float]:
-    """Return the four terms of a score as displayed."""
-    return {term: standings.rounded_term(getattr(score, term)) for term in TERMS}
+def rounded_terms(score: Score | Row[Any], terms: Sequence[str] = TERMS) -> dict[str, float]:
+    """Return terms of a score, by default all four, as displayed."""
+    return {term: standings.rounded_term(getattr(score, term)) for term in terms}
 
 
 def earlier_ranks(

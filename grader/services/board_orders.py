@@ -42,6 +42,11 @@ class Sort(enum.StrEnum):
         """Whether people look for the greatest value first."""
         return self not in (Sort.RANK, Sort.TEAM)
 
+    @property
+    def is_term(self) -> bool:
+        """Whether it is one of the four terms, which a competition may keep back."""
+        return self.value in board_lines.TERMS
+
 
 def lines(
     session: Session,
@@ -85,7 +90,7 @@ def _teams(version: ScoringVersion, split: Split, sort: Sort) -> Select[Any]:
         .where(Standing.scoring_version_id == version.id, Standing.split == split)
         .order_by(*placing.ORDER)
     )
-    if sort.value in board_lines.TERMS:
+    if sort.is_term:
         return (
             query.add_columns(getattr(Score, sort.value))
             .join(Score, Score.submission_id == Standing.submission_id)

@@ -11,7 +11,7 @@ from grader import db
 from grader.errors import ParticipantError
 from grader.leaderboard.visibility import Field, Phase, Viewer, visible
 from grader.models import Competition, ScoringVersion, Split, Standing
-from grader.services import benchmarks, board_lines, board_orders, competitions, placing
+from grader.services import benchmarks, board_lines, board_orders, closing, competitions, placing
 from grader.services.board_lines import BoardRow
 from grader.services.board_orders import Sort
 
@@ -23,6 +23,27 @@ class NotRevealed(ParticipantError):
 
     def __init__(self) -> None:
         super().__init__("The private leaderboard is shown after the organizer has revealed it.")
+
+
+class NotSettled(ParticipantError):
+    """There are no private standings that an organizer could see."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The private standings are computed when the competition has closed and every file that was "
+            "accepted in time has its result. Until the reveal they are organizers' alone."
+        )
+
+
+class HiddenColumn(ParticipantError):
+    """A board is sorted by what it does not show."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The leaderboard cannot be sorted by {name!r}: this competition shows scores alone until the "
+            "reveal."
+        )
+        self.name = name
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +81,7 @@ class Board:
 
     `rows` has benchmarks in place, without a rank. `found_count` is how many lines the search found, of
     `team_count` teams. `pinned` is the own line when it is not among the rows. `has_changes` tells whether
-    there are ranks to count a change from.
+    there are ranks to count a change from, `has_terms` whether the viewer sees the terms.
     """
 
     split: Split
@@ -71,6 +92,7 @@ class Board:
     team_count: int
     found_count: int
     has_changes: bool
+    has_terms: bool
     scoring_version: int
     row_share: float
 
@@ -85,17 +107,25 @@ def board_of(
     now: datetime,
     asked: Asked,
 ) -> Board:
-    """Return a page of either leaderboard; raise NotRevealed for the private one before the reveal."""
+    """Return a page of either leaderboard; raise what `public_board` and `private_board` raise."""
     if split is Split.PUBLIC:
-        return public_board(session, competition=competition, now=now, asked=asked)
+        return public_board(session, competition=competition, viewer=viewer, now=now, asked=asked)
     return private_board(session, competition=competition, phase=phase, viewer=viewer, now=now, asked=asked)
 
 
 def public_board(
-    session: Session, *, competition: Competition, now: datetime | None = None, asked: Asked | None = None
+    session: Session,
+    *,
+    competition: Competition,
+    viewer: Viewer = Viewer.PUBLIC,
+    now: datetime | None = None,
+    asked: Asked | None = None,
 ) -> Board:
-    """Return a page of the public leaderboard; a page past the end is the last one."""
-    return _board(session, competition, Split.PUBLIC, asked or Asked(), now or db.now(session))
+    """Return a page of the public leaderboard, past the end the last one; raise HiddenColumn."""
+    now = now or db.now(session)
+    phase = competitions.phase(competition, now)
+    has_terms = visible(Field.PUBLIC_TERMS, viewer, phase, competition.feedback)
+    return _board(session, competition, Split.PUBLIC, asked or Asked(), now, has_terms=has_terms)
 
 
 def private_board(
@@ -107,16 +137,39 @@ def private_board(
     now: datetime | None = None,
     asked: Asked | None = None,
 ) -> Board:
-    """Return a page of the private leaderboard; raise NotRevealed before the reveal."""
-    if phase is not Phase.REVEALED or not visible(Field.PRIVATE_SCORE, viewer, phase):
+    """Return a page of the private leaderboard.
+
+    Raises NotRevealed before the reveal; for organizers NotSettled as long as there is none.
+    """
+    require_private(competition, viewer=viewer, phase=phase)
+    now = now or db.now(session)
+    has_terms = visible(Field.PRIVATE_TERMS, viewer, phase, competition.feedback)
+    return _board(session, competition, Split.PRIVATE, asked or Asked(), now, has_terms=has_terms)
+
+
+def require_private(competition: Competition, *, viewer: Viewer, phase: Phase) -> None:
+    """Raise NotRevealed for whom the private standings are hidden, NotSettled where there are none."""
+    if not visible(Field.PRIVATE_RANK, viewer, phase, competition.feedback):
         raise NotRevealed
-    return _board(session, competition, Split.PRIVATE, asked or Asked(), now or db.now(session))
+    if phase is not Phase.REVEALED and not closing.is_settled(competition):
+        raise NotSettled
 
 
-def _board(session: Session, competition: Competition, split: Split, asked: Asked, now: datetime) -> Board:
+def _board(
+    session: Session,
+    competition: Competition,
+    split: Split,
+    asked: Asked,
+    now: datetime,
+    *,
+    has_terms: bool,
+) -> Board:
+    if asked.sort.is_term and not has_terms:
+        raise HiddenColumn(asked.sort.value)
+    terms = board_lines.TERMS if has_terms else ()
     version = competitions.live(competition)
     team_count = placing.count_teams(session, scoring_version_id=version.id, split=split)
-    unranked = benchmarks.rows(session, competition=competition, version=version, split=split)
+    unranked = benchmarks.rows(session, competition=competition, version=version, split=split, terms=terms)
     if asked.is_plain:
         page, page_count, lines = _plain_page(session, version, split, asked, team_count, unranked)
         found_count = team_count
@@ -136,7 +189,7 @@ def _board(session: Session, competition: Competition, split: Split, asked: Aske
         lines = found[(page - 1) * asked.page_size : page * asked.page_size]
     ranks = dict(line for line in lines if not isinstance(line, BoardRow))
     own = _own(session, version, split, asked.own_team_id, ranks)
-    loaded = board_lines.load(session, version=version, split=split, ranks=ranks | own, now=now)
+    loaded = board_lines.load(session, version=version, split=split, ranks=ranks | own, terms=terms, now=now)
     solution = version.solution
     split_rows = solution.public_row_count if split is Split.PUBLIC else solution.private_row_count
     return Board(
@@ -148,6 +201,7 @@ def _board(session: Session, competition: Competition, split: Split, asked: Aske
         team_count=team_count,
         found_count=found_count,
         has_changes=loaded.has_changes,
+        has_terms=has_terms,
         scoring_version=version.number,
         row_share=split_rows / (solution.public_row_count + solution.private_row_count),
     )

@@ -111,7 +111,7 @@ def stage(competition: Competition, now: datetime) -> Stage:
         case Phase.REVEALED:
             return Stage.PROVISIONAL
         case Phase.CLOSED:
-            return Stage.SETTLED if _is_settled(competition) else Stage.CLOSED
+            return Stage.SETTLED if is_settled(competition) else Stage.CLOSED
         case _:
             return Stage.RUNNING
 
@@ -187,7 +187,7 @@ def unsettled(session: Session, *, now: datetime) -> list[Competition]:
     closed = select(Competition).where(
         Competition.state == CompetitionState.PUBLISHED, Competition.closes_at <= now, ~pending
     )
-    return [competition for competition in session.scalars(closed) if not _is_settled(competition)]
+    return [competition for competition in session.scalars(closed) if not is_settled(competition)]
 
 
 def due(session: Session, *, now: datetime) -> list[Competition]:
@@ -212,7 +212,7 @@ def _settle(session: Session, competition: Competition, now: datetime) -> None:
     pending = count_pending(session, competition=competition)
     if pending:
         raise ScoringPending(_pending(session, competition), pending)
-    if _is_settled(competition):
+    if is_settled(competition):
         return
     version_id = competitions.live(competition).id
     standing_rows.write(
@@ -222,7 +222,7 @@ def _settle(session: Session, competition: Competition, now: datetime) -> None:
     session.flush()
 
 
-def _is_settled(competition: Competition) -> bool:
+def is_settled(competition: Competition) -> bool:
     """Tell whether the private standings are computed; a close that was put off undoes it."""
     settled_at, closes_at = competition.settled_at, competition.closes_at
     return settled_at is not None and (closes_at is None or settled_at >= closes_at)

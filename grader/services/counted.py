@@ -7,10 +7,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ParticipantError
-from grader.leaderboard.visibility import Field, Phase, Viewer, visible, visible_fields
+from grader.leaderboard.visibility import Phase, Viewer, visible_fields
 from grader.models import Competition, Split, Standing
-from grader.services import competitions, placing, results
-from grader.services.boards import NotRevealed
+from grader.services import boards, competitions, placing, results
 from grader.services.results import SplitResult
 from grader.services.standing_rows import to_entry
 
@@ -38,9 +37,8 @@ class Counted:
 def get(
     session: Session, *, competition: Competition, submission_id: int, viewer: Viewer, phase: Phase
 ) -> Counted:
-    """Return a submission that counted; raise NotRevealed before the reveal, NotCounted for any other."""
-    if not visible(Field.COUNTED, viewer, phase):
-        raise NotRevealed
+    """Return a submission that counted; raise what `boards.require_private` raises, NotCounted for others."""
+    boards.require_private(competition, viewer=viewer, phase=phase)
     version = competitions.live(competition)
     standing = session.scalar(
         select(Standing)
@@ -65,6 +63,6 @@ def get(
             session,
             submission=standing.submission,
             version=version,
-            allowed=visible_fields(viewer, phase),
+            allowed=visible_fields(viewer, phase, competition.feedback),
         ),
     )

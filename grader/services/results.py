@@ -17,6 +17,7 @@ from grader.services.rules import Rules
 
 _AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
 _GAPS = ("positive_aeg", "negative_aeg")
+_TERMS = {Split.PUBLIC: Field.PUBLIC_TERMS, Split.PRIVATE: Field.PRIVATE_TERMS}
 _SCORES = {Split.PUBLIC: Field.PUBLIC_SCORE, Split.PRIVATE: Field.PRIVATE_SCORE}
 _CELLS = {
     Split.PUBLIC: {Field.PUBLIC_IDENTITIES: _AUCS, Field.PUBLIC_GAPS: _GAPS},
@@ -37,13 +38,14 @@ class SplitResult:
     """What a submission got on one split.
 
     `score` is the text with 5 decimals, `score_units` the same in units of 0.00001, `weakest_term` the name
-    of the lowest of the four terms. `identities` is empty where the viewer may not see the table.
+    of the lowest of the four terms. Where the viewer may not see the terms they are empty and it is None;
+    `identities` is empty where the viewer may not see the table.
     """
 
     score: str
     score_units: int
     terms: Mapping[str, float]
-    weakest_term: str
+    weakest_term: str | None
     identities: tuple[IdentityRow, ...]
 
 
@@ -71,7 +73,7 @@ class Summary:
 def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: Phase) -> Summary:
     """Return what `viewer` may see of a submission's scores under the live scoring version."""
     version = competitions.live(submission.competition)
-    allowed = visible_fields(viewer, phase)
+    allowed = visible_fields(viewer, phase, submission.competition.feedback)
     results = split_results(session, submission=submission, version=version, allowed=allowed)
     public = results.get(Split.PUBLIC)
     if public is None:
@@ -110,13 +112,18 @@ def split_results(
         )
     )
     rules = Rules.from_dict(version.metric_settings)
-    return {row.split: _split_result(row, rules, _cells(row.split, allowed)) for row in rows}
+    return {
+        row.split: _split_result(
+            row, rules, has_terms=_TERMS[row.split] in allowed, cells=_cells(row.split, allowed)
+        )
+        for row in rows
+    }
 
 
 def public_scores(
     session: Session, *, submissions: Iterable[Submission], version: ScoringVersion
 ) -> dict[int, SplitResult]:
-    """Return the public results of several submissions by their id, without the tables."""
+    """Return the public scores of several submissions by their id, without terms and tables."""
     rows = session.scalars(
         select(Score).where(
             Score.submission_id.in_([submission.id for submission in submissions]),
@@ -132,14 +139,16 @@ def _cells(split: Split, allowed: Collection[Field]) -> tuple[str, ...]:
     return tuple(name for field, names in _CELLS[split].items() if field in allowed for name in names)
 
 
-def _split_result(score: Score, rules: Rules, cells: Sequence[str] = ()) -> SplitResult:
+def _split_result(
+    score: Score, rules: Rules, *, has_terms: bool = False, cells: Sequence[str] = ()
+) -> SplitResult:
     units = standings.score_units(score.score)
-    terms = board_lines.rounded_terms(score)
+    terms = board_lines.rounded_terms(score) if has_terms else {}
     return SplitResult(
         score=standings.score_text(units),
         score_units=units,
         terms=terms,
-        weakest_term=min(terms, key=terms.__getitem__),
+        weakest_term=min(terms, key=terms.__getitem__, default=None),
         identities=_table(score.counts, rules, cells) if cells else (),
     )
 

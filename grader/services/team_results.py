@@ -64,7 +64,7 @@ def of_team(
     session: Session, *, competition: Competition, team: Team, phase: Phase, viewer: Viewer = Viewer.TEAM
 ) -> TeamResults:
     """Return what a team's submissions got; raise NotRevealed before the reveal."""
-    if phase is not Phase.REVEALED or not visible(Field.PRIVATE_SCORE, viewer, phase):
+    if phase is not Phase.REVEALED or not visible(Field.PRIVATE_SCORE, viewer, phase, competition.feedback):
         raise NotRevealed
     version_id = competitions.live(competition).id
     own = score_history.scored(session, scoring_version_id=version_id, team_ids=[team.id], kinds=_SHOWN)

@@ -1,10 +1,16 @@
 """Who sees what when."""
 
 import itertools
+from functools import partial
 
 import pytest
 
-from grader.leaderboard.visibility import Field, Phase, Viewer, visible, visible_fields
+import grader.leaderboard.visibility as visibility
+from grader.leaderboard.visibility import Feedback, Field, Phase, Viewer
+
+# The table of the mode that withholds nothing.
+visible = partial(visibility.visible, feedback=Feedback.OPEN)
+visible_fields = partial(visibility.visible_fields, feedback=Feedback.OPEN)
 
 PRIVATE = {
     Field.PRIVATE_RANK,
@@ -75,3 +81,23 @@ def test_nobody_sees_more_than_the_organizer_or_less_than_the_public(phase: Phas
 def test_what_was_seen_once_stays_seen(viewer: Viewer) -> None:
     seen = [visible_fields(viewer, phase) for phase in Phase]
     assert all(before <= after for before, after in itertools.pairwise(seen))
+
+
+@pytest.mark.parametrize("phase", BEFORE)
+@pytest.mark.parametrize("viewer", PARTICIPANTS)
+def test_the_modes_show_less_and_less(viewer: Viewer, phase: Phase) -> None:
+    shown = [visibility.visible_fields(viewer, phase, feedback) for feedback in Feedback]
+    tables = {Field.PUBLIC_IDENTITIES} if viewer is Viewer.TEAM else set()
+    assert shown[0] - shown[1] == tables
+    assert shown[1] - shown[2] == {Field.PUBLIC_TERMS}
+    assert all(more >= less for more, less in itertools.pairwise(shown))
+    assert shown[2] >= {Field.PUBLIC_SCORE, Field.PUBLIC_RANK}
+
+
+@pytest.mark.parametrize("feedback", Feedback)
+def test_no_mode_keeps_anything_back_after_the_reveal_or_from_organizers(feedback: Feedback) -> None:
+    for viewer in Viewer:
+        revealed = visibility.visible_fields(viewer, Phase.REVEALED, feedback)
+        assert revealed == visible_fields(viewer, Phase.REVEALED)
+    for phase in Phase:
+        assert visibility.visible_fields(Viewer.ORGANIZER, phase, feedback) == set(Field)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from grader.leaderboard.visibility import Field, Phase, Viewer, visible
+from grader.leaderboard.visibility import Feedback, Field, Phase, Viewer, visible
 from tests.fixtures.worlds import Truth, World
 
 API = "/api/v1"
@@ -89,11 +89,12 @@ ANSWERS: dict[str, tuple[Viewer, Mapping[str, Field]]] = {
 }
 
 
+@pytest.mark.parametrize("feedback", Feedback)
 @pytest.mark.parametrize("phase", [Phase.OPEN, Phase.CLOSED, Phase.REVEALED])
 def test_every_key_is_a_field_that_its_reader_may_see(
-    make_world: Callable[[Truth], World], phase: Phase
+    make_world: Callable[..., World], phase: Phase, feedback: Feedback
 ) -> None:
-    world = make_world(Truth.first())
+    world = make_world(Truth.first(), feedback)
     happened = (world.begin, world.settle, world.reveal)
     for happen in happened[: [Phase.OPEN, Phase.CLOSED, Phase.REVEALED].index(phase) + 1]:
         happen()
@@ -106,7 +107,7 @@ def test_every_key_is_a_field_that_its_reader_may_see(
         answered += 1
         for key in _keys(answer.json):
             field = _field(key, fields)
-            assert visible(field, viewer, phase), f"{path} tells {key} ({field}) to {viewer} when {phase}"
+            assert visible(field, viewer, phase, feedback), f"{path}: {key} ({field}) to {viewer}"
     assert answered == (len(ANSWERS) if phase is Phase.REVEALED else len(ANSWERS) - 3)
 
 

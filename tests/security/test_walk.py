@@ -28,7 +28,7 @@ from werkzeug.routing import AnyConverter, Rule
 from werkzeug.test import TestResponse
 
 from grader.leaderboard import standings
-from grader.leaderboard.visibility import Field, Phase, Viewer, visible
+from grader.leaderboard.visibility import Feedback, Field, Phase, Viewer, visible
 from grader.metrics import PairCounts, report
 from grader.models import Mail, Score, Solution, Split, Standing
 from grader.services import competitions
@@ -404,7 +404,7 @@ def _mails(world: World, *, after: int) -> str:
 def _sees(role: str, phase: Phase) -> bool:
     """Tell whether a role may see what is private; the log and the mails are read by anybody."""
     _, viewer = ROLES.get(role, (None, Viewer.PUBLIC))
-    return visible(Field.PRIVATE_SCORE, viewer, phase)
+    return visible(Field.PRIVATE_SCORE, viewer, phase, Feedback.OPEN)
 
 
 def _assert_same(one: Walk, other: Walk, phase: Phase) -> None:

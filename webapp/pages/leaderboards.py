@@ -18,7 +18,7 @@ from webapp.representations.closing import LATE_WARNING, stage_sentence
 from webapp.representations.competition import CompetitionView
 from webapp.representations.counted import CountedView
 from webapp.representations.results import ResultsView
-from webapp.representations.terms import IDENTITY_TERMS, TERMS
+from webapp.representations.terms import IDENTITY_TERMS
 from webapp.site import current_site
 
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/competitions/<slug>")
@@ -150,7 +150,6 @@ def _board_page(slug: str, split: Split) -> str:
             is_revealed=view.is_revealed,
             is_final=stage is Stage.FINAL,
         ),
-        terms=TERMS,
         stage=stage_sentence(competition, stage, pending_count=pending_count),
         late_warning=LATE_WARNING if is_private and competition.takes_late_submissions else "",
         finals=range(1, newest_final + 1),

@@ -63,6 +63,7 @@ class BoardView:
         self.is_plain = asked.is_plain
         self.is_private = board.split is Split.PRIVATE
         self.has_changes = board.has_changes
+        self.terms = TERMS if board.has_terms else ()
         self.heading = _heading(board.split, is_final=is_final)
         self.basis = _basis(board, is_revealed=is_revealed)
         self.columns = [_column(*column, asked) for column in _columns(board)]
@@ -108,7 +109,7 @@ def _columns(board: Board) -> list[tuple[Sort, str, str, Term | None]]:
         *([(Sort.CHANGE, "Change", "number", None)] if board.has_changes else []),
         (Sort.TEAM, "Team", "", None),
         (Sort.SCORE, "Score", "number", None),
-        *((Sort(term.key), term.name, "term", term) for term in TERMS),
+        *((Sort(term.key), term.name, "term", term) for term in TERMS if board.has_terms),
         (Sort.ENTRIES, "Entries", "number", None),
         (Sort.LAST_SUBMITTED_AT, "Last sent, UTC", "", None),
     ]
@@ -159,8 +160,8 @@ def _counted_id(row: BoardRow, board: Board) -> int | None:
 
 
 def term_texts(terms: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the rounded terms with their four decimals, in the order of the headings."""
-    return tuple(f"{terms[term.key]:.4f}" for term in TERMS)
+    """Return the rounded terms that are shown with their four decimals, in the order of the headings."""
+    return tuple(f"{terms[term.key]:.4f}" for term in TERMS if term.key in terms)
 
 
 def change(rank_change: int | None) -> tuple[str, str]:
@@ -195,7 +196,7 @@ def _row_json(row: BoardRow, board: Board) -> dict[str, Any]:
         "members": list(row.members),
         "is_benchmark": row.is_benchmark,
         "score": float(row.score),
-        "terms": dict(row.terms),
+        "terms": dict(row.terms) or None,
         "entries": row.entry_count,
         "last_submitted_at": formats.iso(row.last_submitted_at),
         "rank_change": row.rank_change,

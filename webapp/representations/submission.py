@@ -73,6 +73,7 @@ class SplitView:
                     term.key == result.weakest_term,
                 )
                 for term in TERMS
+                if term.key in result.terms
             ),
             identities=tuple(_identity(row) for row in weakest_first),
         )
@@ -144,6 +145,16 @@ class SubmissionView:
         self.public = SplitView.of(summary.public)
         self.private = SplitView.of(summary.private)
         self.verdict = verdict(summary)
+        self.withheld = _withheld(self.public)
+
+
+def _withheld(public: SplitView | None) -> str:
+    """Return what this competition shows of a score only after the reveal."""
+    if public is None or public.identities:
+        return ""
+    if public.terms:
+        return "This competition shows the table of the identities after the reveal."
+    return "This competition shows the four terms and the table of the identities after the reveal."
 
 
 def verdict(summary: Summary) -> str:
@@ -155,7 +166,9 @@ def verdict(summary: Summary) -> str:
         parts.append(f"; {formats.ordinal(summary.rank)}{_movement(summary)}")
     if summary.would_rank is not None:
         parts.append(f"; would be {formats.ordinal(summary.would_rank)}")
-    return f", {''.join(parts)}. Weakest term: {NAMES[summary.public.weakest_term]}."
+    weakest = summary.public.weakest_term
+    hint = f" Weakest term: {NAMES[weakest]}." if weakest else ""
+    return f", {''.join(parts)}.{hint}"
 
 
 def _against_own(summary: Summary) -> str:
@@ -249,7 +262,7 @@ def submission_json(submission: Submission, summary: Summary) -> dict[str, Any]:
         "submitted_at": formats.iso(submission.submitted_at),
         "finished_at": formats.iso(submission.finished_at),
         "public_score": float(public.score) if public else None,
-        "terms": dict(public.terms) if public else None,
+        "terms": (dict(public.terms) or None) if public else None,
         "identities": identities_json(public) if public else None,
         "problems": submission.problems,
         "notes": submission.notes,
@@ -264,6 +277,9 @@ def submission_json(submission: Submission, summary: Summary) -> dict[str, Any]:
     return data
 
 
-def identities_json(result: SplitResult) -> list[dict[str, Any]]:
-    """Return the table of a result: each identity's cells that the viewer may see, null where undefined."""
-    return [{"name": row.name, **row.cells} for row in result.identities]
+def identities_json(result: SplitResult) -> list[dict[str, Any]] | None:
+    """Return the table of a result: each identity's cells that the viewer may see, null where undefined.
+
+    None where the viewer may not see the table.
+    """
+    return [{"name": row.name, **row.cells} for row in result.identities] or None
