@@ -1,0 +1,194 @@
+"""The audit: every act of an organizer, written in the transaction of the act itself.
+
+Entries are only ever added; the database refuses to change or delete one. What changes standings, deadlines or
+rules carries a sentence for the log that everybody reads.
+"""
+
+import getpass
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any, Self
+
+from sqlalchemy import Select, func, or_, select
+from sqlalchemy.orm import Session, joinedload
+
+from grader.models import AuditEntry, Competition, User
+from grader.services.texts import one_line, plain_text
+
+ORIGIN_MAX_LENGTH = 64
+PAGE_SIZE = 50
+PUBLIC_PAGE_SIZE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts: a person through `origin`, or nobody with an account, whom `origin` names."""
+
+    user: User | None
+    origin: str
+
+    @classmethod
+    def of(cls, user: User) -> Self:
+        """Return a person who acts on the pages."""
+        return cls(user, "web")
+
+    @classmethod
+    def shell(cls) -> Self:
+        """Return whoever types the commands."""
+        return cls(None, f"shell ({operator()})"[:ORIGIN_MAX_LENGTH])
+
+    @classmethod
+    def calendar(cls) -> Self:
+        """Return the calendar: what happens by itself at its time."""
+        return cls(None, "calendar")
+
+    @property
+    def name(self) -> str:
+        """Who it is, in a word: the person's name, or the origin."""
+        return self.user.name if self.user else self.origin
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """A page of entries, the newest first."""
+
+    entries: list[AuditEntry]
+    page: int
+    page_count: int
+    total: int
+
+
+def record(
+    session: Session,
+    *,
+    competition: Competition | None,
+    actor: Actor,
+    action: str,
+    subject: str,
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
+    reason: str = "",
+    public_text: str = "",
+    now: datetime,
+) -> AuditEntry:
+    """Add what somebody did; of `before` and `after` only what differs is kept.
+
+    `action` is `noun.verb`. With a `public_text` the act stands in the public log. An act on the site as a
+    whole has no competition.
+    """
+    before, after = _differing(_stored(before or {}), _stored(after or {}))
+    entry = AuditEntry(
+        competition_id=competition.id if competition else None,
+        at=now,
+        actor_id=actor.user.id if actor.user else None,
+        origin=actor.origin[:ORIGIN_MAX_LENGTH],
+        action=action,
+        subject=one_line(subject, 200),
+        before=before,
+        after=after,
+        reason=plain_text(reason),
+        is_public=bool(public_text),
+        public_text=plain_text(public_text),
+    )
+    session.add(entry)
+    session.flush()
+    return entry
+
+
+def list_page(
+    session: Session, *, competition: Competition, action: str = "", person: str = "", page: int = 1
+) -> AuditPage:
+    """Return a page of a competition's audit, the newest first.
+
+    `action` is a whole action or its noun, `person` the name of an account or an origin without one.
+    """
+    query = select(AuditEntry).where(AuditEntry.competition_id == competition.id)
+    if action:
+        query = query.where(
+            or_(AuditEntry.action == action, AuditEntry.action.startswith(f"{action}.", autoescape=True))
+        )
+    if person:
+        named = select(User.id).where(User.name == person)
+        nobody = AuditEntry.actor_id.is_(None) & (AuditEntry.origin == person)
+        query = query.where(or_(AuditEntry.actor_id.in_(named), nobody))
+    return _page(session, query, page=page, page_size=PAGE_SIZE)
+
+
+def public_page(session: Session, *, competition: Competition, page: int = 1) -> AuditPage:
+    """Return a page of what everybody may read, the newest first."""
+    query = select(AuditEntry).where(AuditEntry.competition_id == competition.id, AuditEntry.is_public)
+    return _page(session, query, page=page, page_size=PUBLIC_PAGE_SIZE)
+
+
+def actions(session: Session, *, competition: Competition) -> list[str]:
+    """Return the actions that a competition's audit holds, by name."""
+    query = select(AuditEntry.action).where(AuditEntry.competition_id == competition.id).distinct()
+    return sorted(session.scalars(query))
+
+
+def people(session: Session, *, competition: Competition) -> list[str]:
+    """Return who acted in a competition: names of accounts, and origins without one."""
+    query = (
+        select(func.coalesce(User.name, AuditEntry.origin))
+        .select_from(AuditEntry)
+        .outerjoin(AuditEntry.actor)
+        .where(AuditEntry.competition_id == competition.id)
+        .distinct()
+    )
+    return sorted(session.scalars(query))
+
+
+def operator() -> str:
+    """Return the operating system's name of whoever runs this process."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # containers run under ids without a name
+        return f"user {os.getuid()}"
+
+
+def _page(session: Session, query: Select[tuple[AuditEntry]], *, page: int, page_size: int) -> AuditPage:
+    total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
+    page_count = max(1, -(-total // page_size))
+    page = min(max(page, 1), page_count)
+    entries = session.scalars(
+        query.options(joinedload(AuditEntry.actor))
+        .order_by(AuditEntry.id.desc())
+        .limit(page_size)
+        .offset((page - 1) * page_size)
+    )
+    return AuditPage(list(entries), page, page_count, total)
+
+
+def _differing(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Leave out the fields that are the same before and after."""
+    same = {name for name in before.keys() & after.keys() if before[name] == after[name]}
+    return (
+        {name: value for name, value in before.items() if name not in same},
+        {name: value for name, value in after.items() if name not in same},
+    )
+
+
+def _stored(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields as JSON holds them: times in ISO 8601, enums by value."""
+    return {name: _stored_value(value) for name, value in values.items()}
+
+
+def _stored_value(value: Any) -> Any:
+    match value:
+        case datetime():
+            return value.isoformat()
+        case Enum():
+            return value.value
+        case Mapping():
+            return _stored(value)
+        case str():
+            return value.replace("\0", "")
+        case None | bool() | int() | float():
+            return value
+        case list() | tuple() | set() | frozenset():
+            return [_stored_value(each) for each in value]
+        case _:
+            return str(value)

@@ -1,0 +1,196 @@
+"""Organizers: who may do what in a competition, and how roles are given and taken."""
+
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, joinedload
+
+from grader.errors import OrganizerError, ParticipantError
+from grader.models import Competition, Organizer, Role, User
+from grader.services import audit
+from grader.services.audit import Actor
+
+RANKS = {Role.VIEWER: 1, Role.EDITOR: 2, Role.OWNER: 3}
+
+
+class NotOrganizer(ParticipantError):
+    """The person's role in the competition does not reach that far."""
+
+    def __init__(self, needed: Role, found: Role | None) -> None:
+        needs = "any role among its organizers" if needed is Role.VIEWER else f"the role {needed}"
+        has = f"you are {found}" if found else "you have none"
+        super().__init__(f"This is for organizers of the competition with {needs}; {has}.")
+        self.needed = needed
+
+
+class AlreadyOrganizer(OrganizerError):
+    """The person has a role already."""
+
+    def __init__(self, organizer: Organizer) -> None:
+        super().__init__(f"{organizer.user.name} is {organizer.role} already; change the role instead.")
+
+
+class UnknownOrganizer(OrganizerError):
+    """The person has no role in the competition."""
+
+    def __init__(self, user: User) -> None:
+        super().__init__(f"{user.name} is no organizer of this competition.")
+
+
+class LastOwner(OrganizerError):
+    """A competition always has an owner."""
+
+    def __init__(self, user: User) -> None:
+        super().__init__(f"{user.name} is the only owner. Make somebody else an owner first.")
+
+
+def role_of(session: Session, *, competition: Competition, user: User | None) -> Role | None:
+    """Return a person's role; administrators of the site are owners of every competition."""
+    if user is None or user.deleted_at is not None:
+        return None
+    if user.is_admin:
+        return Role.OWNER
+    return session.scalar(
+        select(Organizer.role).where(Organizer.competition_id == competition.id, Organizer.user_id == user.id)
+    )
+
+
+def reaches(role: Role | None, needed: Role) -> bool:
+    """Tell whether a role may do what `needed` may."""
+    return role is not None and RANKS[role] >= RANKS[needed]
+
+
+def require(session: Session, *, competition: Competition, user: User | None, role: Role) -> None:
+    """Raise NotOrganizer unless the person has this role or a higher one."""
+    found = role_of(session, competition=competition, user=user)
+    if not reaches(found, role):
+        raise NotOrganizer(role, found)
+
+
+def list_all(session: Session, *, competition: Competition) -> list[Organizer]:
+    """Return the organizers of a competition, the first to come first."""
+    query = (
+        select(Organizer)
+        .where(Organizer.competition_id == competition.id)
+        .options(joinedload(Organizer.user))
+        .order_by(Organizer.id)
+    )
+    return list(session.scalars(query))
+
+
+def roles(session: Session, *, user: User | None) -> dict[int, Role]:
+    """Return a person's roles by the id of the competition; an administrator's are not all listed."""
+    if user is None:
+        return {}
+    query = select(Organizer.competition_id, Organizer.role).where(Organizer.user_id == user.id)
+    return {competition_id: role for competition_id, role in session.execute(query)}
+
+
+def to_notify(session: Session, *, competition: Competition) -> list[User]:
+    """Return who hears of what needs an organizer: owners and editors, and the site's administrators."""
+    organizing = select(Organizer.user_id).where(
+        Organizer.competition_id == competition.id, Organizer.role != Role.VIEWER
+    )
+    query = select(User).where(User.deleted_at.is_(None), User.is_admin | User.id.in_(organizing))
+    return list(session.scalars(query.order_by(User.id)))
+
+
+def make_owner(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
+    """Make whoever creates a competition its owner; from the shell nobody is."""
+    if actor.user is not None:
+        session.add(
+            Organizer(competition_id=competition.id, user_id=actor.user.id, role=Role.OWNER, added_at=now)
+        )
+        session.flush()
+
+
+def add(
+    session: Session, *, competition: Competition, user: User, role: Role, actor: Actor, now: datetime
+) -> Organizer:
+    """Give a person a role; raise AlreadyOrganizer."""
+    _lock(session, competition)
+    if found := _find(session, competition, user):
+        raise AlreadyOrganizer(found)
+    organizer = Organizer(competition_id=competition.id, user_id=user.id, role=role, added_at=now)
+    session.add(organizer)
+    _record(session, competition, user, actor, "organizer.add", None, role, now)
+    return organizer
+
+
+def change(
+    session: Session, *, competition: Competition, user: User, role: Role, actor: Actor, now: datetime
+) -> Organizer:
+    """Give an organizer another role; raise UnknownOrganizer, LastOwner."""
+    organizer = _found(session, competition, user)
+    before, organizer.role = organizer.role, role
+    if before is not role:
+        _require_owner(session, competition, user)
+        _record(session, competition, user, actor, "organizer.change", before, role, now)
+    return organizer
+
+
+def remove(session: Session, *, competition: Competition, user: User, actor: Actor, now: datetime) -> None:
+    """Take an organizer's role away; raise UnknownOrganizer, LastOwner."""
+    organizer = _found(session, competition, user)
+    before = organizer.role
+    session.delete(organizer)
+    _require_owner(session, competition, user, was=before)
+    _record(session, competition, user, actor, "organizer.remove", before, None, now)
+
+
+def _lock(session: Session, competition: Competition) -> None:
+    """Keep others from changing the organizers, or two owners could each remove the other."""
+    session.execute(
+        select(Competition.id)
+        .where(Competition.id == competition.id)
+        .with_for_update(of=Competition, key_share=True)
+    )
+
+
+def _find(session: Session, competition: Competition, user: User) -> Organizer | None:
+    return session.scalar(
+        select(Organizer)
+        .where(Organizer.competition_id == competition.id, Organizer.user_id == user.id)
+        .options(joinedload(Organizer.user))
+        .execution_options(populate_existing=True)
+    )
+
+
+def _found(session: Session, competition: Competition, user: User) -> Organizer:
+    _lock(session, competition)
+    organizer = _find(session, competition, user)
+    if organizer is None:
+        raise UnknownOrganizer(user)
+    return organizer
+
+
+def _require_owner(session: Session, competition: Competition, user: User, *, was: Role = Role.OWNER) -> None:
+    """Raise LastOwner if nobody is an owner now whose role was one before."""
+    session.flush()
+    owners = session.scalar(
+        select(func.count()).where(Organizer.competition_id == competition.id, Organizer.role == Role.OWNER)
+    )
+    if not owners and was is Role.OWNER:
+        raise LastOwner(user)
+
+
+def _record(
+    session: Session,
+    competition: Competition,
+    user: User,
+    actor: Actor,
+    action: str,
+    before: Role | None,
+    after: Role | None,
+    now: datetime,
+) -> None:
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action=action,
+        subject=f"organizer {user.name}",
+        before={"role": before},
+        after={"role": after},
+        now=now,
+    )
