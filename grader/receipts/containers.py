@@ -1,0 +1,42 @@
+"""A file as text, whether it is plain, gzip or a zip of one CSV."""
+
+import gzip
+import io
+import zipfile
+import zlib
+
+from grader.receipts.unreadable import UnreadableFile
+
+SIZE_CAP = 4_000_000_000
+
+
+def text_of(data: bytes) -> str:
+    """Return the text of a CSV, or of the one CSV inside; raise UnreadableFile."""
+    try:
+        content = _uncompressed(data)
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise UnreadableFile(f"The compressed file is damaged ({error}).") from error
+    if len(content) > SIZE_CAP:
+        raise UnreadableFile(f"The file is larger than {SIZE_CAP:,} bytes uncompressed.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnreadableFile(f"Byte {error.start + 1:,} of the file is not UTF-8.") from error
+
+
+def _uncompressed(data: bytes) -> bytes:
+    if data.startswith(b"\x1f\x8b"):
+        with gzip.open(io.BytesIO(data)) as stream:
+            return stream.read(SIZE_CAP + 1)
+    if data.startswith(b"PK"):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = [name for name in archive.namelist() if not _is_litter(name)]
+            if len(names) != 1:
+                raise UnreadableFile(f"The ZIP archive holds {len(names)} files; expected one CSV.")
+            with archive.open(names[0]) as stream:
+                return stream.read(SIZE_CAP + 1)
+    return data
+
+
+def _is_litter(name: str) -> bool:
+    return name.endswith(("/", ".DS_Store")) or name.startswith("__MACOSX/")

@@ -1,0 +1,90 @@
+"""The predictions of a submission, read once more."""
+
+from collections.abc import Collection, Iterator
+
+from grader.receipts.containers import text_of
+from grader.receipts.numbers import finite_number
+from grader.receipts.unreadable import UnreadableFile
+
+_BLANKS = " \t"
+_LARGEST_EXACT_INTEGER = 2**53
+
+
+def read_predictions(data: bytes, row_ids: Collection[str]) -> dict[str, float]:
+    """Return the prediction for each row id; raise UnreadableFile at the first thing that is wrong.
+
+    `row_ids` should answer quickly whether it contains an id.
+    """
+    text = text_of(data).rstrip(" \t\r\n")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    header = _fields(lines[0], 1)
+    if sorted(header) != ["id", "prediction"]:
+        raise UnreadableFile(f"Line 1 of the submission is {lines[0]!r}; expected id,prediction.")
+    id_first = header[0] == "id"
+    predictions: dict[str, float] = {}
+    for number, fields in _rows(lines):
+        row_id, value = fields if id_first else reversed(fields)
+        row_id = _known(row_id, row_ids, number)
+        prediction = finite_number(value)
+        if prediction is None:
+            raise UnreadableFile(f"Line {number:,} of the submission: {value!r} is no finite number.")
+        if row_id in predictions:
+            raise UnreadableFile(f"Line {number:,} of the submission repeats the id {row_id!r}.")
+        predictions[row_id] = prediction
+    if missing := len(row_ids) - len(predictions):
+        raise UnreadableFile(f"The submission lacks {missing:,} of {len(row_ids):,} ids.")
+    return predictions
+
+
+def _rows(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
+    for number, line in enumerate(lines[1:], start=2):
+        fields = _fields(line, number)
+        if len(fields) != 2:
+            raise UnreadableFile(f"Line {number:,} of the submission has {len(fields)} fields; expected 2.")
+        yield number, fields
+
+
+def _known(row_id: str, row_ids: Collection[str], number: int) -> str:
+    if row_id in row_ids:
+        return row_id
+    whole, point, rest = row_id.partition(".")  # spreadsheets write 7 as 7.0
+    is_integral = point and not rest.strip("0") and whole.isascii() and whole.isdigit() and len(whole) <= 16
+    if is_integral and int(whole) < _LARGEST_EXACT_INTEGER and whole in row_ids:
+        return whole
+    raise UnreadableFile(f"Line {number:,} of the submission: the id {row_id!r} is not in the solution.")
+
+
+def _fields(line: str, number: int) -> list[str]:
+    """Split a line of CSV; quotes enclose whole fields and are doubled inside."""
+    if '"' not in line:
+        return [field.strip(_BLANKS) for field in line.split(",")]
+    fields, rest = [], line
+    while True:
+        field, rest, ends = _next_field(rest, number)
+        fields.append(field.strip(_BLANKS))
+        if ends:
+            return fields
+
+
+def _next_field(text: str, number: int) -> tuple[str, str, bool]:
+    """Return the first field, what follows its comma, and whether it was the last."""
+    bare = text.lstrip(_BLANKS)
+    if not bare.startswith('"'):
+        field, comma, rest = text.partition(",")
+        if '"' in field:
+            raise UnreadableFile(f"Line {number:,} of the submission has a stray quote.")
+        return field, rest, not comma
+    at, pieces = 1, []
+    while True:
+        end = bare.find('"', at)
+        if end < 0:
+            raise UnreadableFile(f"Line {number:,} of the submission has a quote that is not closed.")
+        pieces.append(bare[at:end])
+        if bare[end + 1 : end + 2] != '"':
+            break
+        pieces.append('"')
+        at = end + 2
+    rest = bare[end + 1 :].lstrip(_BLANKS)
+    if rest and not rest.startswith(","):
+        raise UnreadableFile(f"Line {number:,} of the submission has a stray quote.")
+    return "".join(pieces), rest[1:], not rest

@@ -1,0 +1,151 @@
+"""A solution file, read once more: which rows are positive, which mention whom, and its digest."""
+
+import csv
+import hashlib
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from grader.receipts.containers import text_of
+from grader.receipts.numbers import finite_number
+from grader.receipts.recount import Row, Settings
+from grader.receipts.unreadable import UnreadableFile
+
+SPLITS = ("public", "private")
+_BLANKS = " \t"
+_USAGES = {"public": "Public", "private": "Private", "ignored": "Ignored"}
+
+
+@dataclass(frozen=True, slots=True)
+class SlowTruth:
+    """What a solution says.
+
+    Attributes
+    ----------
+    digest : str
+        sha256 of its canonical form, as in docs/scoring.md.
+    row_ids : frozenset of str
+        The ids that a submission predicts, ignored rows included.
+    rows : dict of str to list of Row
+        By split, the rows with their id.
+    """
+
+    digest: str
+    row_ids: frozenset[str]
+    rows: dict[str, list[Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Where each part stands; `identities` are all of the solution, by name."""
+
+    id: int
+    label: int
+    usage: int
+    identities: dict[str, int]
+
+
+def read_truth(
+    data: bytes, settings: Settings, *, label: str | None = None, identities: Sequence[str] | None = None
+) -> SlowTruth:
+    """Read a solution; raise UnreadableFile at the first thing that is wrong.
+
+    A canonical file says itself which columns it has. For the organizer's own one `label` and `identities`
+    name those that its digest is made of; it needs a column Usage.
+    """
+    records = _records(text_of(data))
+    _, header = next(records, (1, []))
+    columns = _columns([name.strip(_BLANKS) for name in header], label, identities)
+    if unknown := [name for name in settings.identities if name not in columns.identities]:
+        raise UnreadableFile(f"The solution has no column {unknown[0]!r}, an identity of the score.")
+    names = sorted(columns.identities)
+    lines: dict[str, str] = {}
+    rows: dict[str, list[Row]] = {split: [] for split in SPLITS}
+    for number, record in records:
+        if len(record) != len(header):
+            raise UnreadableFile(
+                f"Line {number:,} of the solution has {len(record)} fields; expected {len(header)}."
+            )
+        row_id = record[columns.id].strip(_BLANKS)
+        usage = _USAGES.get(record[columns.usage].strip(_BLANKS).casefold())
+        if not row_id or row_id in lines or usage is None:
+            raise UnreadableFile(f"Line {number:,} of the solution has a blank or repeated id or no Usage.")
+        value = _value(record[columns.label], number)
+        mentions = {name: _value(record[columns.identities[name]], number) for name in names}
+        if value is None:
+            raise UnreadableFile(f"Line {number:,} of the solution has no label.")
+        texts = [row_id, _text(value), *(_text(mentions[name]) for name in names), usage]
+        lines[row_id] = ",".join(map(_quoted, texts))
+        if usage != "Ignored":
+            rows[usage.lower()].append(_row(row_id, value, mentions, settings))
+    return SlowTruth(_digest(names, lines), frozenset(lines), rows)
+
+
+def _row(row_id: str, label: float, mentions: dict[str, float | None], settings: Settings) -> Row:
+    mentioned = (
+        name
+        for name in settings.identities
+        if (value := mentions[name]) is not None and value >= settings.identity_threshold
+    )
+    return Row(row_id, label >= settings.label_threshold, frozenset(mentioned))
+
+
+def _records(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the records that are not blank, each with the line it ends on."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        for record in reader:
+            if any(field.strip(_BLANKS) for field in record):
+                yield reader.line_num, record
+    except csv.Error as error:
+        raise UnreadableFile(f"Line {reader.line_num:,} of the solution: {error}.") from error
+
+
+def _columns(header: list[str], label: str | None, identities: Sequence[str] | None) -> _Columns:
+    if header[:2] == ["id", "label"] and header[-1] == "Usage" and header[2:-1] == sorted(set(header[2:-1])):
+        names = dict(zip(header[2:-1], range(2, len(header) - 1), strict=True))
+        if identities is None or sorted(identities) == list(names):
+            return _Columns(0, 1, len(header) - 1, names)
+    if label is None or identities is None:
+        raise UnreadableFile(
+            "This is not the solution as it was published (id,label,…,Usage), and the receipt does not say "
+            "which columns of another file are which."
+        )
+    usages = [name for name in header if name.casefold() == "usage"]
+    usage = "Usage" if "Usage" in usages else usages[0] if len(usages) == 1 else "Usage"
+    for name in ("id", label, *identities, usage):
+        if header.count(name) != 1:
+            raise UnreadableFile(f"The solution has {header.count(name)} columns {name!r}; expected one.")
+    return _Columns(
+        header.index("id"),
+        header.index(label),
+        header.index(usage),
+        {name: header.index(name) for name in identities},
+    )
+
+
+def _value(text: str, number: int) -> float | None:
+    bare = text.strip(_BLANKS)
+    if not bare:
+        return None
+    value = finite_number(bare)
+    if value is None or not 0 <= value <= 1:
+        raise UnreadableFile(f"Line {number:,} of the solution: {bare!r} is no number from 0 to 1.")
+    return value
+
+
+def _text(value: float | None) -> str:
+    if value is None:
+        return ""
+    return repr(abs(value))  # no minus zero
+
+
+def _quoted(text: str) -> str:
+    return f'"{text.replace(chr(34), chr(34) * 2)}"' if set(text) & set(',"\r\n') else text
+
+
+def _digest(names: list[str], lines: dict[str, str]) -> str:
+    digest = hashlib.sha256((",".join(map(_quoted, ["id", "label", *names, "Usage"])) + "\n").encode())
+    for row_id in sorted(lines):
+        digest.update(f"{lines[row_id]}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,175 @@
+"""The recount's own reading of files against `grader.files`."""
+
+import gzip
+import io
+import random
+import zipfile
+
+import numpy as np
+import pytest
+
+from grader.files import FileRejected, RowIds, read_solution, read_submission
+from grader.files.digest import canonical_solution, solution_digest
+from grader.metrics import MetricSettings
+from grader.receipts import Settings, UnreadableFile, read_predictions, read_truth
+
+IDS = ["7000000", "7", "70", "9007199254740993"]
+NAMES = ['a,"b"', "é", "\U0001f600 x", "7.0", "x y"]
+CLEAN = b"id,prediction\n7000000,0.25\n7,1\n70,-3e2\n9007199254740993,.5\n"
+
+
+def zipped(data: bytes) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as entries:
+        entries.writestr("__MACOSX/._a.csv", b"litter")
+        entries.writestr("folder/a.csv", data)
+    return archive.getvalue()
+
+
+ACCEPTED = {
+    "plain": CLEAN,
+    "CRLF": CLEAN.replace(b"\n", b"\r\n"),
+    "old Mac": CLEAN.replace(b"\n", b"\r"),
+    "mixed line ends": CLEAN.replace(b"\n", b"\r\n", 2),
+    "no line end at the end": CLEAN.rstrip(),
+    "blank lines at the end": CLEAN + b"\r\n \t\n\n",
+    "BOM": b"\xef\xbb\xbf" + CLEAN,
+    "quoted": b'"id","prediction"\n"7000000","0.25"\n"7","1"\n"70","-3e2"\n"9007199254740993",".5"\n',
+    "padded": b'id , prediction\n 7000000\t,0.25 \n\t"7" , "1"\n70," -3e2 "\n9007199254740993,.5\n',
+    "reordered": b"prediction,id\n0.25,7000000\n1,7\n-3e2,70\n.5,9007199254740993\n",
+    "other order of rows": b"id,prediction\n70,-300.0\n7,+1.\n9007199254740993,5e-1\n7000000,0.250\n",
+    "decimal ids": b"id,prediction\n7000000.0,0.25\n7.,1\n70.000,-3e2\n9007199254740993,.5\n",
+    "gzip": gzip.compress(CLEAN),
+    "two gzip members": gzip.compress(CLEAN[:20]) + gzip.compress(CLEAN[20:]) + b"\0" * 9,
+    "zip": zipped(CLEAN),
+}
+REJECTED = {
+    "missing id": b"id,prediction\n7000000,0.25\n7,1\n70,1\n",
+    "unknown id": CLEAN + b"71,0\n",
+    "repeated id": CLEAN + b"7,1\n",
+    "NaN": CLEAN.replace(b"0.25", b"nan"),
+    "infinite": CLEAN.replace(b"0.25", b"1e999"),
+    "underscore": CLEAN.replace(b"0.25", b"1_0"),
+    "Arabic digits": CLEAN.replace(b"0.25", "٣".encode()),
+    "hexadecimal": CLEAN.replace(b"0.25", b"0x1p3"),
+    "blank": CLEAN.replace(b"0.25", b""),
+    "blank line within": CLEAN.replace(b"7,1\n", b"\n7,1\n"),
+    "three fields": CLEAN.replace(b"7,1", b"7,1,"),
+    "stray quote": CLEAN.replace(b"0.25", b'0."25"'),
+    "open quote": CLEAN.replace(b"0.25", b'"0.25'),
+    "wrong header": CLEAN.replace(b"prediction", b"score"),
+    "no header": CLEAN.removeprefix(b"id,prediction\n"),
+    "not UTF-8": CLEAN.replace(b"0.25", b"\xff"),
+    "cut gzip": gzip.compress(CLEAN)[:-12],
+    "an id too large to be a float": CLEAN.replace(b"9007199254740993", b"9007199254740993.0"),
+    "empty": b"",
+}
+
+
+@pytest.mark.parametrize("data", ACCEPTED.values(), ids=ACCEPTED)
+def test_what_the_grader_accepts_is_read_alike(data):
+    expected = read_submission(data, RowIds.of(IDS)).predictions
+    found = read_predictions(data, frozenset(IDS))
+    assert [found[row_id] for row_id in IDS] == expected.tolist()
+
+
+@pytest.mark.parametrize("data", REJECTED.values(), ids=REJECTED)
+def test_what_the_grader_rejects_is_not_read(data):
+    with pytest.raises(FileRejected):
+        read_submission(data, RowIds.of(IDS))
+    with pytest.raises(UnreadableFile):
+        read_predictions(data, frozenset(IDS))
+
+
+def test_ids_that_are_texts_are_read_alike():
+    data = '"a,""b""",1\n é ,2\n"\U0001f600 x",3\n7.0,4\nx y,5\n'
+    data = ("id,prediction\n" + data).encode()
+    expected = read_submission(data, RowIds.of(NAMES)).predictions
+    found = read_predictions(data, frozenset(NAMES))
+    assert [found[name] for name in NAMES] == expected.tolist() == [1, 2, 3, 4, 5]
+
+
+def test_small_changes_to_a_file_are_accepted_by_both_or_by_neither():
+    chance = random.Random(4)
+    pieces = [b",", b'"', b"\n", b"\r", b" ", b"\t", b".", b"0", b"7", b"e", b"-", b"\0", b"\xc2\xa0", b"id"]
+    accepted = 0
+    for _ in range(1500):
+        data = chance.choice([ACCEPTED["plain"], ACCEPTED["quoted"], ACCEPTED["padded"]])
+        at = chance.randrange(len(data))
+        data = data[:at] + chance.choice(pieces) + data[at + chance.randrange(2) :]
+        try:
+            expected = read_submission(data, RowIds.of(IDS)).predictions.tolist()
+        except FileRejected:
+            continue
+        accepted += 1
+        found = read_predictions(data, frozenset(IDS))
+        assert [found[row_id] for row_id in IDS] == expected, data
+    assert accepted > 100
+
+
+SETTINGS = Settings.from_dict({"identities": ["dog", "cat"], "metric": MetricSettings().as_dict()})
+SOLUTION = (
+    b"id,text,target,cat,dog,Usage\n"
+    b'10,"a\n""b"", c",1,0.5,,Public\n'
+    b"9,x,0.25,1,0,private\n"
+    b" x ,,.5,,1e-1,IGNORED\n"
+)
+
+
+def as_read(truth):
+    return {
+        split: [(row.row_id, row.is_positive, sorted(row.mentions)) for row in rows]
+        for split, rows in truth.rows.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "data",
+    [SOLUTION, SOLUTION.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + SOLUTION, gzip.compress(SOLUTION)],
+    ids=["plain", "CRLF", "BOM", "gzip"],
+)
+def test_a_solution_is_read_alike_with_the_same_digest(data):
+    truth = read_truth(data, SETTINGS, label="target", identities=["cat", "dog"])
+    known = read_solution(data, identities=["cat", "dog"])
+    assert truth.digest == solution_digest(known.row_ids, known.labels, known.identities, known.usage)
+    assert truth.row_ids == {"10", "9", "x"}
+    assert as_read(truth) == {"public": [("10", True, ["cat"])], "private": [("9", False, ["cat"])]}
+
+
+def test_a_canonical_solution_needs_no_names_and_digests_to_its_own_sha256():
+    chance = np.random.default_rng(5)
+    ids = [f'{number},"é"' for number in range(200)]
+    identities = {
+        name: chance.choice([np.nan, 0.0, 0.1, 1 / 3, 0.5, 1.0], 200) for name in ("dog", "cat", 'fo,x"')
+    }
+    labels, usage = chance.random(200), chance.integers(0, 3, 200).astype(np.int8)
+    data = b"".join(canonical_solution(ids, labels, identities, usage))
+    truth = read_truth(data, SETTINGS)
+    assert truth.digest == solution_digest(ids, labels, identities, usage)
+    assert {split: len(rows) for split, rows in truth.rows.items()} == {
+        "public": int((usage == 1).sum()),
+        "private": int((usage == 2).sum()),
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"0.25", b"2"),
+        (b"0.25", b""),
+        (b"private", b"secret"),
+        (b"\n9,", b"\n10,"),
+        (b",Usage", b",split"),
+        (b"dog", b"fox"),
+        (b",0.5,", b",half,"),
+        (b"9,x,", b"9,"),
+    ],
+)
+def test_a_solution_with_a_fault_is_not_read(old, new):
+    with pytest.raises(UnreadableFile):
+        read_truth(SOLUTION.replace(old, new), SETTINGS, label="target", identities=["cat", "dog"])
+
+
+def test_another_file_than_the_published_one_needs_the_names_of_its_columns():
+    with pytest.raises(UnreadableFile, match="does not say"):
+        read_truth(SOLUTION, SETTINGS)

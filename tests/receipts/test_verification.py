@@ -1,0 +1,193 @@
+"""Receipts and their verification from the files."""
+
+import dataclasses
+import hashlib
+import json
+import math
+import subprocess
+import sys
+
+import pytest
+
+from grader.files import read_solution, read_submission
+from grader.files.digest import canonical_solution, solution_digest
+from grader.leaderboard import standings
+from grader.metrics import METRIC_CODE_VERSION, MetricSettings, count_pairs, prepare, report
+from grader.receipts import InvalidReceipt, Receipt, UnreadableFile, verify
+from grader.receipts.receipt import SplitReceipt
+
+SOLUTION = "id,toxicity,cat,dog,Usage\n" + "".join(
+    f"{n},{n * 7 % 11 / 10},{n % 3 / 2},{'' if n % 5 else 1},{('Public', 'Private', 'Ignored')[n % 7 // 3]}\n"
+    for n in range(140)
+)
+SUBMISSION = ("id,prediction\n" + "".join(f"{n},{n * 13 % 17 / 17}\n" for n in range(140))).encode()
+
+
+def parts():
+    """Return the solution as the grader reads it, and the receipt it would give for the submission."""
+    solution = read_solution(SOLUTION.encode())
+    file = read_submission(SUBMISSION, solution.row_ids)
+    metric = MetricSettings()
+    splits = {}
+    for name, code in (("public", 1), ("private", 2)):
+        rows = solution.usage == code
+        identities = {name: values[rows] for name, values in solution.identities.items()}
+        counts = count_pairs(prepare(solution.labels[rows], identities), file.predictions[rows])
+        result = report(counts, metric)
+        shown = standings.score_text(standings.score_units(result.score))
+        splits[name] = SplitReceipt(shown, result.score, result.terms, counts.as_dict())
+    content = (solution.row_ids, solution.labels, solution.identities, solution.usage)
+    receipt = Receipt(
+        competition="toxic",
+        submission=7,
+        file=hashlib.sha256(SUBMISSION).hexdigest(),
+        scoring_version=2,
+        solution_number=2,
+        solution=solution_digest(*content),
+        metric_settings={"identities": ["cat", "dog"], "metric": metric.as_dict()},
+        metric_code_version=str(METRIC_CODE_VERSION),
+        splits=splits,
+        label="toxicity",
+        identities=("cat", "dog"),
+    )
+    return receipt, b"".join(canonical_solution(*content))
+
+
+@pytest.fixture(scope="module")
+def receipt():
+    return parts()[0]
+
+
+@pytest.fixture(scope="module")
+def canonical():
+    return parts()[1]
+
+
+def differing(checks):
+    return [check.what for check in checks if not check.holds]
+
+
+def test_a_receipt_survives_its_json(receipt):
+    assert Receipt.from_json(receipt.to_json()) == receipt
+
+
+def test_a_receipt_agrees_with_the_files_it_was_made_of(receipt, canonical):
+    for solution in (SOLUTION.encode(), canonical):
+        checks = verify(receipt, submission=SUBMISSION, solution=solution)
+        assert differing(checks) == []
+        assert len(checks) == 2 + 2 * (3 + 1 + 2 * 7 + 4 + 2)
+
+
+def test_another_submission_is_noticed_by_its_hash_and_its_counts(receipt):
+    swapped = SUBMISSION.replace(b"\n0,0.0\n", b"\n0,0.99\n")
+    found = differing(verify(receipt, submission=swapped, solution=SOLUTION.encode()))
+    assert "sha256 of the submission" in found
+    assert any("overall_wins" in what for what in found)
+
+
+def test_another_solution_is_noticed_even_where_no_count_changes(receipt):
+    other = SOLUTION.replace("\n1,0.7,", "\n1,0.8,")
+    assert differing(verify(receipt, submission=SUBMISSION, solution=other.encode())) == [
+        "sha256 of the solution"
+    ]
+
+
+def test_one_unit_in_the_last_place_is_noticed(receipt):
+    public = receipt.splits["public"]
+    forged = dataclasses.replace(
+        receipt,
+        splits={"public": dataclasses.replace(public, score=math.nextafter(public.score, 1))},
+    )
+    assert differing(verify(forged, submission=SUBMISSION, solution=SOLUTION.encode())) == ["public score"]
+
+
+def test_a_forged_count_is_noticed(receipt):
+    data = receipt.as_dict()
+    data = json.loads(json.dumps(data))
+    data["splits"]["private"]["counts"]["identities"][1]["bpsn_wins"] += 1
+    forged = Receipt.from_json(json.dumps(data))
+    assert differing(verify(forged, submission=SUBMISSION, solution=SOLUTION.encode())) == [
+        "private bpsn_wins of dog"
+    ]
+
+
+def test_a_teams_receipt_is_verified_as_far_as_it_says(receipt, canonical):
+    own = dataclasses.replace(
+        receipt,
+        splits={"public": SplitReceipt(receipt.splits["public"].shown)},
+        label=None,
+        identities=None,
+    )
+    assert set(own.as_dict()["splits"]["public"]) == {"shown"}
+    assert len(verify(own, submission=SUBMISSION, solution=None)) == 1
+    checks = verify(own, submission=SUBMISSION, solution=canonical)
+    assert [check.what for check in checks] == [
+        "sha256 of the submission",
+        "sha256 of the solution",
+        "public score as shown",
+    ]
+    assert differing(checks) == []
+    with pytest.raises(UnreadableFile, match="does not say"):
+        verify(own, submission=SUBMISSION, solution=SOLUTION.encode())
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"receipt": 2}', "null", '{"receipt": 1, "submission": 3}']
+)
+def test_what_is_no_receipt_is_refused_in_words(text):
+    with pytest.raises(InvalidReceipt):
+        Receipt.from_json(text)
+
+
+def test_a_receipt_of_another_metric_is_refused(receipt):
+    later = dataclasses.replace(receipt, metric_code_version="2")
+    with pytest.raises(InvalidReceipt, match="metric code version 2"):
+        verify(later, submission=SUBMISSION, solution=SOLUTION.encode())
+
+
+def test_verifying_loads_no_numpy_and_nothing_of_the_metric():
+    code = (
+        "import sys, grader.receipts; "
+        "print([m for m in sys.modules if m.partition('.')[0] in ('numpy', 'pandas', 'sqlalchemy')"
+        " or m.startswith(('grader.metrics', 'grader.files'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.fixture
+def files(tmp_path, receipt):
+    (tmp_path / "receipt.json").write_text(receipt.to_json())
+    (tmp_path / "solution.csv").write_text(SOLUTION)
+    (tmp_path / "submission.csv").write_bytes(SUBMISSION)
+    return tmp_path
+
+
+def command(folder, *arguments):
+    call = [sys.executable, "-m", "grader.cli", "verify", *arguments]
+    return subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_the_command_agrees_differs_or_cannot_read(files):
+    both = ("receipt.json", "--solution", "solution.csv", "--submission", "submission.csv")
+    done = command(files, *both)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "50 values were compared; the receipt agrees with all of them." in done.stdout
+
+    done = command(files, "receipt.json", "--submission", "submission.csv")
+    assert done.returncode == 0
+    assert "The score was not recomputed" in done.stdout
+
+    (files / "submission.csv").write_bytes(SUBMISSION + b"\n\n")
+    done = command(files, *both)
+    assert done.returncode == 1
+    assert "sha256 of the submission: the receipt says" in done.stderr
+    assert "1 value differs of 50 compared." in done.stderr
+
+    (files / "submission.csv").write_bytes(SUBMISSION + b"7,1\n")
+    done = command(files, *both)
+    assert (done.returncode, done.stderr) == (2, "Error: Line 142 of the submission repeats the id '7'.\n")
+
+    done = command(files, "receipt.json")
+    assert done.returncode == 1
+    assert "Name the --solution, the --submission, or both." in done.stderr
