@@ -1,7 +1,8 @@
 """The Jigsaw metric of unintended bias, exact to the last bit. Needs NumPy and nothing else.
 
 `bias_report` measures one model. A grader prepares a split once and counts each submission:
-`prepare`, then `count_pairs` and `report`.
+`prepare`, then `count_pairs` and `report`. What is scored again and again is ranked once:
+`dense_ranks`, then `count_ranks`.
 """
 
 from grader.metrics.bias import unintended_bias_score
@@ -9,6 +10,7 @@ from grader.metrics.counting import count_pairs
 from grader.metrics.counts import IdentityCounts, PairCounts
 from grader.metrics.means import power_mean
 from grader.metrics.prepared import PreparedSplit, prepare
+from grader.metrics.ranks import RankArray, RankedSplit, count_ranks, dense_ranks
 from grader.metrics.reports import BiasReport, PowerMeans, bias_report, report
 from grader.metrics.selfcheck import METRIC_CODE_VERSION, check_golden_vectors
 from grader.metrics.settings import MetricSettings, UndefinedPolicy, Weights
@@ -23,6 +25,8 @@ __all__ = [
     "PairCounts",
     "PowerMeans",
     "PreparedSplit",
+    "RankArray",
+    "RankedSplit",
     "SubgroupReport",
     "Undefined",
     "UndefinedPolicy",
@@ -30,6 +34,8 @@ __all__ = [
     "bias_report",
     "check_golden_vectors",
     "count_pairs",
+    "count_ranks",
+    "dense_ranks",
     "power_mean",
     "prepare",
     "report",

@@ -49,26 +49,27 @@ def count_pairs(split: PreparedSplit, y_score: ArrayLike) -> PairCounts:
     """
     predictions = as_vector("y_score", y_score, rows=split.rows)
     if not split.rows:
-        return PairCounts(0, 0, 0, tuple(map(_no_pairs, split.names, split.in_score)))
+        return no_pairs(split)
     layout = split.layout
     with layout.workspaces.lend() as workspace:
-        extremes = _finite_extremes(predictions)
+        extremes = finite_extremes(predictions)
         _rank(order(predictions, extremes, layout.row_codes, workspace), layout, workspace)
+        _rank_mentions(layout, workspace)
         ranks_of_positives = workspace.by_row[layout.positive_rows]
         return PairCounts(
             rows=split.rows,
             positives=split.positives,
             overall_wins=int(ranks_of_positives.sum(dtype=np.int64)) - split.positives**2,
-            identities=_count_identities(split, workspace),
+            identities=count_identities(split, workspace),
         )
 
 
-def _finite_extremes(predictions: FloatArray) -> tuple[float, float]:
+def finite_extremes(predictions: FloatArray, argument: str = "y_score") -> tuple[float, float]:
     """Return the lowest and the highest prediction, or raise ValueError if any is not finite."""
     lowest, highest = float(predictions.min()), float(predictions.max())
     # Both hand NaN through.
     if not (math.isfinite(lowest) and math.isfinite(highest)):
-        refuse_where(~np.isfinite(predictions), "y_score", "finite")
+        refuse_where(~np.isfinite(predictions), argument, "finite")
     return lowest, highest
 
 
@@ -95,30 +96,33 @@ def _rank(ordering: Ordering, layout: MentionLayout, workspace: Workspace) -> No
     workspace.by_row[codes] = midranks
 
 
-def _count_identities(split: PreparedSplit, workspace: Workspace) -> tuple[IdentityCounts, ...]:
-    """Count the pairs of every identity from its mentions in the order of the predictions."""
+def _rank_mentions(layout: MentionLayout, workspace: Workspace) -> None:
+    """Look the doubled midranks of every mention up, among all and among the positive rows."""
+    np.take(workspace.by_row, layout.rows, out=workspace.mention_midranks, mode="clip")
+    # A run of ties has the same value throughout, so the middle of the run stands for all of it.
+    np.right_shift(workspace.mention_midranks, 1, out=workspace.mention_places, casting="unsafe")
+    np.take(workspace.among_positives, workspace.mention_places, out=workspace.mention_ranks, mode="clip")
+
+
+def count_identities(split: PreparedSplit, workspace: Workspace) -> tuple[IdentityCounts, ...]:
+    """Count the pairs of every identity from the doubled midranks of its mentions in the workspace."""
     layout = split.layout
     keys, midranks, ranks = workspace.mention_keys, workspace.mention_midranks, workspace.mention_ranks
-    np.take(workspace.by_row, layout.rows, out=midranks, mode="clip")
     np.left_shift(midranks, 1, out=keys)
     keys |= layout.keys
     for segment in layout.segments:
         keys[segment].sort()
     np.bitwise_and(keys, 1, out=workspace.mention_flags, casting="unsafe")
-    positive = np.flatnonzero(workspace.mention_flags)
-    without_identity = np.bitwise_and(keys, 2**layout.identity_shift - 1, out=workspace.mention_differences)
-    # A run of ties has the same value throughout, so the middle of the run stands for all of it.
-    np.right_shift(without_identity, 2, out=workspace.mention_places, casting="unsafe")
-    np.take(workspace.among_positives, workspace.mention_places, out=ranks, mode="clip")
 
     n1, n0 = layout.positives, layout.sizes - layout.positives
-    rank1 = _block_sums(without_identity[positive] >> 1, n1)
+    rank1 = _block_sums(midranks[layout.positive_mentions], n1)
     rank0 = _block_sums(midranks, layout.sizes) - rank1
-    over1 = _block_sums(ranks[positive], n1)
+    over1 = _block_sums(ranks[layout.positive_mentions], n1)
     over0 = _block_sums(ranks, layout.sizes) - over1
     # Among equal midranks the negative rows come first, so that the places of the positive rows
     # count every tie as a win.
-    places = _block_sums(positive, n1) - (np.cumsum(layout.sizes) - layout.sizes) * n1
+    places = _block_sums(np.flatnonzero(workspace.mention_flags), n1)
+    places -= (np.cumsum(layout.sizes) - layout.sizes) * n1
     subgroup = 2 * places - n1 * (n1 - 1) - _count_ties(layout, workspace)
     columns = (
         n1,
@@ -164,5 +168,14 @@ def _low_words(codes: IndexArray) -> NDArray[np.uint32]:
     return codes.view(np.uint32)[0 if sys.byteorder == "little" else 1 :: 2]
 
 
-def _no_pairs(name: str, in_score: bool) -> IdentityCounts:
-    return IdentityCounts(name, in_score, 0, 0, 0, 0, 0, 0, 0)
+def no_pairs(split: PreparedSplit) -> PairCounts:
+    """Return the counts of a split without rows."""
+    return PairCounts(
+        rows=0,
+        positives=0,
+        overall_wins=0,
+        identities=tuple(
+            IdentityCounts(*names, 0, 0, 0, 0, 0, 0, 0)
+            for names in zip(split.names, split.in_score, strict=True)
+        ),
+    )

@@ -118,6 +118,8 @@ class MentionLayout:
     ----------
     rows : ndarray of int64, shape (mentions,)
         Row number of each mention.
+    positive_mentions : ndarray of int64
+        Which of the mentions are in positive rows.
     sizes, positives : ndarray of int64, shape (identities,)
         Mentions of each identity, and how many of them are in positive rows.
     keys : ndarray of uint32 or uint64, shape (mentions,)
@@ -138,6 +140,7 @@ class MentionLayout:
     """
 
     rows: IndexArray
+    positive_mentions: IndexArray
     sizes: IndexArray
     positives: IndexArray
     keys: KeyArray
@@ -161,6 +164,7 @@ class MentionLayout:
         keys = (identity_of << identity_shift | split.labels[rows]).astype(key_type)
         return cls(
             rows=_frozen(rows),
+            positive_mentions=_frozen(np.flatnonzero(split.labels[rows])),
             sizes=_frozen(sizes),
             positives=_frozen(np.array(positives, dtype=np.int64)),
             keys=_frozen(keys),

@@ -7,6 +7,7 @@ import numpy as np
 
 from grader.metrics.counting import count_pairs
 from grader.metrics.prepared import FloatArray, PreparedSplit, prepare
+from grader.metrics.ranks import RankedSplit, count_ranks, dense_ranks
 from grader.metrics.reports import report
 from grader.metrics.settings import MetricSettings
 
@@ -37,12 +38,15 @@ def check_golden_vectors() -> None:
 
 
 def golden_digest() -> str:
-    """Return the sha256 of all counts and reports of the golden inputs."""
+    """Return the sha256 of all counts and reports of the golden inputs, if both ways of counting agree."""
     results = []
     split, scattered = _golden_input()
+    ranked = RankedSplit.of(split, np.arange(split.rows))
     powers = (-5.0, 0.0, 1.0, 2.5)
     for y_score in (scattered, np.round(scattered, 2), 5e-324 * np.round(100 * scattered)):
         counts = count_pairs(split, y_score)
+        if count_ranks(ranked, dense_ranks(y_score)) != counts:
+            return "The ranks count other pairs than the predictions."
         results.append(counts.as_dict())
         results.extend(report(counts, MetricSettings(power=p)).as_dict() for p in powers)
     return hashlib.sha256(json.dumps(results).encode()).hexdigest()
