@@ -1,9 +1,11 @@
 """Bytes in, arrays or a list of problems out. Pure: no database, no settings, no web."""
 
+from grader.files.categories import Categories
+from grader.files.column_roles import ColumnGuess, ColumnRole
 from grader.files.problems import FileRejected, Note, Problem
 from grader.files.roles import ColumnRoles, WrongColumns
 from grader.files.rowids import RowIds
-from grader.files.solution import ScoredTable, Solution, read_scored_table, read_solution
+from grader.files.solution import ScoredTable, Solution, guess_columns, read_scored_table, read_solution
 from grader.files.submission import (
     SubmissionFile,
     read_submission,
@@ -12,6 +14,9 @@ from grader.files.submission import (
 )
 
 __all__ = [
+    "Categories",
+    "ColumnGuess",
+    "ColumnRole",
     "ColumnRoles",
     "FileRejected",
     "Note",
@@ -21,6 +26,7 @@ __all__ = [
     "Solution",
     "SubmissionFile",
     "WrongColumns",
+    "guess_columns",
     "read_scored_table",
     "read_solution",
     "read_submission",

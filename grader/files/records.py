@@ -8,38 +8,56 @@ from typing import BinaryIO
 
 import numpy as np
 
+from grader.files.categories import CategoryWriter
 from grader.files.findings import Finding, Findings
 from grader.files.ids import INVISIBLE
 from grader.files.problems import Problem
 from grader.files.rowids import RowIds
-from grader.files.table import BLANKS, USAGE_CODES, Columns, NumberColumn, Wanted, number_of, text_stream
+from grader.files.table import (
+    BLANKS,
+    USAGE_CODES,
+    Columns,
+    NumberColumn,
+    Progress,
+    Wanted,
+    number_of,
+    text_stream,
+    unobserved,
+)
 from grader.files.text import first_invalid_byte
 from grader.files.wording import character, counted, listed, quoted
 
 _CACHED_TEXTS = 100_000
 _LONGEST_ID = 512
+_PROGRESS_ROWS = 1 << 16
 
 
 def read_explained(
-    open_stream: Callable[[], BinaryIO], wanted: Wanted, names: list[str]
+    open_stream: Callable[[], BinaryIO],
+    wanted: Wanted,
+    names: list[str],
+    progress: Progress = unobserved,
 ) -> tuple[Columns, list[Problem]]:
     """Read the columns and collect everything that is wrong with them.
 
     The columns are only whole where there are no problems.
     """
     with text_stream(open_stream(), errors="surrogateescape") as stream:
-        return _Reader(wanted, names).read(stream)
+        return _Reader(wanted, names, progress).read(stream)
 
 
 class _Reader:
-    def __init__(self, wanted: Wanted, names: list[str]) -> None:
+    def __init__(self, wanted: Wanted, names: list[str], progress: Progress) -> None:
         self._wanted = wanted
         self._names = names
+        self._progress = progress
+        self._read_rows = 0
         self._findings = Findings()
         self._of_column = {column: Findings() for column in wanted.numbers}
         self._ids: dict[str, int] = {}
         self._usage = array("b")
         self._numbers = {column: array("d") for column in wanted.numbers}
+        self._texts = {column: CategoryWriter() for column in wanted.texts}
         self._known: dict[str, float | None] = {}
 
     def read(self, stream: Iterator[str]) -> tuple[Columns, list[Problem]]:
@@ -71,6 +89,9 @@ class _Reader:
 
     def _take(self, record: list[str], line: int) -> None:
         wanted = self._wanted
+        self._read_rows += 1
+        if self._read_rows % _PROGRESS_ROWS == 0:
+            self._progress(self._read_rows, 0)
         if len(record) != wanted.width:
             self._findings.add("field_count", line, _field_count, record, wanted.width)
             return
@@ -80,6 +101,12 @@ class _Reader:
             self._take_usage(record[wanted.usage].strip(BLANKS), line)
         for column in list(self._numbers):
             self._take_number(column, record[column], line)
+        for column, writer in self._texts.items():
+            text = record[column].strip(BLANKS)
+            if not text.isascii() and not _is_utf8(text):
+                self._findings.add("invalid_utf8", line, _not_utf8, quoted(self._names[column]), text)
+            else:
+                writer.add(text)
 
     def _take_id(self, text: str, line: int) -> None:
         first_line = self._ids.setdefault(text, line)
@@ -131,6 +158,7 @@ class _Reader:
             None if problems or self._wanted.id is None else RowIds.of(self._ids),
             None if self._wanted.usage is None else np.frombuffer(self._usage, np.int8),
             {column: np.frombuffer(values, np.float64) for column, values in self._numbers.items()},
+            {column: writer.categories() for column, writer in self._texts.items()},
         )
 
 

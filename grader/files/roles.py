@@ -1,15 +1,12 @@
 """Which column of an organizer's table plays which part."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.errors import OrganizerError
+from grader.files.column_roles import ID_COLUMN, LABEL_COLUMNS, USAGE_COLUMN, ColumnRole, faults_of_roles
 from grader.files.problems import Problem
 from grader.files.wording import listed, quoted
-
-ID_COLUMN = "id"
-USAGE_COLUMN = "Usage"
-LABEL_COLUMNS = ("target", "label", "toxicity")
 
 
 class WrongColumns(OrganizerError):
@@ -33,6 +30,9 @@ class ColumnRoles:
         Every other column; an unnamed one is called ``(unnamed)``.
     predictions : tuple of str
         Only in a table that is scored as it stands.
+    other_labels, slices : tuple of str
+    pair : str or None
+        Kept for diagnosis; only where the roles were chosen column by column.
     """
 
     id: str | None
@@ -41,16 +41,24 @@ class ColumnRoles:
     usage: str | None
     unused: tuple[str, ...]
     predictions: tuple[str, ...] = ()
+    other_labels: tuple[str, ...] = ()
+    slices: tuple[str, ...] = ()
+    pair: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the caller asked for: names, or None for "find it"."""
+    """What the caller asked for: names, or None for "find it"; or the role of each column.
+
+    Guessed roles are given up where a value contradicts them; chosen ones make it a problem.
+    """
 
     label: str | None = None
     identities: Sequence[str] | None = None
     predictions: Sequence[str] = ()
     needs_id: bool = True
+    roles: Mapping[str, ColumnRole] | None = None
+    are_guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,8 @@ class Assignment:
         Those asked for.
     candidates : tuple of int
         Columns that are identities if all their values are blank or in 0..1.
-    predictions : tuple of int
+    predictions, other_labels, slices : tuple of int
+    pair : int or None
     """
 
     id: int | None
@@ -74,10 +83,16 @@ class Assignment:
     identities: tuple[int, ...]
     candidates: tuple[int, ...]
     predictions: tuple[int, ...]
+    other_labels: tuple[int, ...] = ()
+    slices: tuple[int, ...] = ()
+    pair: int | None = None
 
-    def roles(self, names: Sequence[str], identities: Sequence[int]) -> ColumnRoles:
-        """Return the parts by name, with the identities that were found."""
-        used = {self.id, self.usage, self.label, *identities, *self.predictions}
+    def roles(self, names: Sequence[str], read: Collection[int]) -> ColumnRoles:
+        """Return the parts by name, without the columns of numbers that turned out to be none."""
+        identities = [*self.identities, *(column for column in self.candidates if column in read)]
+        other_labels = [column for column in self.other_labels if column in read]
+        used = {self.id, self.usage, self.label, self.pair}
+        used |= {*identities, *self.predictions, *other_labels, *self.slices}
         return ColumnRoles(
             None if self.id is None else names[self.id],
             names[self.label],
@@ -85,6 +100,9 @@ class Assignment:
             None if self.usage is None else names[self.usage],
             tuple(name or "(unnamed)" for column, name in enumerate(names) if column not in used),
             tuple(names[column] for column in self.predictions),
+            tuple(names[column] for column in other_labels),
+            tuple(names[column] for column in self.slices),
+            None if self.pair is None else names[self.pair],
         )
 
 
@@ -96,6 +114,8 @@ def assign(names: Sequence[str], choice: Choice) -> Assignment | list[Problem]:
     WrongColumns
         A name asked for is not there, or was asked for twice.
     """
+    if choice.roles is not None:
+        return _assign_roles(names, choice.roles, are_guessed=choice.are_guessed)
     asked = [*filter(None, [choice.label]), *(choice.identities or ()), *choice.predictions]
     _check_asked(names, asked)
     problems = _duplicates(names)
@@ -115,6 +135,30 @@ def assign(names: Sequence[str], choice: Choice) -> Assignment | list[Problem]:
         tuple(names.index(name) for name in choice.identities or ()),
         tuple(candidates) if choice.identities is None else (),
         tuple(names.index(name) for name in choice.predictions),
+    )
+
+
+def _assign_roles(
+    names: Sequence[str], roles: Mapping[str, ColumnRole], *, are_guessed: bool
+) -> Assignment | list[Problem]:
+    _check_asked(names, [name for name in roles if name and name != ID_COLUMN])
+    problems = _duplicates(names) + faults_of_roles(names, roles)
+    if problems:
+        return problems
+    columns = {
+        role: tuple(n for n, name in enumerate(names) if roles.get(name) is role) for role in ColumnRole
+    }
+    identities = columns[ColumnRole.IDENTITY]
+    return Assignment(
+        id=columns[ColumnRole.ID][0],
+        usage=next(iter(columns[ColumnRole.USAGE]), None),
+        label=columns[ColumnRole.LABEL][0],
+        identities=() if are_guessed else identities,
+        candidates=identities if are_guessed else (),
+        predictions=(),
+        other_labels=columns[ColumnRole.OTHER_LABEL],
+        slices=columns[ColumnRole.SLICE],
+        pair=next(iter(columns[ColumnRole.PAIR]), None),
     )
 
 

@@ -1,41 +1,38 @@
 """An organizer's tables: the solution, and a table that holds its own predictions."""
 
-import csv
-from codecs import BOM_UTF8
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.files.beginning import read_beginning
+from grader.files.categories import Categories
+from grader.files.column_roles import ColumnGuess, ColumnRole, ColumnSample, guess_roles
 from grader.files.containers import Content, open_content
-from grader.files.findings import Findings
-from grader.files.header_faults import (
-    describe_line_above,
-    fault_of_line_above,
-    invalid_utf8,
-    invisible_characters,
-    trimmed,
-)
 from grader.files.problems import FileRejected, Problem
 from grader.files.records import read_explained
 from grader.files.roles import Assignment, Choice, ColumnRoles, WrongColumns, assign
 from grader.files.rowids import RowIds
-from grader.files.table import Columns, NumberColumn, Wanted, number_of, read_plain, text_stream
-from grader.files.text import not_utf8, wide_encoding
+from grader.files.table import (
+    BLANKS,
+    Columns,
+    NumberColumn,
+    Progress,
+    Wanted,
+    number_of,
+    read_plain,
+    unobserved,
+)
 from grader.files.unreadable import Unreadable
-from grader.files.wording import quoted
 
 SIZE_CAP = 2_000_000_000
-_SAMPLE_ROWS = 1000
-_LONGEST_HEADER = 1 << 20
-_HEADER = "a header with id, a label and identities"
 _LARGEST = float(np.finfo(np.float64).max)
 _LABEL = NumberColumn("label")
 _IDENTITY = NumberColumn("identity", may_be_blank=True)
+_OTHER_LABEL = NumberColumn("other label", may_be_blank=True)
 _CANDIDATE = replace(_IDENTITY, is_optional=True)
 _PREDICTION = NumberColumn("prediction", low=-_LARGEST, high=_LARGEST)
 
@@ -55,6 +52,12 @@ class Solution:
     usage : array of int8, shape (n,), or None
         0 Ignored, 1 Public, 2 Private; None without such a column.
     roles : ColumnRoles
+    other_labels : dict of str to array of float64, shape (n,)
+        In 0..1, NaN where blank; other truths, for diagnosis.
+    slices : dict of str to Categories
+        Groups of rows, for diagnosis.
+    pair : Categories or None
+        Rows with the same text are variants of one.
     """
 
     row_ids: RowIds
@@ -62,6 +65,9 @@ class Solution:
     identities: dict[str, NDArray[np.float64]]
     usage: NDArray[np.int8] | None
     roles: ColumnRoles
+    other_labels: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    slices: dict[str, Categories] = field(default_factory=dict)
+    pair: Categories | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +97,9 @@ def read_solution(
     *,
     label: str | None = None,
     identities: Sequence[str] | None = None,
+    roles: Mapping[str, ColumnRole] | None = None,
+    are_guessed: bool = False,
+    progress: Progress = unobserved,
 ) -> Solution:
     """Read a solution: CSV, or gzip or zip of one CSV, of at most 2 GB.
 
@@ -102,6 +111,12 @@ def read_solution(
     identities : sequence of str, optional
         The identities' columns, all others being ignored; without it every other column whose
         values are all blank or in 0..1.
+    roles : mapping of str to ColumnRole, optional
+        The role of each column, instead of the two; a column that is not named is unused.
+    are_guessed : bool
+        Whether a column of numbers whose values contradict its role is unused, not a problem.
+    progress : callable
+        Is told the rows read so far, and how many there are.
 
     Returns
     -------
@@ -114,16 +129,51 @@ def read_solution(
     WrongColumns
         A name that was asked for is not in the table.
     """
-    choice = Choice(label, identities)
-    columns, roles, by_name = _read(source, choice)
+    choice = Choice(label, identities, roles=roles, are_guessed=are_guessed)
+    columns, found, by_name = _read(source, choice, progress)
     assert columns.row_ids is not None  # noqa: S101 (the choice needs an id)
     return Solution(
         columns.row_ids,
-        by_name[roles.label],
-        {name: by_name[name] for name in roles.identities},
+        by_name.numbers[found.label],
+        {name: by_name.numbers[name] for name in found.identities},
         columns.usage,
-        roles,
+        found,
+        {name: by_name.numbers[name] for name in found.other_labels},
+        {name: by_name.texts[name] for name in found.slices},
+        None if found.pair is None else by_name.texts[found.pair],
     )
+
+
+def guess_columns(source: Path | bytes | BinaryIO) -> tuple[ColumnGuess, ...]:
+    """Guess the role of every column of a solution from its header and its first rows.
+
+    Parameters
+    ----------
+    source : Path, bytes or seekable binary stream
+        As in `read_solution`.
+
+    Returns
+    -------
+    tuple of ColumnGuess
+
+    Raises
+    ------
+    FileRejected
+        The file or its header cannot be read.
+    """
+    try:
+        names, sample, problems = read_beginning(open_content(source, cap=SIZE_CAP))
+    except Unreadable as error:
+        raise FileRejected("solution", [error.problem]) from error
+    if problems:
+        raise FileRejected("solution", problems)
+    rows = [row for row in sample if len(row) == len(names)]
+    return guess_roles([_column_sample(name, [row[n] for row in rows]) for n, name in enumerate(names)])
+
+
+def _column_sample(name: str, texts: Sequence[str]) -> ColumnSample:
+    shown = tuple(text.strip(BLANKS).encode("utf-8", "replace").decode() for text in texts)
+    return ColumnSample(name, shown, all(map(_may_be_identity, texts)))
 
 
 def read_scored_table(
@@ -154,31 +204,39 @@ def read_scored_table(
     choice = Choice(label, identities, predictions, needs_id=False)
     columns, roles, by_name = _read(source, choice)
     return ScoredTable(
-        by_name[roles.label],
-        {name: by_name[name] for name in roles.identities},
+        by_name.numbers[roles.label],
+        {name: by_name.numbers[name] for name in roles.identities},
         columns.usage,
-        {name: by_name[name] for name in predictions},
+        {name: by_name.numbers[name] for name in predictions},
         roles,
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _ByName:
+    """What was read, by the names of the columns."""
+
+    numbers: dict[str, NDArray[np.float64]]
+    texts: dict[str, Categories]
+
+
 def _read(
-    source: Path | bytes | BinaryIO, choice: Choice
-) -> tuple[Columns, ColumnRoles, dict[str, NDArray[np.float64]]]:
+    source: Path | bytes | BinaryIO, choice: Choice, progress: Progress = unobserved
+) -> tuple[Columns, ColumnRoles, _ByName]:
     try:
         content = open_content(source, cap=SIZE_CAP)
-        names, sample, problems = _beginning(content)
+        names, sample, problems = read_beginning(content)
         assignment = _assigned(names, choice, problems)
         if isinstance(assignment, list):
             raise FileRejected("solution", [*problems, *assignment])
-        columns = _columns(content, names, _wanted(assignment, names, sample, choice), problems)
+        columns = _columns(content, names, _wanted(assignment, names, sample, choice), problems, progress)
     except Unreadable as error:
         raise FileRejected("solution", [error.problem]) from error
-    identities = assignment.identities + tuple(
-        column for column in assignment.candidates if column in columns.numbers
+    by_name = _ByName(
+        {names[column]: values for column, values in columns.numbers.items()},
+        {names[column]: values for column, values in columns.texts.items()},
     )
-    by_name = {names[column]: values for column, values in columns.numbers.items()}
-    return columns, assignment.roles(names, identities), by_name
+    return columns, assignment.roles(names, columns.numbers), by_name
 
 
 def _assigned(names: list[str], choice: Choice, problems: list[Problem]) -> Assignment | list[Problem]:
@@ -190,48 +248,6 @@ def _assigned(names: list[str], choice: Choice, problems: list[Problem]) -> Assi
         raise
 
 
-def _beginning(content: Content) -> tuple[list[str], list[list[str]], list[Problem]]:
-    """Return the names of the columns, the first rows, and what is wrong with the header."""
-    with content.open() as stream:
-        head = stream.read(_LONGEST_HEADER)
-    if not head:
-        raise FileRejected("solution", [_empty("The file is empty")])
-    if encoding := wide_encoding(head[:64]):
-        raise FileRejected("solution", [not_utf8(encoding)])
-    lines = head.removeprefix(BOM_UTF8).splitlines()
-    _reject_lines_above(lines)
-    with text_stream(content.open(), errors="surrogateescape") as stream:
-        records = csv.reader(stream)
-        try:
-            names = [name.strip(" \t") for name in next(records, [])]
-            header_lines = records.line_num
-            sample = list(islice(records, _SAMPLE_ROWS))
-        except csv.Error as error:
-            raise FileRejected("solution", [_bad_header(f"the header is unreadable ({error})")]) from error
-    if not any(sample):
-        raise FileRejected("solution", [_empty("The file has 0 rows")])
-    if len(names) == 1 and (other := next((mark for mark in ";\t|" if mark in names[0]), None)):
-        raise FileRejected("solution", [_bad_header(f"delimiter {quoted(other)} found")])
-    numbered = enumerate(lines[:header_lines], start=1)
-    problems = [problem for number, line in numbered for problem in invalid_utf8(line, number)]
-    problems += invisible_characters([name for name in names if name != trimmed(name)], 1, _HEADER)
-    return [trimmed(name) for name in names], sample, problems
-
-
-def _reject_lines_above(lines: list[bytes]) -> None:
-    """Refuse blank lines, comments and Excel's line ``sep=,`` where the header should be."""
-    above = Findings()
-    for number, line in enumerate(lines, start=1):
-        code = fault_of_line_above(line)
-        if code is None:
-            break
-        above.add(code, number, describe_line_above, code, line, _HEADER)
-    else:
-        raise FileRejected("solution", [_empty("The file holds only blank lines or comments")])
-    if above:
-        raise FileRejected("solution", above.problems())
-
-
 def _wanted(assignment: Assignment, names: list[str], sample: list[list[str]], choice: Choice) -> Wanted:
     numbers = {assignment.label: _LABEL}
     numbers |= dict.fromkeys(assignment.identities, _IDENTITY)
@@ -239,8 +255,11 @@ def _wanted(assignment: Assignment, names: list[str], sample: list[list[str]], c
     for column in assignment.candidates:
         if all(_may_be_identity(row[column]) for row in sample if len(row) == len(names)):
             numbers[column] = _CANDIDATE
+    other_label = replace(_OTHER_LABEL, is_optional=choice.are_guessed)
+    numbers |= dict.fromkeys(assignment.other_labels, other_label)
     id_column = assignment.id if choice.needs_id else None
-    return Wanted(len(names), id_column, assignment.usage, numbers)
+    texts = assignment.slices + (() if assignment.pair is None else (assignment.pair,))
+    return Wanted(len(names), id_column, assignment.usage, numbers, texts)
 
 
 def _may_be_identity(text: str) -> bool:
@@ -248,22 +267,14 @@ def _may_be_identity(text: str) -> bool:
     return value is not None and _CANDIDATE.allows(value)
 
 
-def _columns(content: Content, names: list[str], wanted: Wanted, problems: list[Problem]) -> Columns:
+def _columns(
+    content: Content, names: list[str], wanted: Wanted, problems: list[Problem], progress: Progress
+) -> Columns:
     """Read the rows, the fast way if they and the header are clean."""
-    columns = None if problems else read_plain(content.open, wanted)
+    columns = None if problems else read_plain(content.open, wanted, progress)
     if columns is not None:
         return columns
-    columns, problems_of_rows = read_explained(content.open, wanted, names)
+    columns, problems_of_rows = read_explained(content.open, wanted, names, progress)
     if problems or problems_of_rows:
         raise FileRejected("solution", [*problems, *problems_of_rows])
     return columns
-
-
-def _empty(fact: str) -> Problem:
-    expected = f"{_HEADER}, and rows"
-    return Problem("empty_file", f"{fact}; expected {expected}.", expected=expected, found=fact)
-
-
-def _bad_header(found: str) -> Problem:
-    message = f"Line 1: {found}; expected column names separated by ','."
-    return Problem("wrong_delimiter", message, 1, (1,), 1, "','", found)

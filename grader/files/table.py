@@ -6,13 +6,14 @@
 import csv
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.files.categories import Categories, CategoryWriter
 from grader.files.numbers import finite
 from grader.files.rowids import RowIds
 from grader.files.widths import count_equal_records
@@ -67,12 +68,15 @@ class Wanted:
     id, usage : int or None
         Read as text.
     numbers : dict
+    texts : tuple of int
+        Kept as categories.
     """
 
     width: int
     id: int | None
     usage: int | None
     numbers: dict[int, NumberColumn]
+    texts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +89,21 @@ class Columns:
     usage : array of int8, shape (n,), or None
     numbers : dict of int to array of float64, shape (n,)
         Columns that turned out not to be numbers are absent.
+    texts : dict of int to Categories
     """
 
     row_ids: RowIds | None
     usage: NDArray[np.int8] | None
     numbers: dict[int, NDArray[np.float64]]
+    texts: dict[int, Categories] = field(default_factory=dict)
+
+
+Progress = Callable[[int, int], None]
+"""Is told how many rows are read, of how many; 0 where that is not known."""
+
+
+def unobserved(done: int, total: int) -> None:
+    """Let nobody follow the reading."""
 
 
 USAGE_CODES = {"ignored": 0, "public": 1, "private": 2}
@@ -106,7 +120,9 @@ def number_of(text: str) -> float | None:
     return finite(bare.encode("utf-8", "surrogateescape")) if bare else math.nan
 
 
-def read_plain(open_stream: Callable[[], BinaryIO], wanted: Wanted) -> Columns | None:
+def read_plain(
+    open_stream: Callable[[], BinaryIO], wanted: Wanted, progress: Progress = unobserved
+) -> Columns | None:
     """Read the columns; None where anything is doubtful.
 
     Proven are: every record has the same number of fields, the ids are proper, all values allowed.
@@ -118,7 +134,7 @@ def read_plain(open_stream: Callable[[], BinaryIO], wanted: Wanted) -> Columns |
     with text_stream(open_stream()) as stream:
         try:
             next(csv.reader(stream))
-            return _Chunks(wanted, records - 1).read(stream)
+            return _Chunks(wanted, records - 1, progress).read(stream)
         except ValueError:
             return None
 
@@ -126,19 +142,21 @@ def read_plain(open_stream: Callable[[], BinaryIO], wanted: Wanted) -> Columns |
 class _Chunks:
     """Fills the columns chunk by chunk, so that a table of gigabytes is never held as text."""
 
-    def __init__(self, wanted: Wanted, rows: int) -> None:
+    def __init__(self, wanted: Wanted, rows: int, progress: Progress) -> None:
         self._wanted = wanted
         self._rows = rows
+        self._progress = progress
         self._filled = 0
         self._ids = bytearray()
         self._usage = np.empty(rows, np.int8)
         self._numbers = {column: np.empty(rows) for column in wanted.numbers}
+        self._texts = {column: CategoryWriter() for column in wanted.texts}
 
     def read(self, stream: TextIOWrapper) -> Columns | None:
         import pandas as pd  # here, because the web imports this package and never gets here
 
         wanted = self._wanted
-        text_columns = [str(n) for n in (wanted.id, wanted.usage) if n is not None]
+        text_columns = [str(n) for n in (wanted.id, wanted.usage, *wanted.texts) if n is not None]
         numbers = [str(n) for n in wanted.numbers]
         chunks = pd.read_csv(
             stream,
@@ -161,7 +179,8 @@ class _Chunks:
         if row_ids is not None and (len(row_ids) != self._rows or not row_ids.are_proper):
             return None
         usage = None if self._wanted.usage is None else self._usage
-        return Columns(row_ids, usage, self._numbers)
+        texts = {column: writer.categories() for column, writer in self._texts.items()}
+        return Columns(row_ids, usage, self._numbers, texts)
 
     def _take(self, chunk: "pd.DataFrame") -> bool:
         rows = slice(self._filled, self._filled + len(chunk))
@@ -177,6 +196,10 @@ class _Chunks:
             if -1 in known:
                 return False
             self._usage[rows] = np.array(known, np.int8)[codes]
+        for column, writer in self._texts.items():
+            codes, values = chunk[str(column)].factorize()
+            writer.add_coded(codes, [str(value).strip(BLANKS) for value in values])
+        self._progress(self._filled, self._rows)
         return all(self._take_numbers(chunk, rows, column) for column in list(self._numbers))
 
     def _take_numbers(self, chunk: "pd.DataFrame", rows: slice, column: int) -> bool:

@@ -1,0 +1,75 @@
+"""The header and the first rows of an organizer's table, and what is wrong with the header."""
+
+import csv
+from codecs import BOM_UTF8
+from itertools import islice
+
+from grader.files.containers import Content
+from grader.files.findings import Findings
+from grader.files.header_faults import (
+    describe_line_above,
+    fault_of_line_above,
+    invalid_utf8,
+    invisible_characters,
+    trimmed,
+)
+from grader.files.problems import FileRejected, Problem
+from grader.files.table import text_stream
+from grader.files.text import not_utf8, wide_encoding
+from grader.files.wording import quoted
+
+_SAMPLE_ROWS = 1000
+_LONGEST_HEADER = 1 << 20
+_HEADER = "a header with id, a label and identities"
+
+
+def read_beginning(content: Content) -> tuple[list[str], list[list[str]], list[Problem]]:
+    """Return the names of the columns, the first rows, and what is wrong with the header."""
+    with content.open() as stream:
+        head = stream.read(_LONGEST_HEADER)
+    if not head:
+        raise FileRejected("solution", [_empty("The file is empty")])
+    if encoding := wide_encoding(head[:64]):
+        raise FileRejected("solution", [not_utf8(encoding)])
+    lines = head.removeprefix(BOM_UTF8).splitlines()
+    _reject_lines_above(lines)
+    with text_stream(content.open(), errors="surrogateescape") as stream:
+        records = csv.reader(stream)
+        try:
+            names = [name.strip(" \t") for name in next(records, [])]
+            header_lines = records.line_num
+            sample = list(islice(records, _SAMPLE_ROWS))
+        except csv.Error as error:
+            raise FileRejected("solution", [_bad_header(f"the header is unreadable ({error})")]) from error
+    if not any(sample):
+        raise FileRejected("solution", [_empty("The file has 0 rows")])
+    if len(names) == 1 and (other := next((mark for mark in ";\t|" if mark in names[0]), None)):
+        raise FileRejected("solution", [_bad_header(f"delimiter {quoted(other)} found")])
+    numbered = enumerate(lines[:header_lines], start=1)
+    problems = [problem for number, line in numbered for problem in invalid_utf8(line, number)]
+    problems += invisible_characters([name for name in names if name != trimmed(name)], 1, _HEADER)
+    return [trimmed(name) for name in names], sample, problems
+
+
+def _reject_lines_above(lines: list[bytes]) -> None:
+    """Refuse blank lines, comments and Excel's line ``sep=,`` where the header should be."""
+    above = Findings()
+    for number, line in enumerate(lines, start=1):
+        code = fault_of_line_above(line)
+        if code is None:
+            break
+        above.add(code, number, describe_line_above, code, line, _HEADER)
+    else:
+        raise FileRejected("solution", [_empty("The file holds only blank lines or comments")])
+    if above:
+        raise FileRejected("solution", above.problems())
+
+
+def _empty(fact: str) -> Problem:
+    expected = f"{_HEADER}, and rows"
+    return Problem("empty_file", f"{fact}; expected {expected}.", expected=expected, found=fact)
+
+
+def _bad_header(found: str) -> Problem:
+    message = f"Line 1: {found}; expected column names separated by ','."
+    return Problem("wrong_delimiter", message, 1, (1,), 1, "','", found)

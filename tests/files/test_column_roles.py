@@ -1,0 +1,108 @@
+"""Roles of a solution's columns: guessed, chosen, and kept as texts or numbers."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.files import ColumnRole, FileRejected, WrongColumns, guess_columns, read_solution
+from grader.files import solution as solution_module
+
+HEADER = "id,comment,target,obscene,female,black,language,template,rating,Usage"
+
+
+def table(rows: int = 200) -> bytes:
+    lines = [HEADER]
+    for row in range(rows):
+        cells = [f"c{row}", f"text {row}", "1" if row % 3 else "0", "0.25", "" if row % 2 else "0.5", "0"]
+        cells += [("en", "de", "")[row % 3], f"t{row // 2}", str(row), ("Public", "Private")[row % 2]]
+        lines.append(",".join(cells))
+    return ("\n".join(lines) + "\n").encode()
+
+
+ROLES = {guess.name: guess.role for guess in guess_columns(table())}
+
+
+def test_every_column_gets_the_role_its_name_and_values_suggest() -> None:
+    assert ROLES == {
+        "id": ColumnRole.ID,
+        "comment": ColumnRole.UNUSED,
+        "target": ColumnRole.LABEL,
+        "obscene": ColumnRole.OTHER_LABEL,
+        "female": ColumnRole.IDENTITY,
+        "black": ColumnRole.IDENTITY,
+        "language": ColumnRole.SLICE,
+        "template": ColumnRole.PAIR,
+        "rating": ColumnRole.UNUSED,
+        "Usage": ColumnRole.USAGE,
+    }
+
+
+def test_a_guess_shows_some_of_the_values() -> None:
+    examples = {guess.name: guess.examples for guess in guess_columns(table())}
+    assert examples["language"] == ("en", "de")
+    assert examples["comment"] == ("text 0", "text 1", "text 2")
+
+
+@pytest.mark.parametrize("header", ["Id", "ID"])
+def test_names_in_another_case_are_guessed_too(header: str) -> None:
+    guesses = guess_columns(f"{header},Toxicity,usage\n1,1,Public\n".encode())
+    assert [guess.role for guess in guesses] == [ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE]
+
+
+@pytest.mark.parametrize("explains", [False, True], ids=["fast", "explaining"])
+def test_columns_for_diagnosis_are_kept(explains: bool, monkeypatch: Any) -> None:
+    if explains:
+        monkeypatch.setattr(solution_module, "read_plain", lambda *_: None)
+    solution = read_solution(table(), roles=ROLES)
+    assert solution.roles.identities == ("female", "black")
+    assert solution.roles.unused == ("comment", "rating")
+    assert (solution.roles.other_labels, solution.roles.slices) == (("obscene",), ("language",))
+    assert solution.roles.pair == "template"
+    assert solution.other_labels["obscene"].tolist() == [0.25] * 200
+    assert solution.slices["language"].values == ("en", "de")
+    assert solution.slices["language"].codes[:4].tolist() == [0, 1, -1, 0]
+    assert solution.pair is not None
+    assert [solution.pair.values[code] for code in solution.pair.codes[:4]] == ["t0", "t0", "t1", "t1"]
+
+
+def test_what_enters_the_score_is_the_same_whichever_way_the_roles_were_given() -> None:
+    chosen = read_solution(table(), roles=ROLES)
+    named = read_solution(table(), label="target", identities=["female", "black"])
+    assert list(chosen.row_ids) == list(named.row_ids)
+    np.testing.assert_array_equal(chosen.labels, named.labels)
+    np.testing.assert_array_equal(chosen.identities["female"], named.identities["female"])
+    assert chosen.usage is not None and named.usage is not None
+    np.testing.assert_array_equal(chosen.usage, named.usage)
+
+
+def test_another_column_can_be_the_id() -> None:
+    roles = ROLES | {"rating": ColumnRole.ID, "id": ColumnRole.UNUSED}
+    assert list(read_solution(table(2), roles=roles).row_ids) == ["0", "1"]
+
+
+def test_all_faults_of_a_choice_are_told_at_once() -> None:
+    roles = ROLES | {"id": ColumnRole.UNUSED, "black": ColumnRole.LABEL}
+    with pytest.raises(FileRejected) as rejection:
+        read_solution(table(), roles=roles)
+    assert {problem.code for problem in rejection.value.problems} == {"missing_id", "several_labels"}
+
+
+def test_a_column_that_is_not_there_cannot_have_a_role() -> None:
+    with pytest.raises(WrongColumns, match="no column 'jewish'"):
+        read_solution(table(), roles=ROLES | {"jewish": ColumnRole.IDENTITY})
+
+
+def test_a_value_against_a_guessed_role_leaves_the_column_unused_and_against_a_chosen_one_is_a_problem() -> (
+    None
+):
+    data = table().replace(b",0.25,", b",7,", 1)
+    assert "obscene" in read_solution(data, roles=ROLES, are_guessed=True).roles.unused
+    with pytest.raises(FileRejected, match="the other label 'obscene' is '7'"):
+        read_solution(data, roles=ROLES)
+
+
+def test_reading_tells_how_far_it_is() -> None:
+    told: list[tuple[int, int]] = []
+    read_solution(table(), roles=ROLES, progress=lambda done, total: told.append((done, total)))
+    assert told == [(200, 200)]
