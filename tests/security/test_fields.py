@@ -95,8 +95,12 @@ def test_every_key_is_a_field_that_its_reader_may_see(
     make_world: Callable[..., World], phase: Phase, feedback: Feedback
 ) -> None:
     world = make_world(Truth.first(), feedback)
-    happened = (world.begin, world.settle, world.reveal)
-    for happen in happened[: [Phase.OPEN, Phase.CLOSED, Phase.REVEALED].index(phase) + 1]:
+    happened = {
+        Phase.OPEN: (world.begin,),
+        Phase.CLOSED: (world.begin, world.close, world.settle),
+        Phase.REVEALED: (world.begin, world.close, world.settle, world.reveal),
+    }
+    for happen in happened[phase]:
         happen()
     api, answered = world.arena.app.test_client(), 0
     for path, (viewer, fields) in ANSWERS.items():

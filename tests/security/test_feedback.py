@@ -1,0 +1,131 @@
+"""What a mode of feedback withholds cannot be inferred: whatever it is, everybody is told the same bytes.
+
+After the history of a world the withheld values change places between submissions, and every page, export
+and API answer is asked again. The scores, which each mode shows, stay where they are.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.leaderboard.visibility import Feedback, Viewer
+from grader.models import Score, Split
+from grader.services import boards, competitions, results
+from grader.services.board_lines import TERMS
+from tests.fixtures.walks import Walk, walk
+from tests.fixtures.worlds import SLUG, Truth, World
+
+NAMES = {"public": None, "participant": "Bob", "leader": "Ann"}
+WITHHELD = {
+    Feedback.OPEN: (),
+    Feedback.TERMS: ("counts",),
+    Feedback.SCORE: ("counts", *TERMS),
+}
+
+
+@pytest.mark.parametrize("feedback", [Feedback.TERMS, Feedback.SCORE])
+def test_what_is_withheld_changes_nothing_before_the_reveal(
+    make_world: Callable[..., World], feedback: Feedback
+) -> None:
+    world = make_world(Truth.first(), feedback)
+    world.begin()
+    _assert_same(*_before_and_after(world, WITHHELD[feedback]))
+    world.close()
+    world.settle()
+    _assert_same(*_before_and_after(world, WITHHELD[feedback]))
+    world.reveal()
+    before, after = _before_and_after(world, WITHHELD[feedback])
+    assert {role for role, request in before if before[role, request] != after[role, request]} == set(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("columns", "readers"), [(("counts",), {"participant", "leader"}), (TERMS, set(NAMES))]
+)
+def test_what_open_feedback_shows_is_seen_to_change(
+    make_world: Callable[..., World], columns: tuple[str, ...], readers: set[str]
+) -> None:
+    world = make_world(Truth.first(), Feedback.OPEN)
+    world.begin()
+    before, after = _before_and_after(world, columns)
+    assert {role for role, request in before if before[role, request] != after[role, request]} == readers
+
+
+def test_each_mode_shows_what_it_promises(make_world: Callable[..., World]) -> None:
+    world = make_world(Truth.first(), Feedback.SCORE)
+    world.begin()
+    ann, api = world.people["Ann"], world.arena.app.test_client()
+    board = api.get(f"/api/v1/competitions/{SLUG}/leaderboard").json
+    assert [row["terms"] for row in board["rows"]] == [None] * len(board["rows"])
+    assert all(row["score"] > 0 for row in board["rows"])
+    own = api.get("/api/v1/submissions/1", headers=ann.bearer).json
+    assert (own["terms"], own["identities"]) == (None, None)
+    assert own["public_score"] > 0
+    csv = api.get(f"/competitions/{SLUG}/leaderboard.csv").text
+    assert csv.splitlines()[0] == "rank,team,members,score,entries,last_submitted_at,rank_change"
+    page = ann.browser.get(f"/competitions/{SLUG}/submissions/1").text
+    assert "shows the four terms and the table of the identities after the reveal" in page
+    assert "Weakest term" not in page
+    _set(world, Feedback.TERMS)
+    own = api.get("/api/v1/submissions/1", headers=ann.bearer).json
+    assert (set(own["terms"]), own["identities"]) == (set(TERMS), None)
+    page = ann.browser.get(f"/competitions/{SLUG}/submissions/1").text
+    assert "shows the table of the identities after the reveal" in page
+    assert "Weakest term" in page
+
+
+@pytest.mark.parametrize("address", ["/competitions/toxicity", "/api/v1/competitions/toxicity"])
+def test_a_board_that_shows_no_terms_is_not_sorted_by_them(
+    make_world: Callable[..., World], address: str
+) -> None:
+    world = make_world(Truth.first(), Feedback.SCORE)
+    world.begin()
+    for term in TERMS:
+        answer = world.arena.app.test_client().get(
+            f"{address}/leaderboard?sort={term}", headers={"Accept": "application/json"}
+        )
+        assert (answer.status_code, answer.json["error"]) == (400, "hidden_column")
+
+
+def test_organizers_see_everything_in_each_mode(make_world: Callable[..., World]) -> None:
+    world = make_world(Truth.first(), Feedback.SCORE)
+    world.begin()
+    with world.arena.database.read() as session:
+        competition = competitions.get(session, slug=SLUG)
+        board = boards.public_board(session, competition=competition, viewer=Viewer.ORGANIZER)
+        assert all(set(row.terms) == set(TERMS) for row in board.rows)
+        scores = session.scalars(select(Score).where(Score.split == Split.PUBLIC)).all()
+        found = results.public_scores(session, submissions=(), version=competitions.live(competition))
+        assert (len(scores) > 5, found) == (True, {})
+
+
+def _before_and_after(world: World, columns: tuple[str, ...]) -> tuple[Walk, Walk]:
+    walks = []
+    for columns_now in ((), columns):
+        _rotate(world, columns_now)
+        world.dice.seed(1)
+        with world.undone():
+            walks.append(walk(world, NAMES, posts=False))
+    return walks[0], walks[1]
+
+
+def _rotate(world: World, columns: tuple[str, ...]) -> None:
+    """Give these values of each public score to the next one."""
+    with world.arena.database.write() as session:
+        scores = session.scalars(select(Score).where(Score.split == Split.PUBLIC).order_by(Score.id)).all()
+        for column in columns:
+            values: list[Any] = [getattr(score, column) for score in scores]
+            for score, value in zip(scores, values[1:] + values[:1], strict=True):
+                setattr(score, column, value)
+
+
+def _assert_same(one: Walk, other: Walk) -> None:
+    assert one.keys() == other.keys()
+    for key, text in one.items():
+        assert text == other[key], key
+
+
+def _set(world: World, feedback: Feedback) -> None:
+    with world.arena.database.write() as session:
+        competitions.get(session, slug=SLUG).feedback = feedback
