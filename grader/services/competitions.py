@@ -22,10 +22,17 @@ from grader.services.solutions import StoredSolution
 from grader.services.texts import one_line
 
 ORDINARY = Conditions()
-RESERVED_SLUGS = frozenset({"list", "data", "submissions", "submission-url"})
+RESERVED_SLUGS = frozenset({"list", "data", "submissions", "submission-url", "new"})
 TITLE_MAX_LENGTH = 200
 
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
+
+
+class NoScoringVersion(ParticipantError):
+    """A draft whose solution is not there yet has neither boards nor files."""
+
+    def __init__(self) -> None:
+        super().__init__("This competition has no solution yet: there is nothing to score with.")
 
 
 class UnknownCompetition(ParticipantError):
@@ -46,16 +53,7 @@ def check(
     conditions: Conditions = ORDINARY,
 ) -> None:
     """Raise InvalidCompetition with everything that is wrong about a competition to be made."""
-    problems = []
-    if not _SLUG.fullmatch(slug):
-        problems.append(
-            f"The slug {slug!r} must be 1 to 40 lower-case letters, digits and hyphens, "
-            "with a letter or digit at both ends."
-        )
-    elif slug in RESERVED_SLUGS:
-        problems.append(f"The slug {slug!r} is reserved.")
-    elif session.scalar(select(Competition.id).where(Competition.slug == slug)) is not None:
-        problems.append(f"There already is a competition {slug!r}.")
+    problems = slug_problems(session, slug)
     if not one_line(title, TITLE_MAX_LENGTH):
         problems.append("A competition needs a title.")
     if closes_at is not None and closes_at <= opens_at:
@@ -63,6 +61,25 @@ def check(
     problems += conditions_of.problems(conditions, opens_at=opens_at, closes_at=closes_at)
     if problems:
         raise InvalidCompetition(problems)
+
+
+def slug_problems(session: Session, slug: str) -> list[str]:
+    """Return why a slug cannot be that of a new competition."""
+    if not _SLUG.fullmatch(slug):
+        return [
+            f"The slug {slug!r} must be 1 to 40 lower-case letters, digits and hyphens, "
+            "with a letter or digit at both ends."
+        ]
+    if slug in RESERVED_SLUGS:
+        return [f"The slug {slug!r} is reserved."]
+    if session.scalar(select(Competition.id).where(Competition.slug == slug)) is not None:
+        return [slug_is_taken(slug)]
+    return []
+
+
+def slug_is_taken(slug: str) -> str:
+    """Return the sentence about a slug that another competition has."""
+    return f"There already is a competition {slug!r}."
 
 
 def create(
@@ -96,7 +113,7 @@ def create(
         with session.begin_nested():
             session.add(competition)
     except IntegrityError:
-        raise InvalidCompetition([f"There already is a competition {slug!r}."]) from None
+        raise InvalidCompetition([slug_is_taken(slug)]) from None
     competition.live_scoring_version = add_scoring_version(
         session,
         competition=competition,
@@ -166,9 +183,13 @@ def list_all(session: Session) -> list[Competition]:
 
 
 def phase(competition: Competition, now: datetime) -> Phase:
-    """Return where a competition is in its life at `now`."""
-    if competition.state is CompetitionState.REVEALED:
+    """Return where a competition is in its life at `now`; a draft is never open, an archived one is over."""
+    if competition.revealed_at is not None:
         return Phase.REVEALED
+    if competition.state is CompetitionState.DRAFT:
+        return Phase.SCHEDULED
+    if competition.state is CompetitionState.ARCHIVED:
+        return Phase.CLOSED
     if competition.opens_at is not None and now < competition.opens_at:
         return Phase.SCHEDULED
     if competition.closes_at is not None and now >= competition.closes_at:
@@ -187,9 +208,9 @@ def lock(session: Session, *, competition_id: int) -> Competition:
 
 
 def live(competition: Competition) -> ScoringVersion:
-    """Return the scoring version that every board reads through."""
+    """Return the scoring version that every board reads through; raise NoScoringVersion."""
     if competition.live_scoring_version is None:
-        raise LookupError(f"Competition {competition.slug} has no live scoring version.")
+        raise NoScoringVersion
     return competition.live_scoring_version
 
 

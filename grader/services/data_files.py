@@ -1,0 +1,139 @@
+"""Data files: what organizers give to participants for download, such as train.csv and test.csv."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader.errors import OrganizerError, ParticipantError
+from grader.leaderboard.visibility import Phase
+from grader.models import Competition, DataFile, User
+from grader.services import audit, competitions, participations
+from grader.services.audit import Actor
+from grader.services.texts import one_line
+from grader.storage import StoredBlob
+
+MAX_BYTES = 2_000_000_000
+MAX_COUNT = 100
+DESCRIPTION_MAX_LENGTH = 500
+SAMPLE_SUBMISSION = "sample_submission.csv"
+
+_NAME = re.compile(r"[\w][\w .()+-]{0,199}")
+
+
+class InvalidDataFile(OrganizerError):
+    """A data file cannot be added like this."""
+
+
+class UnknownDataFile(ParticipantError):
+    """The competition has no such file, or not for this person."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no file {name!r} here.")
+        self.name = name
+
+
+class DataNotOpen(ParticipantError):
+    """The files are given out from the opening on."""
+
+    def __init__(self, competition: Competition) -> None:
+        when = f" on {competition.opens_at:%Y-%m-%d %H:%M} UTC" if competition.opens_at else ""
+        super().__init__(f"The files can be downloaded once the competition opens{when}.")
+
+
+def list_all(session: Session, *, competition: Competition) -> Sequence[DataFile]:
+    """Return the files of a competition by name."""
+    return session.scalars(
+        select(DataFile).where(DataFile.competition_id == competition.id).order_by(DataFile.name)
+    ).all()
+
+
+def get(session: Session, *, competition: Competition, name: str) -> DataFile:
+    """Return a file of a competition; raise UnknownDataFile."""
+    found = session.scalar(
+        select(DataFile).where(DataFile.competition_id == competition.id, DataFile.name == name)
+    )
+    if found is None:
+        raise UnknownDataFile(name)
+    return found
+
+
+def require_open(session: Session, *, competition: Competition, user: User, now: datetime) -> None:
+    """Raise DataNotOpen before the opening, and an EntryRefused where people must have joined first."""
+    if competitions.phase(competition, now) is Phase.SCHEDULED:
+        raise DataNotOpen(competition)
+    if participations.must_ask(competition):
+        participations.require_joined(session, competition=competition, user=user, now=now)
+
+
+def add(
+    session: Session,
+    *,
+    competition: Competition,
+    name: str,
+    description: str = "",
+    blob: StoredBlob,
+    actor: Actor,
+    now: datetime,
+) -> DataFile:
+    """Add a stored file, in place of one of the same name; raise InvalidDataFile."""
+    name = checked_name(name)
+    competition = competitions.lock(session, competition_id=competition.id)
+    files = {each.name: each for each in list_all(session, competition=competition)}
+    earlier = files.get(name)
+    if earlier is None and len(files) >= MAX_COUNT:
+        raise InvalidDataFile(f"A competition has at most {MAX_COUNT} data files.")
+    before = {} if earlier is None else _facts(earlier)
+    file = earlier or DataFile(competition_id=competition.id, name=name)
+    if description or earlier is None:
+        file.description = one_line(description, DESCRIPTION_MAX_LENGTH)
+    file.sha256, file.size_bytes, file.uploaded_at = blob.sha256, blob.size, now
+    session.add(file)
+    session.flush()
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="data.upload",
+        subject=f"data file {name}",
+        before=before,
+        after=_facts(file),
+        now=now,
+    )
+    return file
+
+
+def remove(session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime) -> None:
+    """Take a file away; raise UnknownDataFile. Its bytes stay in the storage."""
+    competition = competitions.lock(session, competition_id=competition.id)
+    file = get(session, competition=competition, name=name)
+    session.delete(file)
+    session.flush()
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="data.remove",
+        subject=f"data file {name}",
+        before=_facts(file),
+        now=now,
+    )
+
+
+def checked_name(name: str) -> str:
+    """Return the last part of a file's name; raise InvalidDataFile where it can be no part of an address."""
+    last = one_line(name.replace("\\", "/").rpartition("/")[2], 255)
+    if not _NAME.fullmatch(last):
+        raise InvalidDataFile(
+            f"The file name {last!r} must be 1 to 200 letters, digits, spaces and characters of . _ - + ( ), "
+            "beginning with a letter or digit."
+        )
+    if last == SAMPLE_SUBMISSION:
+        raise InvalidDataFile(f"{SAMPLE_SUBMISSION} is made from the solution; name your file otherwise.")
+    return last
+
+
+def _facts(file: DataFile) -> dict[str, object]:
+    return {"sha256": file.sha256, "size_bytes": file.size_bytes, "description": file.description}

@@ -1,0 +1,142 @@
+"""Drafts: competitions that only their organizers see, from the first title to the solution."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from grader.errors import OrganizerError
+from grader.models import (
+    Competition,
+    CompetitionState,
+    Organizer,
+    Role,
+    ScoringVersion,
+    ScoringVersionState,
+    Submission,
+    User,
+)
+from grader.services import audit, competition_settings, competitions, organizers, scoring
+from grader.services.audit import Actor
+from grader.services.competition_settings import CompetitionSettings
+from grader.services.conditions import InvalidCompetition
+from grader.services.metric_choice import MetricChoice
+from grader.services.solutions import StoredSolution
+
+
+class NotDraft(OrganizerError):
+    """Only a draft can be treated like this."""
+
+    def __init__(self, competition: Competition) -> None:
+        super().__init__(
+            f"{competition.slug} is published: a corrected solution or another metric is a rescoring."
+        )
+
+
+def may_create(session: Session, *, user: User) -> bool:
+    """Tell whether a person may make competitions: administrators, and whoever owns one already."""
+    owned = select(Organizer.id).where(Organizer.user_id == user.id, Organizer.role == Role.OWNER)
+    return user.is_admin or session.scalar(owned.limit(1)) is not None
+
+
+def create(
+    session: Session,
+    *,
+    slug: str,
+    settings: CompetitionSettings,
+    owner: User | None = None,
+    actor: Actor,
+    now: datetime,
+) -> Competition:
+    """Make a draft, owned by `owner`, else by the actor; raise InvalidCompetition with all problems."""
+    draft = Competition(
+        slug=slug, title=settings.title, state=CompetitionState.DRAFT, created_at=now, draft_metric=None
+    )
+    settings = competition_settings.cleaned(settings)
+    problems = competitions.slug_problems(session, slug)
+    problems += competition_settings.problems(settings, is_draft=True)
+    if problems:
+        raise InvalidCompetition(problems)
+    competition_settings.apply(settings, draft)
+    try:
+        with session.begin_nested():
+            session.add(draft)
+    except IntegrityError:
+        raise InvalidCompetition([competitions.slug_is_taken(slug)]) from None
+    organizers.make_owner(session, competition=draft, actor=actor, now=now)
+    if owner is not None and owner is not actor.user:
+        organizers.add(session, competition=draft, user=owner, role=Role.OWNER, actor=actor, now=now)
+    _record(session, draft, actor, now, action="competition.create", after={"slug": slug})
+    return draft
+
+
+def set_solution(
+    session: Session, *, competition: Competition, solution: StoredSolution, actor: Actor, now: datetime
+) -> ScoringVersion:
+    """Make a checked solution the live scoring version of a draft, in place of an earlier one.
+
+    The draft's metric is that of the solution from now on. Organizers' test submissions are scored anew.
+    Raises NotDraft.
+    """
+    draft = _lock_draft(session, competition)
+    before = draft.live_scoring_version
+    if before is not None:
+        before.state = ScoringVersionState.DROPPED
+    version = competitions.add_scoring_version(
+        session,
+        competition=draft,
+        solution=solution,
+        reason="First scoring version.",
+        state=ScoringVersionState.LIVE,
+        created_by=actor.name,
+        now=now,
+    )
+    version.published_at = now
+    draft.live_scoring_version = version
+    choice = competition_settings.of(draft)
+    draft.draft_metric = MetricChoice(
+        solution.rules.identities, choice.min_class_rows, solution.rules.metric
+    ).as_dict()
+    session.flush()
+    for submission_id in session.scalars(
+        select(Submission.id).where(Submission.competition_id == draft.id).order_by(Submission.id)
+    ):
+        scoring.add_job(session, submission_id=submission_id, scoring_version_id=version.id, now=now)
+    _record(
+        session,
+        draft,
+        actor,
+        now,
+        action="solution.accept",
+        subject=f"solution {version.solution.number}",
+        before={"solution": None if before is None else before.solution.number},
+        after={
+            "solution": version.solution.number,
+            "rows": solution.row_count,
+            "identities": list(solution.rules.identities),
+        },
+    )
+    return version
+
+
+def _lock_draft(session: Session, competition: Competition) -> Competition:
+    draft = competitions.lock(session, competition_id=competition.id)
+    if draft.state is not CompetitionState.DRAFT:
+        raise NotDraft(draft)
+    return draft
+
+
+def _record(
+    session: Session, draft: Competition, actor: Actor, now: datetime, *, action: str, **what: Any
+) -> None:
+    audit.record(
+        session,
+        competition=draft,
+        actor=actor,
+        action=action,
+        subject=what.pop("subject", f"competition {draft.slug}"),
+        now=now,
+        **what,
+    )

@@ -1,0 +1,130 @@
+"""Competition files: what is written reads back, and everything wrong is told at once."""
+
+import math
+import tomllib
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.leaderboard.visibility import Feedback
+from grader.metrics import MetricSettings, Weights
+from grader.models import EntryMode, RevealRule
+from grader.services import competition_files
+from grader.services.competition_settings import CompetitionSettings
+from grader.services.conditions import InvalidCompetition
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=40)
+MOMENTS = st.none() | st.datetimes(timezones=st.just(UTC))
+LIMITS = st.none() | st.integers(1, 10**6)
+SETTINGS = st.builds(
+    CompetitionSettings,
+    title=TEXT,
+    overview=TEXT,
+    evaluation=TEXT,
+    data_description=TEXT,
+    rules=TEXT,
+    positive_name=TEXT,
+    negative_name=TEXT,
+    contact=TEXT,
+    discussion_url=TEXT,
+    opens_at=MOMENTS,
+    closes_at=MOMENTS,
+    entry_deadline=MOMENTS,
+    reveals_at=MOMENTS,
+    feedback=st.sampled_from(Feedback),
+    entry_mode=st.sampled_from(EntryMode),
+    entry_code=st.none() | TEXT.filter(bool),
+    reveal_rule=st.sampled_from(RevealRule),
+    identities=st.none() | st.lists(TEXT, max_size=3).map(tuple),
+    min_class_rows=st.integers(1, 99),
+    metric=st.builds(
+        MetricSettings,
+        power=st.floats(allow_nan=False),
+        label_threshold=st.floats(allow_nan=False, allow_infinity=False),
+        weights=st.sampled_from([Weights(), Weights(1, 0, 0, 0), Weights(0.1, 0.2, 0.3, 0.4)]),
+    ),
+    max_daily_submissions=LIMITS,
+    max_total_submissions=LIMITS,
+    takes_late_submissions=st.booleans(),
+)
+
+
+@given(SETTINGS)
+def test_whatever_is_written_reads_back_the_same(settings: CompetitionSettings) -> None:
+    file = competition_files.read(competition_files.write("slug", settings))
+    assert file.slug == "slug"
+    assert CompetitionSettings(**file.changes) == settings
+
+
+def test_a_date_alone_is_the_last_minute_of_a_deadlines_day_and_the_first_of_the_opening() -> None:
+    file = competition_files.read(
+        "[dates]\nopens = 2027-01-02\ncloses = 2027-03-01\nreveals = 2027-03-05T12:00:00"
+    )
+    assert file.changes == {
+        "opens_at": datetime(2027, 1, 2, tzinfo=UTC),
+        "closes_at": datetime(2027, 3, 1, 23, 59, tzinfo=UTC),
+        "reveals_at": datetime(2027, 3, 5, 12, tzinfo=UTC),
+    }
+
+
+def test_what_a_file_does_not_say_stays_as_it_was() -> None:
+    before = CompetitionSettings(metric=MetricSettings(power=-3, label_threshold=0.7))
+    file = competition_files.read("[metric]\npower = -inf\n", before=before)
+    assert file.changes == {"metric": MetricSettings(power=-math.inf, label_threshold=0.7)}
+
+
+def test_everything_wrong_with_a_file_is_told_at_once() -> None:
+    text = """
+    slug = 5
+    titel = "Typo"
+    feedback = "all"
+    [limits]
+    daily = "five"
+    late = "yes"
+    [dates]
+    closes = "soon"
+    [metric]
+    weights = { overall_auc = 2.0 }
+    [files]
+    data = "train.csv"
+    """
+    with pytest.raises(InvalidCompetition) as caught:
+        competition_files.read(text)
+    problems = caught.value.problems
+    assert len(problems) == 8
+    for part in (
+        "slug",
+        "titel",
+        '"open"',
+        "limits.daily",
+        "limits.late",
+        "dates.closes",
+        "sum",
+        "files.data",
+    ):
+        assert any(part in problem for problem in problems), part
+
+
+def test_a_file_that_is_not_toml_is_refused_with_its_line() -> None:
+    with pytest.raises(InvalidCompetition, match="line 1"):
+        competition_files.read('slug = "a\nb = 1')
+
+
+def test_the_files_that_a_competition_is_made_of_are_named(tmp_path: Any) -> None:
+    text = '[files]\nsolution = "s.csv"\nlabel = "toxic"\nbaseline = "b.csv"\ndata = ["train.csv"]\n'
+    file = competition_files.read(text)
+    assert (file.solution, file.label, file.baseline, file.data) == (
+        "s.csv",
+        "toxic",
+        "b.csv",
+        ("train.csv",),
+    )
+
+
+def test_long_texts_stand_in_the_file_as_people_wrote_them() -> None:
+    written = competition_files.write("slug", CompetitionSettings(overview='# Title\n\nSay "hello".'))
+    assert "# Title\n\nSay" in written
+    assert tomllib.loads(written)["texts"]["overview"] == '# Title\n\nSay "hello".'

@@ -1,0 +1,246 @@
+"""Drafts and settings: making, changing, locking, and what the audit and the public log keep."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.files import read_solution
+from grader.metrics import MetricSettings
+from grader.models import (
+    AuditEntry,
+    Competition,
+    CompetitionState,
+    EntryMode,
+    Organizer,
+    RevealRule,
+    Role,
+    ScoringVersionState,
+)
+from grader.services import cloning, competition_settings, competitions, data_files, drafts, solutions
+from grader.services.audit import Actor
+from grader.services.competition_settings import CompetitionSettings
+from grader.services.conditions import InvalidCompetition
+
+DAY = timedelta(days=1)
+SHELL = Actor(None, "shell (tests)")
+
+
+def draft(service: Any, slug: str = "next", **chosen: Any) -> Competition:
+    settings = replace(CompetitionSettings(title="Next"), **chosen)
+    with service.database.write() as session:
+        return drafts.create(session, slug=slug, settings=settings, actor=SHELL, now=service.now)
+
+
+def change(service: Any, competition: Competition, *, after: timedelta = timedelta(), **changes: Any) -> Any:
+    with service.database.write() as session:
+        return competition_settings.change(
+            session, competition=competition, changes=changes, actor=SHELL, now=service.now + after
+        )
+
+
+def accept_solution(service: Any, competition: Competition, csv: bytes, **options: Any) -> None:
+    stored = solutions.store(service.storage, read_solution(csv), split_key=b"k", **options)
+    with service.database.write() as session:
+        drafts.set_solution(session, competition=competition, solution=stored, actor=SHELL, now=service.now)
+
+
+def entries(service: Any, competition: Competition) -> list[AuditEntry]:
+    with service.database.read() as session:
+        query = select(AuditEntry).where(AuditEntry.competition_id == competition.id)
+        return list(session.scalars(query.order_by(AuditEntry.id)))
+
+
+def test_a_draft_needs_no_more_than_a_slug_and_a_title(service: Any) -> None:
+    made = service.reload(draft(service))
+    assert made.state is CompetitionState.DRAFT
+    assert made.live_scoring_version is None
+    assert competition_settings.of(made) == CompetitionSettings(title="Next")
+    assert [entry.action for entry in entries(service, made)] == ["competition.create"]
+
+
+def test_who_creates_a_draft_owns_it_and_owners_may_create_more(service: Any) -> None:
+    ada, bob = service.user("ada", is_admin=True), service.user("bob")
+    with service.database.write() as session:
+        assert drafts.may_create(session, user=ada)
+        assert not drafts.may_create(session, user=bob)
+        settings = CompetitionSettings(title="Next")
+        made = drafts.create(
+            session, slug="next", settings=settings, owner=bob, actor=Actor.of(ada), now=service.now
+        )
+        roles = session.execute(
+            select(Organizer.user_id, Organizer.role).where(Organizer.competition_id == made.id)
+        ).all()
+        assert [tuple(each) for each in roles] == [(ada.id, Role.OWNER), (bob.id, Role.OWNER)]
+        assert drafts.may_create(session, user=bob)
+
+
+def test_everything_wrong_with_a_draft_is_told_at_once(service: Any) -> None:
+    with pytest.raises(InvalidCompetition) as caught:
+        draft(
+            service,
+            "new",
+            title=" ",
+            max_team_size=0,
+            discussion_url="javascript:alert(1)",
+            positive_name="a",
+            negative_name="A",
+            identities=("x", "x"),
+            opens_at=service.now,
+            closes_at=service.now,
+        )
+    assert len(caught.value.problems) == 7
+
+
+def test_dates_that_nobody_chose_follow_the_close_once_both_ends_are_known(service: Any) -> None:
+    made = draft(service, closes_at=service.now + 30 * DAY)
+    assert service.reload(made).entry_deadline is None
+    change(service, made, opens_at=service.now + DAY)
+    found = service.reload(made)
+    assert found.entry_deadline == found.merger_deadline == service.now + 23 * DAY
+    assert found.reveals_at == service.now + 37 * DAY
+    assert competition_settings.of(found).entry_deadline is None
+    change(service, made, closes_at=service.now + 40 * DAY, merger_deadline=service.now + 5 * DAY)
+    found = service.reload(made)
+    assert found.entry_deadline == service.now + 33 * DAY
+    assert found.merger_deadline == service.now + 5 * DAY
+
+
+def test_a_reveal_by_organizers_has_no_date(service: Any) -> None:
+    made = draft(service, opens_at=service.now, closes_at=service.now + 30 * DAY)
+    change(service, made, reveal_rule=RevealRule.ORGANIZER)
+    assert service.reload(made).reveals_at is None
+    with pytest.raises(InvalidCompetition, match="revealed by date"):
+        change(service, made, reveals_at=service.now + 50 * DAY)
+    change(service, made, reveal_rule=RevealRule.DATE)
+    assert service.reload(made).reveals_at == service.now + 37 * DAY
+
+
+def test_the_solution_of_a_draft_fixes_its_metric_until_either_is_changed(
+    service: Any, solution_csv: Any
+) -> None:
+    made = draft(service)
+    accept_solution(service, made, solution_csv())
+    found = service.reload(made)
+    first = competitions.live(found)
+    assert (first.number, first.state) == (1, ScoringVersionState.LIVE)
+    assert competition_settings.of(found).identities == ("female", "muslim")
+    accept_solution(service, made, solution_csv(seed=2), identities=("female",))
+    found = service.reload(made)
+    assert competitions.live(found).number == 2
+    assert competition_settings.of(found).identities == ("female",)
+    change(service, made, metric=MetricSettings(power=-2))
+    assert service.reload(made).live_scoring_version is None
+    assert service.reload(made).draft_metric["metric"]["power"] == -2
+    assert [entry.action for entry in entries(service, made)] == [
+        "competition.create",
+        "solution.accept",
+        "solution.accept",
+        "competition.change",
+    ]
+
+
+def test_a_published_competition_takes_no_solution_of_a_draft(service: Any, solution_csv: Any) -> None:
+    with pytest.raises(drafts.NotDraft):
+        accept_solution(service, service.competition(), solution_csv())
+
+
+def test_what_is_fixed_says_why_and_nothing_of_the_rest_is_changed(service: Any) -> None:
+    made = service.competition(opens_at=service.now, closes_at=service.now + 30 * DAY)
+    with pytest.raises(InvalidCompetition) as caught:
+        change(
+            service,
+            made,
+            metric=MetricSettings(power=-2),
+            feedback="score",
+            opens_at=service.now + DAY,
+            title="Other",
+        )
+    assert len(caught.value.problems) == 3
+    assert "rescoring" in str(caught.value)
+    assert service.reload(made).title == "Toxicity"
+
+
+def test_before_the_opening_feedback_and_opening_can_change_but_not_the_metric(service: Any) -> None:
+    made = service.competition(opens_at=service.now + DAY, closes_at=service.now + 30 * DAY)
+    locked = competition_settings.locks(service.reload(made), service.now)
+    assert set(locked) == {"identities", "min_class_rows", "metric"}
+    assert change(service, made, opens_at=service.now + 2 * DAY) == {"opens_at"}
+
+
+def test_after_the_close_its_dates_stay_and_after_the_reveal_that_of_the_reveal(service: Any) -> None:
+    made = service.competition(opens_at=service.now, closes_at=service.now + DAY)
+    with pytest.raises(InvalidCompetition, match="The competition is over"):
+        change(service, made, after=2 * DAY, closes_at=service.now + 5 * DAY)
+    change(service, made, after=2 * DAY, reveals_at=service.now + 9 * DAY)
+    with pytest.raises(InvalidCompetition, match="must lie ahead"):
+        change(service, service.competition("open"), after=2 * DAY, closes_at=service.now + DAY)
+
+
+def test_deadlines_limits_and_rules_stand_in_the_public_log_but_not_those_of_drafts(service: Any) -> None:
+    change(service, draft(service), rules="No.", max_daily_submissions=3)
+    made = service.competition(
+        opens_at=service.now, closes_at=service.now + 30 * DAY, max_daily_submissions=5
+    )
+    change(
+        service,
+        made,
+        closes_at=service.now + 40 * DAY,
+        rules="Be fair.",
+        max_daily_submissions=7,
+        overview="New.",
+    )
+    (entry,) = entries(service, made)
+    assert entry.is_public
+    assert entry.before["closes_at"] == (service.now + 30 * DAY).isoformat()
+    assert set(entry.after) == {"closes_at", "rules", "max_daily_submissions", "overview"}
+    assert "The close is" in entry.public_text
+    assert "version 2" in entry.public_text
+    assert "is 7; it was 5" in entry.public_text
+    assert "New." not in entry.public_text
+    assert not any(entry.is_public for entry in entries(service, service.reload(Competition(slug="next"))))
+
+
+def test_a_change_that_changes_nothing_leaves_no_trace(service: Any) -> None:
+    made = draft(service, rules="One.\n\nTwo.")
+    assert not change(service, made, rules="One.\r\n\r\nTwo.\r\n", title=" Next ")
+    assert len(entries(service, made)) == 1
+
+
+def test_the_code_of_another_entry_mode_goes_with_it(service: Any) -> None:
+    made = draft(service, entry_mode=EntryMode.CODE, entry_code="sesame")
+    change(service, made, entry_mode=EntryMode.APPROVAL)
+    assert service.reload(made).entry_code is None
+
+
+def test_a_clone_has_everything_but_dates_people_and_if_not_wanted_the_solution(service: Any) -> None:
+    source = service.competition(
+        opens_at=service.now, closes_at=service.now + 30 * DAY, rules="Be fair.", max_daily_submissions=7
+    )
+    blob = service.storage.put(b"id,comment\n")
+    with service.database.write() as session:
+        data_files.add(session, competition=source, name="test.csv", blob=blob, actor=SHELL, now=service.now)
+        source = competitions.get(session, slug=source.slug)
+        bare = cloning.clone(
+            session, source=source, slug="bare", with_data=False, actor=SHELL, now=service.now
+        )
+        full = cloning.clone(
+            session,
+            source=source,
+            slug="full",
+            title="Full",
+            with_solution=True,
+            actor=SHELL,
+            now=service.now,
+        )
+        assert not data_files.list_all(session, competition=bare)
+        assert [file.sha256 for file in data_files.list_all(session, competition=full)] == [blob.sha256]
+    bare, full = service.reload(bare), service.reload(full)
+    expected = replace(competition_settings.of(service.reload(source)), opens_at=None, closes_at=None)
+    assert competition_settings.of(bare) == expected
+    assert competition_settings.of(full) == replace(expected, title="Full")
+    assert bare.live_scoring_version is None
+    assert competitions.live(full).solution.row_count == 400
+    assert (full.state, full.rules_version) == (CompetitionState.DRAFT, 1)
