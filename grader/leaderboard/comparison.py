@@ -1,0 +1,238 @@
+"""What changes from one scoring version to another: scores, ranks on both boards, the top k, selections.
+
+Pure, like the boards: both scoring versions are ranked by the same function, from the same submissions, picks
+and disqualifications, so that every difference comes from the scores. Before the close the private board is
+the one that there would be if the competition closed now.
+"""
+
+import heapq
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from grader.leaderboard import history
+from grader.leaderboard.history import Boards, Scored
+from grader.leaderboard.standings import AUTOMATIC_SELECTION_COUNT, Standing
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePair:
+    """One submission under both scoring versions.
+
+    Attributes
+    ----------
+    before, after : Scored or None
+        Its displayed scores; None where it has none.
+    """
+
+    before: Scored | None
+    after: Scored | None
+
+    @property
+    def known(self) -> Scored:
+        """The submission as it is under either version.
+
+        Raises
+        ------
+        ValueError
+            If it has scores under neither.
+        """
+        known = self.after or self.before
+        if known is None:
+            raise ValueError("A submission without scores cannot be compared.")
+        return known
+
+    @property
+    def public_change(self) -> int | None:
+        """By how many units of 0.00001 the displayed public score rises, None where one is missing."""
+        if self.before is None or self.after is None:
+            return None
+        return self.after.public_units - self.before.public_units
+
+    @property
+    def private_change(self) -> int | None:
+        """By how many units of 0.00001 the displayed private score rises, None where one is missing."""
+        if self.before is None or self.after is None:
+            return None
+        return self.after.private_units - self.before.private_units
+
+
+@dataclass(frozen=True, slots=True)
+class TeamChange:
+    """A team on one board under both scoring versions; None where it is not on it."""
+
+    team_id: int
+    before: Standing | None
+    after: Standing | None
+
+    @property
+    def rank_change(self) -> int | None:
+        """By how many places the team rises."""
+        if self.before is None or self.after is None:
+            return None
+        return self.before.rank - self.after.rank
+
+    @property
+    def score_change(self) -> int | None:
+        """By how many units of 0.00001 its displayed score rises."""
+        if self.before is None or self.after is None:
+            return None
+        return self.after.entry.score_units - self.before.entry.score_units
+
+    @property
+    def is_other_submission(self) -> bool:
+        """Whether another submission of the team stands for it."""
+        return (
+            self.before is not None
+            and self.after is not None
+            and self.before.entry.submission_id != self.after.entry.submission_id
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BoardChange:
+    """One board under both scoring versions.
+
+    Attributes
+    ----------
+    teams : tuple of TeamChange
+        In the order of the new ranks; then those that are on the board no more, by the old ones.
+    """
+
+    teams: tuple[TeamChange, ...]
+
+    @property
+    def moved(self) -> tuple[TeamChange, ...]:
+        """The teams whose rank changes, or that come on the board or leave it."""
+        return tuple(team for team in self.teams if team.rank_change != 0)
+
+    def entering(self, top: int) -> tuple[TeamChange, ...]:
+        """Return who is among the first `top` after and was not before."""
+        return tuple(team for team in self.teams if _is_in(team.after, top) and not _is_in(team.before, top))
+
+    def leaving(self, top: int) -> tuple[TeamChange, ...]:
+        """Return who was among the first `top` before and is not after."""
+        return tuple(team for team in self.teams if _is_in(team.before, top) and not _is_in(team.after, top))
+
+    def most_moved(self, count: int) -> list[TeamChange]:
+        """Return the `count` teams with the largest changes of rank, either way, the largest first."""
+        moves = [(abs(change), team) for team in self.teams if (change := team.rank_change)]
+        return [team for _, team in heapq.nlargest(count, moves, key=lambda move: move[0])]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionChange:
+    """A team whose submissions that compete on the private leaderboard change.
+
+    Picks stay; the places that a team left free are filled with its best public scores, which change.
+
+    Attributes
+    ----------
+    entering, leaving : tuple of int
+        Ids of the submissions that compete only after, and only before.
+    """
+
+    team_id: int
+    entering: tuple[int, ...]
+    leaving: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """All that changes from one scoring version to another.
+
+    Attributes
+    ----------
+    public, private : BoardChange
+    selections : tuple of SelectionChange
+        Of the teams on the boards, by their id.
+    scored_before, scored_after, changed : int
+        How many submissions have scores under each version, and how many a displayed score that changes.
+    largest : tuple of ScorePair
+        The submissions whose displayed scores change most, on either split, the largest change first.
+    """
+
+    public: BoardChange
+    private: BoardChange
+    selections: tuple[SelectionChange, ...]
+    scored_before: int
+    scored_after: int
+    changed: int
+    largest: tuple[ScorePair, ...]
+
+
+def compare(
+    pairs: Iterable[ScorePair],
+    *,
+    disqualified: Collection[int] = (),
+    selection_count: int = AUTOMATIC_SELECTION_COUNT,
+    largest_count: int = 20,
+) -> Difference:
+    """Compare two scoring versions.
+
+    Parameters
+    ----------
+    pairs : iterable of ScorePair
+        Every submission with scores under either version, in any order; also those that rank nobody.
+    disqualified : collection of int
+        Ids of the teams that stand on no board.
+    selection_count : int
+        How many submissions of a team compete on the private leaderboard.
+    largest_count : int
+        How many of the largest changes of scores are kept.
+
+    Returns
+    -------
+    Difference
+    """
+    everything = list(pairs)
+    before, after = (
+        history.compute(scored, disqualified=disqualified, selection_count=selection_count)
+        for scored in (
+            (pair.before for pair in everything if pair.before is not None),
+            (pair.after for pair in everything if pair.after is not None),
+        )
+    )
+    changed = [(_largest_change(pair), pair) for pair in everything]
+    return Difference(
+        public=_board_change(before.public, after.public),
+        private=_board_change(before.private, after.private),
+        selections=_selection_changes(before, after),
+        scored_before=sum(pair.before is not None for pair in everything),
+        scored_after=sum(pair.after is not None for pair in everything),
+        changed=sum(change > 0 for change, _ in changed),
+        largest=tuple(
+            pair
+            for change, pair in heapq.nlargest(
+                largest_count, changed, key=lambda each: (each[0], -each[1].known.submission_id)
+            )
+            if change
+        ),
+    )
+
+
+def _largest_change(pair: ScorePair) -> int:
+    return max(abs(pair.public_change or 0), abs(pair.private_change or 0))
+
+
+def _board_change(before: Iterable[Standing], after: Iterable[Standing]) -> BoardChange:
+    left = {line.entry.team_id: line for line in before}
+    teams = [TeamChange(line.entry.team_id, left.pop(line.entry.team_id, None), line) for line in after]
+    teams += [TeamChange(team_id, line, None) for team_id, line in left.items()]
+    return BoardChange(tuple(teams))
+
+
+def _selection_changes(before: Boards, after: Boards) -> tuple[SelectionChange, ...]:
+    changes: list[SelectionChange] = []
+    for team_id in sorted(before.choices.keys() | after.choices.keys()):
+        old, new = _chosen(before.choices, team_id), _chosen(after.choices, team_id)
+        if old != new:
+            changes.append(SelectionChange(team_id, tuple(sorted(new - old)), tuple(sorted(old - new))))
+    return tuple(changes)
+
+
+def _chosen(choices: Mapping[int, tuple[history.Choice, ...]], team_id: int) -> set[int]:
+    return {choice.submission_id for choice in choices.get(team_id, ())}
+
+
+def _is_in(line: Standing | None, top: int) -> bool:
+    return line is not None and line.rank <= top

@@ -1,0 +1,135 @@
+"""What changes between two scoring versions, over random boards and in small examples."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.leaderboard import history
+from grader.leaderboard.comparison import Difference, ScorePair, TeamChange, compare
+from grader.leaderboard.history import Scored, SubmissionKind
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+TEAMS = 5
+
+units = st.integers(0, 4)  # few values, so that ties are the rule
+scores = st.one_of(st.none(), st.tuples(units, units))
+rows = st.lists(
+    st.tuples(
+        st.integers(1, TEAMS),
+        st.sampled_from([SubmissionKind.NORMAL] * 4 + list(SubmissionKind)),
+        st.booleans(),
+        st.integers(0, 2),
+        scores,
+        scores,
+    ).filter(lambda row: row[4] or row[5]),
+    max_size=20,
+)
+teams_out = st.sets(st.integers(1, TEAMS), max_size=2)
+
+
+def pair(number: int, row: tuple[Any, ...]) -> ScorePair:
+    team, kind, is_selected, hour, before, after = row
+
+    def scored(values: tuple[int, int] | None) -> Scored | None:
+        moment = NOON + timedelta(hours=hour)
+        return values and Scored(number, team, moment, *values, kind, is_selected)
+
+    return ScorePair(scored(before), scored(after))
+
+
+def pairs_of(drawn: list[tuple[Any, ...]]) -> list[ScorePair]:
+    return [pair(number, row) for number, row in enumerate(drawn)]
+
+
+def simple(*values: tuple[int, int, int]) -> list[ScorePair]:
+    """Pairs of submissions 0, 1, …: team, score before, score after, the same on both splits."""
+    return [
+        pair(number, (team, SubmissionKind.NORMAL, False, number, (old, old), (new, new)))
+        for number, (team, old, new) in enumerate(values)
+    ]
+
+
+@given(rows, teams_out, st.integers(1, 3))
+def test_both_sides_are_the_boards_of_the_pure_function(
+    drawn: list[Any], out: set[int], selection_count: int
+) -> None:
+    pairs = pairs_of(drawn)
+    found = compare(pairs, disqualified=out, selection_count=selection_count)
+    for side in ("before", "after"):
+        scored = [getattr(each, side) for each in pairs if getattr(each, side)]
+        expected = history.compute(scored, disqualified=out, selection_count=selection_count)
+        for board in ("public", "private"):
+            lines = [line for team in getattr(found, board).teams if (line := getattr(team, side))]
+            assert sorted(lines, key=lambda line: line.rank) == list(getattr(expected, board))
+
+
+@given(rows, teams_out)
+def test_a_version_differs_from_itself_in_nothing(drawn: list[Any], out: set[int]) -> None:
+    same = [ScorePair(each.known, each.known) for each in pairs_of(drawn)]
+    found = compare(same, disqualified=out)
+    assert not (found.changed or found.largest or found.selections)
+    for board in (found.public, found.private):
+        assert board.moved == () and board.most_moved(9) == []
+        assert board.entering(2) == board.leaving(2) == ()
+
+
+@given(rows, teams_out, st.integers(1, TEAMS))
+def test_the_way_back_is_the_same_difference_with_the_sides_exchanged(
+    drawn: list[Any], out: set[int], top: int
+) -> None:
+    pairs = pairs_of(drawn)
+    there = compare(pairs, disqualified=out)
+    back = compare([ScorePair(each.after, each.before) for each in pairs], disqualified=out)
+    assert there.changed == back.changed and len(there.largest) == len(back.largest)
+    for one, other in ((there.public, back.public), (there.private, back.private)):
+        assert {team.team_id for team in one.entering(top)} == {team.team_id for team in other.leaving(top)}
+        assert {(t.team_id, t.rank_change) for t in one.moved if t.rank_change} == {
+            (t.team_id, -t.rank_change) for t in other.moved if t.rank_change
+        }
+    swapped = [(each.team_id, each.leaving, each.entering) for each in back.selections]
+    assert [(each.team_id, each.entering, each.leaving) for each in there.selections] == swapped
+
+
+@given(rows, teams_out, st.integers(1, TEAMS))
+def test_as_many_enter_the_top_as_leave_it_where_boards_are_long_enough(
+    drawn: list[Any], out: set[int], top: int
+) -> None:
+    found = compare(pairs_of(drawn), disqualified=out)
+    for board in (found.public, found.private):
+        sizes = [sum(getattr(team, side) is not None for team in board.teams) for side in ("before", "after")]
+        if min(sizes) >= top:
+            assert len(board.entering(top)) == len(board.leaving(top))
+
+
+def test_ranks_scores_and_the_top_change_as_one_would_count_by_hand() -> None:
+    found = compare(simple((1, 90, 70), (2, 80, 80), (3, 60, 60)))
+    changes = {team.team_id: (team.rank_change, team.score_change) for team in found.public.teams}
+    assert changes == {2: (1, 0), 1: (-1, -20), 3: (0, 0)}
+    assert [team.team_id for team in found.public.entering(1)] == [2]
+    assert [team.team_id for team in found.public.leaving(1)] == [1]
+    assert [team.team_id for team in found.private.most_moved(1)] == [2]
+    assert (found.scored_before, found.scored_after, found.changed) == (3, 3, 1)
+    assert [each.known.submission_id for each in found.largest] == [0]
+
+
+def test_a_free_place_is_filled_with_another_submission_and_a_pick_stays() -> None:
+    pairs = simple((1, 90, 50), (1, 80, 80), (1, 70, 70))
+    found = compare(pairs, selection_count=1)
+    assert [(each.team_id, each.entering, each.leaving) for each in found.selections] == [(1, (1,), (0,))]
+    assert found.private.teams[0].is_other_submission
+    picked = [pair(0, (1, SubmissionKind.NORMAL, True, 0, (90, 90), (50, 50))), *pairs[1:]]
+    assert compare(picked, selection_count=1).selections == ()
+
+
+def test_a_team_without_scores_under_the_new_version_is_listed_as_gone() -> None:
+    found: Difference = compare(
+        [*simple((1, 90, 90)), pair(1, (2, SubmissionKind.NORMAL, False, 0, (95, 95), None))]
+    )
+    assert [team.team_id for team in found.public.teams] == [1, 2]
+    gone: TeamChange = found.public.teams[1]
+    assert (gone.after, gone.rank_change, gone.score_change, gone.is_other_submission) == (None,) * 3 + (
+        False,
+    )
+    assert [team.team_id for team in found.public.leaving(5)] == [2]
