@@ -12,7 +12,7 @@ from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.worker.checker import Checker
 from grader.worker.hints import Hints
-from webapp import api, assets, auth, errors, formats, health, pages, security, uploads
+from webapp import api, assets, auth, errors, formats, health, organizing, pages, security, uploads
 from webapp.site import Hinting, Site
 
 MAX_FORM_BYTES = 256_000
@@ -48,7 +48,7 @@ def create_app(
     app.json.sort_keys = False  # type: ignore[attr-defined] # keys stand in the order they are explained in
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    for module in (assets, formats, pages, api, health):
+    for module in (assets, formats, organizing, pages, api, health):
         module.init_app(app)
     # The order of what happens before each request: rates, who asks, how much may come, from which form.
     security.init_app(app, site)

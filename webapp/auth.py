@@ -42,7 +42,7 @@ def init_app(app: Flask, site: Site) -> None:
 
 def identify() -> None:
     """Set `g.user` and `g.login` from the login cookie; in the API `g.user` from the bearer token alone."""
-    g.user = g.login = g.token = None
+    g.user = g.login = g.token = g.organizer_role = None
     if request.endpoint in (None, "static") or request.blueprint == "health":
         return
     site = current_site()

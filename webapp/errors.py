@@ -16,7 +16,7 @@ from flask.typing import ResponseReturnValue
 from flask_wtf.csrf import CSRFError  # type: ignore[import-untyped]
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
-from grader.errors import FairboardError, ParticipantError
+from grader.errors import FairboardError, OrganizerError, ParticipantError
 from grader.services import (
     accounts,
     boards,
@@ -28,6 +28,7 @@ from grader.services import (
     links,
     logins,
     mergers,
+    organizers,
     participations,
     repeats,
     rosters,
@@ -88,11 +89,13 @@ class LoginNeeded(ParticipantError):
         super().__init__("Please log in first.")
 
 
-STATUSES: dict[type[ParticipantError], int] = {
+STATUSES: dict[type[FairboardError], int] = {
+    OrganizerError: 409,
     LoginNeeded: 401,
     boards.NotRevealed: 403,
     boards.NotSettled: 403,
     final_boards.UnknownFinalBoard: 404,
+    organizers.NotOrganizer: 403,
     submissions.CompetitionClosed: 403,
     submissions.CompetitionNotOpen: 403,
     setup_links.InvalidSetupLink: 404,
@@ -136,19 +139,19 @@ def name_of(error: Exception) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", words).lower()
 
 
-def status_of(error: ParticipantError) -> int:
+def status_of(error: FairboardError) -> int:
     """Return the HTTP status of an error."""
     return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 400)
 
 
-def headers_of(error: ParticipantError) -> dict[str, str]:
+def headers_of(error: FairboardError) -> dict[str, str]:
     """Return the headers that an error's answer needs: when to try again."""
     if isinstance(error, limits.LimitReached) and error.retry_after is not None:
         return {"Retry-After": str(math.ceil(error.retry_after.total_seconds()))}
     return {}
 
 
-def details_of(error: ParticipantError) -> dict[str, Any]:
+def details_of(error: FairboardError) -> dict[str, Any]:
     """Return what programs need of an error beside its sentence."""
     match error:
         case limits.DailyLimitReached():
@@ -184,7 +187,7 @@ def init_app(app: Flask) -> None:
 
 
 def _fairboard_error(error: FairboardError) -> ResponseReturnValue:
-    if not isinstance(error, ParticipantError):
+    if not isinstance(error, ParticipantError) and g.get("organizer_role") is None:
         return _unforeseen(error)  # it may quote the solution
     status = status_of(error)
     if status == 413:

@@ -10,10 +10,10 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, Submission
-from grader.services import competitions, submissions
+from grader.services import submissions
 from grader.services.submissions import Accepted
 from grader.storage import StoredBlob
-from webapp import auth
+from webapp import auth, finding
 from webapp.errors import BadRequest, FileTooLarge
 from webapp.site import current_site
 
@@ -63,7 +63,7 @@ def set_limit() -> ResponseReturnValue | None:
     if g.user is None:
         return auth.ask_to_log_in() if request.endpoint == PAGE_ENDPOINT else None
     with current_site().database.read() as session:
-        competition = competitions.get(session, slug=(request.view_args or {})["slug"])
+        competition = finding.competition_of(session, (request.view_args or {})["slug"])
         g.file_limit_bytes = submissions.size_cap(competition)
     request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
     return None
@@ -91,7 +91,7 @@ def arrived() -> Upload:
 def require_acceptable(slug: str, upload: Upload) -> Competition:
     """Return the competition; raise what accepting the file would raise, before it is checked or stored."""
     with current_site().database.read() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = finding.competition_of(session, slug)
         submissions.require_acceptable(
             session,
             competition=competition,

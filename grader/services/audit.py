@@ -1,7 +1,7 @@
 """The audit: every act of an organizer, written in the transaction of the act itself.
 
-Entries are only ever added; the database refuses to change or delete one. What changes standings, deadlines or
-rules carries a sentence for the log that everybody reads.
+Entries are only ever added; the database refuses to change or delete one. What changes standings, deadlines
+or rules carries a sentence for the log that everybody reads.
 """
 
 import getpass

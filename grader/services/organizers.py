@@ -83,7 +83,7 @@ def roles(session: Session, *, user: User | None) -> dict[int, Role]:
     if user is None:
         return {}
     query = select(Organizer.competition_id, Organizer.role).where(Organizer.user_id == user.id)
-    return {competition_id: role for competition_id, role in session.execute(query)}
+    return dict(session.execute(query).all())
 
 
 def to_notify(session: Session, *, competition: Competition) -> list[User]:

@@ -3,7 +3,7 @@
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import competitions
+from webapp import finding
 from webapp.api.v1 import blueprint
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
@@ -14,7 +14,7 @@ def competition_list() -> ResponseReturnValue:
     """Return all competitions, the newest first."""
     with current_site().database.read() as session:
         now = db.now(session)
-        views = [CompetitionView(competition, now) for competition in competitions.list_all(session)]
+        views = [CompetitionView(competition, now) for competition in finding.listed(session)]
     return {"competitions": [view.as_json() for view in views]}
 
 
@@ -22,4 +22,4 @@ def competition_list() -> ResponseReturnValue:
 def competition(slug: str) -> ResponseReturnValue:
     """Return one competition with how it scores."""
     with current_site().database.read() as session:
-        return CompetitionView(competitions.get(session, slug=slug), db.now(session)).as_json()
+        return CompetitionView(finding.competition_of(session, slug), db.now(session)).as_json()

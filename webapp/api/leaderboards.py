@@ -9,7 +9,7 @@ from grader import db
 from grader.leaderboard.visibility import Viewer
 from grader.services import boards, competitions, final_boards, rosters
 from grader.services import counted as counted_submissions
-from webapp import board_requests
+from webapp import board_requests, finding
 from webapp.api.v1 import blueprint
 from webapp.conditional import conditional
 from webapp.representations.board import board_json, final_json
@@ -22,7 +22,7 @@ def leaderboard(slug: str) -> ResponseReturnValue:
     """Return a page of the public leaderboard, or with `?split=private` of the private one."""
     split = board_requests.asked_split()
     with current_site().database.read() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = finding.competition_of(session, slug)
         now = db.now(session)
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
         board = boards.board_of(
@@ -47,7 +47,7 @@ def leaderboard(slug: str) -> ResponseReturnValue:
 def counted(slug: str, submission_id: int) -> ResponseReturnValue:
     """Return after the reveal what a submission that stands for its team got on both splits."""
     with current_site().database.read() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = finding.competition_of(session, slug)
         found = counted_submissions.get(
             session,
             competition=competition,
@@ -63,7 +63,7 @@ def final_standings(slug: str, number: int) -> ResponseReturnValue:
     """Return a page of final standings as they were stored."""
     page = request.args.get("page", 1, type=int)
     with current_site().database.read() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = finding.competition_of(session, slug)
         found = final_boards.page_of(session, competition=competition, number=number, page=page)
     next_page = None
     if found.page < found.page_count:

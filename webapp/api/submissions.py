@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.leaderboard.visibility import Viewer
 from grader.services import competitions, limits, results, rosters, selections, submissions
-from webapp import checking, uploads
+from webapp import checking, finding, uploads
 from webapp.api.v1 import blueprint
 from webapp.representations.allowance import AllowanceView
 from webapp.representations.submission import choice_json, submission_json, submission_line_json
@@ -42,7 +42,7 @@ def check(slug: str) -> ResponseReturnValue:
     """Tell all problems of a file and use nothing."""
     upload = uploads.arrived()
     with current_site().database.read() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = finding.competition_of(session, slug)
     checked = checking.check(competition, upload)
     if checked is None:
         answer = {"code": 503, "error": "busy", "message": BUSY}
@@ -60,7 +60,7 @@ def submission_list(slug: str) -> ResponseReturnValue:
     """Return a page of the submissions of the person's team, the newest first, and what it may still send."""
     number = request.args.get("page", 1, type=int)
     with current_site().database.read() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = finding.competition_of(session, slug)
         page = submissions.list_own(session, competition=competition, user=g.user, page=number)
         scores = results.public_scores(
             session, submissions=page.submissions, version=competitions.live(competition)
@@ -119,7 +119,7 @@ def select(submission_id: int) -> ResponseReturnValue:
 
 def _limits(slug: str) -> AllowanceView:
     with current_site().database.read() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = finding.competition_of(session, slug)
         team = rosters.find_team(session, competition=competition, user=g.user)
         allowance = limits.allowance(session, competition=competition, team=team, now=db.now(session))
     return AllowanceView(allowance)

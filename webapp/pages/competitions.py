@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.services import competitions, participations
 from grader.services.participations import EntryState
-from webapp import prose
+from webapp import finding, prose
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
 
@@ -18,7 +18,7 @@ def index() -> ResponseReturnValue:
     """List the competitions."""
     with current_site().database.read() as session:
         now = db.now(session)
-        views = [CompetitionView(competition, now) for competition in competitions.list_all(session)]
+        views = [CompetitionView(competition, now) for competition in finding.listed(session)]
     return render_template("competitions/index.html", competitions=views)
 
 
@@ -26,7 +26,7 @@ def index() -> ResponseReturnValue:
 def show(slug: str) -> ResponseReturnValue:
     """Show what a competition is about and how it scores."""
     with current_site().database.read() as session:
-        competition, now = competitions.get(session, slug=slug), db.now(session)
+        competition, now = finding.competition_of(session, slug), db.now(session)
         found = g.user and participations.find(session, competition=competition, user=g.user)
     view = CompetitionView(competition, now)
     entry = participations.state(competition, found)
@@ -46,7 +46,7 @@ def sample_submission(slug: str) -> Response:
     """Download the sample submission, whose ids are in id order."""
     site = current_site()
     with site.database.read() as session:
-        solution = competitions.live(competitions.get(session, slug=slug)).solution
+        solution = competitions.live(finding.competition_of(session, slug)).solution
     return send_file(
         site.storage.open(solution.sample_submission_sha256),
         mimetype="text/csv",

@@ -1,13 +1,13 @@
-"""Joining a competition: its rules, its code, and the requests that an administrator decides."""
+"""Joining a competition: its rules, its code, and the requests that organizers decide."""
 
 from flask import Blueprint, flash, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.models import RequestState
-from grader.services import accounts, admissions, competitions, participations, situations
+from grader.models import RequestState, Role
+from grader.services import accounts, admissions, participations, situations
 from grader.services.participations import EntryRefused
-from webapp import auth, prose
+from webapp import auth, finding, organizing, prose
 from webapp.errors import status_of, wants_json
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
@@ -29,7 +29,7 @@ def join(slug: str) -> ResponseReturnValue:
         with current_site().database.write() as session:
             joined = participations.join(
                 session,
-                competition=competitions.get(session, slug=slug),
+                competition=finding.competition_of(session, slug),
                 user=g.user,
                 accepted_rules_version=request.form.get("accepted_rules_version", type=int),
                 code=request.form.get("code", ""),
@@ -47,21 +47,21 @@ def join(slug: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/entries")
-@auth.admin_required
+@organizing.organizers_only(Role.VIEWER)
 def requests(slug: str) -> ResponseReturnValue:
     """Show who asks to join."""
     return _requests_page(slug)
 
 
 @blueprint.post("/entries")
-@auth.admin_required
+@organizing.organizers_only(Role.EDITOR)
 def decide(slug: str) -> ResponseReturnValue:
     """Admit a person, or refuse them."""
     admits = request.form.get("decision") == "admit"
     try:
         with current_site().database.write() as session:
             user = accounts.get(session, name=request.form.get("name", ""))
-            competition = competitions.get(session, slug=slug)
+            competition = finding.competition_of(session, slug)
             admissions.decide(session, competition=competition, user=user, admits=admits)
     except accounts.UnknownUser as error:
         if wants_json():
@@ -73,7 +73,7 @@ def decide(slug: str) -> ResponseReturnValue:
 
 def _page(slug: str, *, problem: str | None = None) -> str:
     with current_site().database.read() as session:
-        competition, now = competitions.get(session, slug=slug), db.now(session)
+        competition, now = finding.competition_of(session, slug), db.now(session)
         situation = g.user and situations.of_person(session, competition=competition, user=g.user, now=now)
         is_entry_open = participations.is_entry_open(competition, now)
     view = CompetitionView(competition, now)
@@ -90,7 +90,7 @@ def _page(slug: str, *, problem: str | None = None) -> str:
 
 def _requests_page(slug: str, *, problem: str | None = None) -> str:
     with current_site().database.read() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         waiting = admissions.waiting(session, competition=competition)
         refused = admissions.refused(session, competition=competition)

@@ -9,7 +9,7 @@ from grader.models import Split
 from grader.services import boards, closing, competitions, final_boards, rosters, score_steps, team_results
 from grader.services import counted as counted_submissions
 from grader.services.closing import Stage
-from webapp import auth, board_requests
+from webapp import auth, board_requests, finding
 from webapp.conditional import conditional
 from webapp.representations import board_charts, heat
 from webapp.representations.board import BoardView, FinalView
@@ -41,7 +41,7 @@ def private(slug: str) -> ResponseReturnValue:
 def counted(slug: str, submission_id: int) -> ResponseReturnValue:
     """Show after the reveal what a submission that stands for its team got on both splits."""
     with current_site().database.read() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
         found = counted_submissions.get(
@@ -79,7 +79,7 @@ def final(slug: str, number: int) -> ResponseReturnValue:
     """Show a page of final standings as they were stored."""
     page = request.args.get("page", 1, type=int)
     with current_site().database.read() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         found = final_boards.page_of(session, competition=competition, number=number, page=page)
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
@@ -97,7 +97,7 @@ def final(slug: str, number: int) -> ResponseReturnValue:
 def results(slug: str) -> ResponseReturnValue:
     """Show after the reveal what each file of the own team got, which one counted, and why."""
     with current_site().database.read() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = finding.competition_of(session, slug)
         now = db.now(session)
         view = CompetitionView(competition, now)
         team = rosters.find_team(session, competition=competition, user=g.user)
@@ -117,7 +117,7 @@ def results(slug: str) -> ResponseReturnValue:
 
 def _board_page(slug: str, split: Split) -> str:
     with current_site().database.read() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = finding.competition_of(session, slug)
         now = db.now(session)
         view = CompetitionView(competition, now)
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
@@ -160,7 +160,7 @@ def _board_page(slug: str, split: Split) -> str:
 
 def _csv(slug: str, split: Split) -> Response:
     with current_site().database.read() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = finding.competition_of(session, slug)
         now = db.now(session)
         board = boards.board_of(
             session,

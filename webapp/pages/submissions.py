@@ -29,7 +29,7 @@ from grader.services import (
     submissions,
     waiting,
 )
-from webapp import auth
+from webapp import auth, finding
 from webapp.representations import heat
 from webapp.representations.allowance import AllowanceView
 from webapp.representations.competition import CompetitionView
@@ -46,7 +46,7 @@ def index(slug: str) -> ResponseReturnValue:
     """List the submissions of the person's team, and which of them would count."""
     with current_site().database.read() as session:
         now = db.now(session)
-        competition = competitions.get(session, slug=slug)
+        competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, now)
         page = submissions.list_own(
             session, competition=competition, user=g.user, page=request.args.get("page", 1, type=int)
@@ -80,7 +80,7 @@ def index(slug: str) -> ResponseReturnValue:
 def statuses(slug: str) -> ResponseReturnValue:
     """Tell how the submissions of one page of the list stand."""
     with current_site().database.read() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = finding.competition_of(session, slug)
         page = submissions.list_own(
             session, competition=competition, user=g.user, page=request.args.get("page", 1, type=int)
         )
@@ -93,7 +93,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
     """Show what a submission got."""
     with current_site().database.read() as session:
         now = db.now(session)
-        competition = competitions.get(session, slug=slug)
+        competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, now)
         submission = submissions.get_own(session, user=g.user, submission_id=submission_id)
         _require_here(submission, slug)

@@ -9,8 +9,8 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import ParticipantError
 from grader.models import Competition, Submission
-from grader.services import competitions, limits, participations, repeats, rosters, submissions
-from webapp import auth, checking, errors, uploads
+from grader.services import limits, participations, repeats, rosters, submissions
+from webapp import auth, checking, errors, finding, uploads
 from webapp.pages.submissions import blueprint
 from webapp.representations.allowance import AllowanceView, Clock
 from webapp.representations.competition import CompetitionView
@@ -110,7 +110,7 @@ def _refused(slug: str, refusal: Refusal) -> ResponseReturnValue:
     if not errors.wants_json():
         return _page(slug, refusal), refusal.status, refusal.headers
     with current_site().database.read() as session:
-        context = _team_context(session, competitions.get(session, slug=slug))
+        context = _team_context(session, finding.competition_of(session, slug))
     shown = render_template("submissions/refusal.html", slug=slug, refusal=refusal, **context)
     answer = {"code": refusal.status, "error": refusal.name, "message": refusal.message}
     return {**answer, **refusal.details, "html": shown}, refusal.status, refusal.headers
@@ -120,7 +120,7 @@ def _page(slug: str, refusal: Refusal | None = None) -> str:
     site = current_site()
     with site.database.read() as session:
         now = db.now(session)
-        competition = competitions.get(session, slug=slug)
+        competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, now)
         context = _team_context(session, competition)
         entry_fault = _entry_fault(session, competition)

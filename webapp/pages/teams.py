@@ -8,9 +8,9 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.errors import ParticipantError
-from grader.services import accounts, competitions, invitations, mergers, names, rosters, situations, teams
+from grader.services import accounts, invitations, mergers, names, rosters, situations, teams
 from grader.services.participations import EntryRefused
-from webapp import auth
+from webapp import auth, finding
 from webapp.errors import status_of, wants_json
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
@@ -80,7 +80,7 @@ def revoke_link(slug: str) -> ResponseReturnValue:
 def invitation(slug: str, token: str) -> ResponseReturnValue:
     """Show into which team a link invites."""
     with current_site().database.read() as session:
-        competition, now = competitions.get(session, slug=slug), db.now(session)
+        competition, now = finding.competition_of(session, slug), db.now(session)
         team = invitations.team_of_link(session, competition=competition, token=token)
         members = rosters.members(session, team=team)
         situation = situations.of_person(session, competition=competition, user=g.user, now=now)
@@ -149,7 +149,7 @@ def _try(slug: str, act: Callable[..., object], **given: Any) -> ResponseReturnV
     """Return the team page with the reason if the act is refused."""
     try:
         with current_site().database.write() as session:
-            act(session=session, competition=competitions.get(session, slug=slug), user=g.user, **given)
+            act(session=session, competition=finding.competition_of(session, slug), user=g.user, **given)
     except REFUSALS as error:
         if wants_json():
             raise
@@ -159,7 +159,7 @@ def _try(slug: str, act: Callable[..., object], **given: Any) -> ResponseReturnV
 
 def _page(slug: str, *, problem: ParticipantError | None = None, link: str | None = None) -> str:
     with current_site().database.read() as session:
-        competition, now = competitions.get(session, slug=slug), db.now(session)
+        competition, now = finding.competition_of(session, slug), db.now(session)
         situation = situations.of_person(session, competition=competition, user=g.user, now=now)
     return render_template(
         "teams/show.html",

@@ -9,8 +9,9 @@ from datetime import datetime
 from typing import Any
 
 from grader.leaderboard.visibility import Phase
-from grader.models import Competition
+from grader.models import Competition, CompetitionState
 from grader.services import competitions, participations
+from grader.services.competitions import NoScoringVersion
 from grader.services.rules import Rules
 from webapp import formats
 from webapp.representations.terms import TERMS, Term
@@ -50,6 +51,8 @@ class CompetitionView:
         self.phase = competitions.phase(competition, now)
         self.is_open = self.phase is Phase.OPEN
         self.is_revealed = self.phase is Phase.REVEALED
+        self.is_draft = competition.state is CompetitionState.DRAFT
+        self.is_archived = competition.state is CompetitionState.ARCHIVED
         self.rules = competition.rules
         self.rules_version = competition.rules_version
         self.entry_mode = competition.entry_mode
@@ -62,13 +65,25 @@ class CompetitionView:
         self.selection_count = competition.selection_count
         self.must_ask = participations.must_ask(competition)
         self.entry_page = participations.entry_page(competition)
-        self._version = competitions.live(competition)
-        solution = self._version.solution
-        self.row_count = solution.row_count
-        self.sample_submission_sha256 = solution.sample_submission_sha256
-        self.public_share = formats.percent(
-            solution.public_row_count, solution.public_row_count + solution.private_row_count
+        self._version = competition.live_scoring_version
+        self.has_solution = self._version is not None
+        solution = self._version.solution if self._version else None
+        self.row_count = solution.row_count if solution else 0
+        self.sample_submission_sha256 = solution.sample_submission_sha256 if solution else ""
+        self.public_share = (
+            formats.percent(
+                solution.public_row_count, solution.public_row_count + solution.private_row_count
+            )
+            if solution
+            else ""
         )
+
+    @property
+    def state(self) -> str:
+        """The word of the pill: the phase, unless the competition is a draft or archived."""
+        if self.is_draft:
+            return CompetitionState.DRAFT.value
+        return CompetitionState.ARCHIVED.value if self.is_archived else self.phase.value
 
     @property
     def deadline(self) -> Deadline | None:
@@ -90,7 +105,9 @@ class CompetitionView:
         return f"This competition closed{closed}. No files are accepted any more."
 
     def metric(self) -> MetricView:
-        """Return how the live scoring version scores."""
+        """Return how the live scoring version scores; raise NoScoringVersion before there is one."""
+        if self._version is None:
+            raise NoScoringVersion
         rules = Rules.from_dict(self._version.metric_settings)
         metric = rules.metric
         weights = metric.weights.as_dict()

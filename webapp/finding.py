@@ -1,0 +1,29 @@
+"""Finding a competition for a request: a draft is there for its organizers alone."""
+
+from flask import g
+from sqlalchemy.orm import Session
+
+from grader.models import Competition, CompetitionState
+from grader.services import competitions, organizers
+from grader.services.competitions import UnknownCompetition
+
+
+def competition_of(session: Session, slug: str) -> Competition:
+    """Return a competition and note the role of whoever asks as `g.organizer_role`.
+
+    Raises UnknownCompetition, also for a draft to whom it does not concern: the answer is the same.
+    """
+    competition = competitions.get(session, slug=slug)
+    g.organizer_role = organizers.role_of(session, competition=competition, user=g.user)
+    if competition.state is CompetitionState.DRAFT and g.organizer_role is None:
+        raise UnknownCompetition(slug)
+    return competition
+
+
+def listed(session: Session) -> list[Competition]:
+    """Return the competitions that whoever asks may see, the newest first."""
+    found = competitions.list_all(session)
+    if g.user is not None and g.user.is_admin:
+        return found
+    own = organizers.roles(session, user=g.user)
+    return [each for each in found if each.state is not CompetitionState.DRAFT or each.id in own]
