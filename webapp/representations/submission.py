@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from grader.leaderboard.standings import score_text
+from grader.leaderboard.visibility import Viewer
 from grader.models import Submission, SubmissionKind, SubmissionStatus
 from grader.services import selections
 from grader.services.results import IdentityRow, SplitResult, Summary
@@ -125,9 +126,14 @@ class SubmissionLine:
 
 
 class SubmissionView:
-    """A submission and what its team may know about it."""
+    """A submission and what its team, or an organizer, may know about it."""
 
-    def __init__(self, submission: Submission, summary: Summary) -> None:
+    def __init__(self, submission: Submission, summary: Summary, *, viewer: Viewer = Viewer.TEAM) -> None:
+        is_organizers = viewer is Viewer.ORGANIZER
+        self.team = submission.team.name if is_organizers else ""
+        self.sender = submission.user.name if is_organizers else ""
+        self.sha256 = submission.sha256 if is_organizers else ""
+        self.kind = submission.kind.value
         self.id = submission.id
         self.file_name = submission.file_name
         self.size_bytes = submission.size_bytes
@@ -144,7 +150,7 @@ class SubmissionView:
         self.accepted_at_text = f"{submission.submitted_at:%H:%M:%S}"
         self.public = SplitView.of(summary.public)
         self.private = SplitView.of(summary.private)
-        self.verdict = verdict(summary)
+        self.verdict = verdict(summary, whose="the team's" if is_organizers else "your")
         self.withheld = _withheld(self.public)
 
 
@@ -157,11 +163,11 @@ def _withheld(public: SplitView | None) -> str:
     return "This competition shows the four terms and the table of the identities after the reveal."
 
 
-def verdict(summary: Summary) -> str:
+def verdict(summary: Summary, *, whose: str = "your") -> str:
     """Return what follows the score: `, your best by 0.00031; 41st, up 12. Weakest term: BPSN.`"""
     if summary.public is None:
         return ""
-    parts = [_against_own(summary)]
+    parts = [_against_own(summary, whose)]
     if summary.rank is not None:
         parts.append(f"; {formats.ordinal(summary.rank)}{_movement(summary)}")
     if summary.would_rank is not None:
@@ -171,15 +177,15 @@ def verdict(summary: Summary) -> str:
     return f", {''.join(parts)}.{hint}"
 
 
-def _against_own(summary: Summary) -> str:
+def _against_own(summary: Summary, whose: str) -> str:
     if summary.gain_units is None or summary.best_before_units is None:
-        return "your first score"
+        return f"{whose} first score"
     stands, gap = summary.rank is not None, score_text(abs(summary.gain_units))
     if summary.gain_units > 0:
-        return f"your best by {gap}" if stands else f"your best by {gap} when it came"
+        return f"{whose} best by {gap}" if stands else f"{whose} best by {gap} when it came"
     if summary.gain_units == 0:
-        return "equal to your best, which came earlier"
-    return f"{gap} below your best before it ({score_text(summary.best_before_units)})"
+        return f"equal to {whose} best, which came earlier"
+    return f"{gap} below {whose} best before it ({score_text(summary.best_before_units)})"
 
 
 def _movement(summary: Summary) -> str:
