@@ -3,6 +3,7 @@
 from grader.files.categories import Categories
 from grader.files.column_roles import ColumnGuess, ColumnRole
 from grader.files.problems import FileRejected, Note, Problem
+from grader.files.public_table import PublicTable, read_public_table
 from grader.files.roles import ColumnRoles, WrongColumns
 from grader.files.rowids import RowIds
 from grader.files.solution import ScoredTable, Solution, guess_columns, read_scored_table, read_solution
@@ -21,12 +22,14 @@ __all__ = [
     "FileRejected",
     "Note",
     "Problem",
+    "PublicTable",
     "RowIds",
     "ScoredTable",
     "Solution",
     "SubmissionFile",
     "WrongColumns",
     "guess_columns",
+    "read_public_table",
     "read_scored_table",
     "read_solution",
     "read_submission",

@@ -1,0 +1,182 @@
+"""What a solution is made of, before anybody is scored: cells, blanks, values at the threshold, overlaps."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.metrics.expected_error import ASSUMED_AUC, auc_standard_error
+from grader.metrics.prepared import BoolArray, FloatArray, PreparedSplit
+
+HAIR = 1e-6
+_ROWS_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class CellCounts:
+    """The rows that the three AUCs of an identity compare in one split.
+
+    Attributes
+    ----------
+    name : str
+    positives, negatives : int
+        Rows that mention the identity.
+    background_positives, background_negatives : int
+        All other rows of the split.
+    subgroup_error, bpsn_error, bnsp_error : float or None
+        The standard error to expect of each AUC; None where it is undefined.
+    """
+
+    name: str
+    positives: int
+    negatives: int
+    background_positives: int
+    background_negatives: int
+    subgroup_error: float | None
+    bpsn_error: float | None
+    bnsp_error: float | None
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether all three AUCs are."""
+        return None not in (self.subgroup_error, self.bpsn_error, self.bnsp_error)
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdCounts:
+    """How many values of a column lie where the threshold decides.
+
+    Attributes
+    ----------
+    at : int
+        Exactly at the threshold: true.
+    just_below : int
+        Less than a millionth below it: false, though perhaps meant to be at it.
+    largest_below : float or None
+        The nearest value below it.
+    """
+
+    at: int
+    just_below: int
+    largest_below: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Two identities with rows in common; `share` is of the smaller one's rows."""
+
+    first: str
+    second: str
+    rows: int
+    share: float
+
+
+def count_cells(split: PreparedSplit, auc: float = ASSUMED_AUC) -> tuple[CellCounts, ...]:
+    """Count the cells of every identity and say what error to expect of its AUCs.
+
+    Parameters
+    ----------
+    split : PreparedSplit
+    auc : float
+        The AUC to assume.
+
+    Returns
+    -------
+    tuple of CellCounts
+        In the order of the identities.
+    """
+    cells = []
+    for name, rows in zip(split.names, split.members, strict=True):
+        positives = int(np.count_nonzero(split.labels[rows]))
+        negatives = rows.size - positives
+        outside_positives, outside_negatives = split.positives - positives, split.negatives - negatives
+        cells.append(
+            CellCounts(
+                name,
+                positives,
+                negatives,
+                outside_positives,
+                outside_negatives,
+                subgroup_error=auc_standard_error(positives, negatives, auc),
+                bpsn_error=auc_standard_error(outside_positives, negatives, auc),
+                bnsp_error=auc_standard_error(positives, outside_negatives, auc),
+            )
+        )
+    return tuple(cells)
+
+
+def unannotated(identities: Mapping[str, FloatArray], rows: int) -> BoolArray:
+    """Return which rows are blank in every identity; without identities all are.
+
+    Parameters
+    ----------
+    identities : mapping of str to array of float64, each of shape (rows,)
+    rows : int
+
+    Returns
+    -------
+    array of bool, shape (rows,)
+    """
+    blank = np.ones(rows, np.bool_)
+    for values in identities.values():
+        blank &= np.isnan(values)
+    return blank
+
+
+def near_threshold(values: FloatArray, threshold: float) -> ThresholdCounts:
+    """Count the values exactly at a threshold and those a hair below it.
+
+    Parameters
+    ----------
+    values : array of float64
+        NaN, a blank, is neither.
+    threshold : float
+
+    Returns
+    -------
+    ThresholdCounts
+    """
+    below = values[values < threshold]
+    return ThresholdCounts(
+        at=int(np.count_nonzero(values == threshold)),
+        just_below=int(np.count_nonzero(below >= threshold - HAIR)),
+        largest_below=float(below.max()) if below.size else None,
+    )
+
+
+def overlaps(members: Mapping[str, BoolArray], *, least_share: float = 0.5) -> tuple[Overlap, ...]:
+    """Find pairs of identities that have many rows in common.
+
+    Parameters
+    ----------
+    members : mapping of str to array of bool, each of shape (n,)
+        Which rows mention each identity.
+    least_share : float
+        Of the smaller identity's rows.
+
+    Returns
+    -------
+    tuple of Overlap
+        The largest shares first.
+    """
+    names = list(members)
+    common = _common_rows([members[name] for name in names])
+    found = []
+    for a, b in combinations(range(len(names)), 2):
+        smaller = int(min(common[a, a], common[b, b]))
+        rows = int(common[a, b])
+        if smaller and rows >= least_share * smaller:
+            found.append(Overlap(names[a], names[b], rows, rows / smaller))
+    return tuple(sorted(found, key=lambda overlap: (-overlap.share, -overlap.rows)))
+
+
+def _common_rows(members: Sequence[BoolArray]) -> NDArray[np.int64]:
+    """Count the rows that each pair of identities shares, a slice of rows at a time."""
+    common = np.zeros((len(members), len(members)), np.int64)
+    rows = members[0].size if members else 0
+    for begin in range(0, rows, _ROWS_AT_ONCE):
+        part = np.array([each[begin : begin + _ROWS_AT_ONCE] for each in members], np.float32)
+        common += (part @ part.T).astype(np.int64)  # at most 65,536 a cell: exact in float32
+    return common

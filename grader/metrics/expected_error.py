@@ -1,0 +1,151 @@
+"""The standard error to expect of an AUC and of a score, before there is any submission.
+
+The rows of a split are one draw of many; another draw of the same size would give a model another score. How
+far that moves depends on the counts of each cell, which the solution tells, and on the AUC, which is assumed.
+
+References
+----------
+J. A. Hanley and B. J. McNeil, The meaning and use of the area under a receiver operating characteristic (ROC)
+curve, Radiology 143 (1982): the variance of one AUC from its counts.
+E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson, Biometrics 44 (1988): an AUC as a sum over rows, which
+makes the sum of several AUCs a sum over rows too.
+"""
+
+import math
+
+import numpy as np
+
+from grader.metrics.prepared import BoolArray, FloatArray, PreparedSplit
+from grader.metrics.settings import MetricSettings
+
+ASSUMED_AUC = 0.9
+ASSUMED_CORRELATION = 0.8
+
+
+def auc_standard_error(positives: int, negatives: int, auc: float = ASSUMED_AUC) -> float | None:
+    r"""Return the standard error of an AUC after Hanley and McNeil.
+
+    Parameters
+    ----------
+    positives, negatives : int
+        The rows of each class.
+    auc : float
+        The AUC to assume, in 0..1.
+
+    Returns
+    -------
+    float or None
+        None without rows of both classes.
+
+    Notes
+    -----
+    .. math:: SE^2 = \frac{A(1-A) + (n_1-1)(Q_1-A^2) + (n_0-1)(Q_2-A^2)}{n_1 n_0}
+
+    with :math:`Q_1 = A/(2-A)` and :math:`Q_2 = 2A^2/(1+A)`.
+    """
+    if not (positives and negatives):
+        return None
+    of_positives, of_negatives = _row_variances(auc)
+    variance = auc * (1 - auc) + (positives - 1) * of_negatives + (negatives - 1) * of_positives
+    return math.sqrt(max(variance, 0.0) / (positives * negatives))
+
+
+def score_standard_error(
+    split: PreparedSplit, settings: MetricSettings, auc: float = ASSUMED_AUC
+) -> float | None:
+    r"""Return the standard error of the score if every AUC in it were the same.
+
+    Parameters
+    ----------
+    split : PreparedSplit
+    settings : MetricSettings
+        For the weights.
+    auc : float
+        The AUC to assume of all cells.
+
+    Returns
+    -------
+    float or None
+        None where a cell of the score is undefined.
+
+    Notes
+    -----
+    Where all AUCs are equal, every power mean moves as the plain mean of its N AUCs, whatever its power. So
+    the score moves as a weighted sum of AUCs, and each AUC as a sum over its rows: a positive row i moves the
+    score by :math:`k_i (V_i - A)` with :math:`k_i = \sum_t w_t / n_{1t}` over the cells t whose positive rows
+    hold it, and a negative one alike. The variance is the sum of the squares of k, times the variance of V,
+    which is Hanley and McNeil's :math:`Q - A^2`. Overlaps between identities are therefore taken into
+    account, and the part that falls with the product of both counts is left out.
+    """
+    weights = _row_weights(split, settings)
+    if weights is None:
+        return None
+    of_positives, of_negatives = _row_variances(auc)
+    variance = of_positives * float(weights[split.labels] @ weights[split.labels])
+    variance += of_negatives * float(weights[~split.labels] @ weights[~split.labels])
+    return math.sqrt(variance)
+
+
+def swap_probability(
+    difference: float, standard_error: float, correlation: float = ASSUMED_CORRELATION
+) -> float:
+    r"""Return how often two teams that are apart by `difference` in truth stand in the wrong order.
+
+    Parameters
+    ----------
+    difference : float
+        Of their true scores.
+    standard_error : float
+        Of one score.
+    correlation : float
+        Between the errors of two scores: both are measured on the same rows.
+
+    Returns
+    -------
+    float
+        :math:`\Phi(-d / (SE \sqrt{2 (1-\rho)}))`, in 0..0.5.
+    """
+    of_difference = standard_error * math.sqrt(2 * (1 - correlation))
+    if of_difference == 0:
+        return 0.0 if difference else 0.5
+    return 0.5 * math.erfc(abs(difference) / of_difference / math.sqrt(2))
+
+
+def _row_variances(auc: float) -> tuple[float, float]:
+    """Return Q2 - A^2 and Q1 - A^2: how the share of pairs that one positive or one negative row wins varies."""
+    return 2 * auc * auc / (1 + auc) - auc * auc, auc / (2 - auc) - auc * auc
+
+
+def _row_weights(split: PreparedSplit, settings: MetricSettings) -> FloatArray | None:
+    """Return how much of the score hangs on each row; None where a cell is undefined."""
+    scored = [rows for rows, is_in_score in zip(split.members, split.in_score, strict=True) if is_in_score]
+    if not (scored and split.positives and split.negatives):
+        return None
+    labels, weights = split.labels, np.zeros(split.rows)
+    wanted = settings.weights
+    _add(weights, labels, None, wanted.overall_auc, split.positives, split.negatives)
+    for rows in scored:
+        positives = int(np.count_nonzero(labels[rows]))
+        negatives = rows.size - positives
+        outside = split.positives - positives, split.negatives - negatives
+        if not all((positives, negatives, *outside)):
+            return None
+        member = np.zeros(split.rows, np.bool_)
+        member[rows] = True
+        share = 1 / len(scored)
+        _add(weights, labels, member, share * wanted.subgroup_auc, positives, negatives)
+        _add(weights, labels, member ^ labels, share * wanted.bpsn_auc, outside[0], negatives)
+        _add(weights, labels, member == labels, share * wanted.bnsp_auc, positives, outside[1])
+    return weights
+
+
+def _add(
+    weights: FloatArray,
+    labels: BoolArray,
+    cell: BoolArray | None,
+    weight: float,
+    positives: int,
+    negatives: int,
+) -> None:
+    of_rows = np.where(labels, weight / positives, weight / negatives)
+    weights += of_rows if cell is None else of_rows * cell

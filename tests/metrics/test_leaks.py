@@ -1,0 +1,56 @@
+"""What row number, id or hash give away: clear leaks are found, chance is not."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.metrics import bias_report
+from grader.metrics.leaks import Verdict, VisibleOrder
+
+ROWS = 4000
+
+
+def leak(values: np.ndarray, hidden: np.ndarray):
+    return VisibleOrder.of(values).leak(hidden)
+
+
+@pytest.mark.parametrize("descends", [False, True])
+def test_rows_sorted_by_the_truth_are_a_leak(descends: bool) -> None:
+    hidden = np.arange(ROWS) >= ROWS // 2
+    found = leak(np.arange(ROWS)[:: -1 if descends else 1], hidden)
+    assert (found.auc, found.verdict) == (0.0 if descends else 1.0, Verdict.LEAK)
+
+
+def test_chance_is_clean_a_hundred_times_over() -> None:
+    generator = np.random.default_rng(1)
+    rows = np.arange(ROWS)
+    for share in (0.5, 0.1, 0.01):
+        for _ in range(100):
+            assert leak(rows, generator.random(ROWS) < share).verdict is Verdict.CLEAN
+
+
+def test_a_small_but_certain_order_is_noteworthy_and_blocks_nothing() -> None:
+    generator = np.random.default_rng(2)
+    rows = np.arange(50_000)
+    hidden = generator.random(50_000) < 0.5 + 0.12 * (rows / 50_000 - 0.5)
+    found = leak(rows, hidden)
+    assert 0.5 < found.auc < 0.55
+    assert found.verdict is Verdict.NOTEWORTHY
+
+
+def test_few_rows_prove_nothing() -> None:
+    assert leak(np.arange(8), np.arange(8) >= 4).verdict is not Verdict.LEAK
+
+
+def test_one_class_gives_nothing_away() -> None:
+    assert leak(np.arange(5), np.ones(5, bool)) is None
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=40))
+def test_the_auc_is_the_metrics_own(rows: list[tuple[int, bool]]) -> None:
+    values, hidden = (np.array(column) for column in zip(*rows, strict=True))
+    found = leak(values, hidden)
+    expected = bias_report(hidden, values.astype(float), {}).overall_auc
+    assert (found.auc if found else None) == expected
