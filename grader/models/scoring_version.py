@@ -21,7 +21,11 @@ class ScoringVersionState(enum.StrEnum):
 
 
 class ScoringVersion(Base):
-    """One way of scoring all submissions of a competition. `notice` is what teams read when it was published."""
+    """One way of scoring all submissions of a competition.
+
+    `notice` is what teams read when it was published last, and `replaced_number` the version that was live
+    until then: the one that they compare their scores with.
+    """
 
     __tablename__ = "scoring_version"
     __table_args__ = (UniqueConstraint("competition_id", "number"),)
@@ -38,5 +42,6 @@ class ScoringVersion(Base):
     created_at: Mapped[datetime]
     published_at: Mapped[datetime | None]
     notice: Mapped[str] = mapped_column(Text, default="", server_default="")
+    replaced_number: Mapped[int | None]
 
     solution: Mapped[Solution] = relationship()

@@ -255,6 +255,7 @@ def upgrade() -> None:
 
     with op.batch_alter_table("scoring_version") as batch_op:
         batch_op.add_column(sa.Column("notice", sa.Text(), server_default="", nullable=False))
+        batch_op.add_column(sa.Column("replaced_number", sa.Integer(), nullable=True))
 
     with op.batch_alter_table("solution") as batch_op:
         batch_op.add_column(sa.Column("digest", sa.String(length=64), nullable=True))
@@ -297,6 +298,7 @@ def downgrade() -> None:
         batch_op.drop_column("digest")
 
     with op.batch_alter_table("scoring_version") as batch_op:
+        batch_op.drop_column("replaced_number")
         batch_op.drop_column("notice")
 
     with op.batch_alter_table("competition") as batch_op:

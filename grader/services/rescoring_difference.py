@@ -1,0 +1,250 @@
+"""What a scoring version would change, or has changed, against the one that is or was live beside it.
+
+The comparison itself is pure, see `leaderboard.comparison`. Every submission is read once, with its scores
+under both versions, also late, benchmark and hidden ones and those of disqualified teams.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy.orm import Session, aliased
+
+from grader.leaderboard import comparison, standings
+from grader.leaderboard.comparison import Difference, ScorePair
+from grader.leaderboard.history import Scored
+from grader.leaderboard.standings import Standing
+from grader.models import (
+    Competition,
+    JobState,
+    Score,
+    ScoringJob,
+    ScoringVersion,
+    ScoringVersionState,
+    Split,
+    Submission,
+    SubmissionStatus,
+    Team,
+)
+from grader.services import competitions, score_history, scoring
+from grader.services.spreadsheets import csv_lines
+
+CHUNK = 2_000
+RESCORED = (SubmissionStatus.SCORED, SubmissionStatus.PENDING, SubmissionStatus.FAILED)
+
+_SIDES = tuple((side, split) for side in ("before", "after") for split in Split)
+
+
+class Compared(NamedTuple):
+    """Two scoring versions: `before` is what `after` would replace, or has replaced."""
+
+    before: ScoringVersion
+    after: ScoringVersion
+
+
+class Gaps(NamedTuple):
+    """What a scoring version lacks: results that it will have, and scores that it will not."""
+
+    unfinished: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The whole difference of two versions, with the teams' names.
+
+    While `gaps.unfinished` is not 0 the boards of the new version lack submissions: a preview of a preview.
+    """
+
+    versions: Compared
+    difference: Difference
+    teams: Mapping[int, str]
+    gaps: Gaps
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every submission that the live boards count has come to an end under the new version."""
+        return self.gaps.unfinished == 0
+
+
+def versions_of(session: Session, *, competition: Competition, version: ScoringVersion) -> Compared | None:
+    """Return what a version is compared with: the live one; itself live, the one that it replaced.
+
+    None for a first scoring version.
+    """
+    live = competitions.live(competition)
+    if version.state is not ScoringVersionState.LIVE:
+        return Compared(live, version)
+    replaced = session.scalar(
+        select(ScoringVersion).where(
+            ScoringVersion.competition_id == competition.id, ScoringVersion.number == live.replaced_number
+        )
+    )
+    return None if replaced is None else Compared(replaced, version)
+
+
+def preview(session: Session, *, competition: Competition, versions: Compared) -> Preview:
+    """Compute everything that differs between two versions, of whole boards."""
+    return Preview(
+        versions=versions,
+        difference=comparison.compare(
+            (pair for _, pair in _pairs(session, competition, versions)),
+            disqualified=score_history.disqualified(session, competition_id=competition.id),
+            selection_count=competition.selection_count,
+        ),
+        teams=dict(
+            session.execute(select(Team.id, Team.name).where(Team.competition_id == competition.id)).all()
+        ),
+        gaps=gaps(session, competition=competition, version=versions.after),
+    )
+
+
+def gaps(session: Session, *, competition: Competition, version: ScoringVersion) -> Gaps:
+    """Return how many submissions have no result under a version, and how many would lose their scores."""
+    job = and_(ScoringJob.submission_id == Submission.id, ScoringJob.scoring_version_id == version.id)
+    unfinished, lost = session.execute(
+        select(
+            func.count().filter(or_(ScoringJob.id.is_(None), ScoringJob.state.in_(scoring.OPEN_STATES))),
+            func.count().filter(
+                Submission.status == SubmissionStatus.SCORED,
+                ScoringJob.state.in_((JobState.REJECTED, JobState.FAILED)),
+            ),
+        )
+        .select_from(Submission)
+        .outerjoin(ScoringJob, job)
+        .where(Submission.competition_id == competition.id, Submission.status.in_(RESCORED))
+    ).one()
+    return Gaps(unfinished, lost)
+
+
+def submissions_csv(session: Session, *, competition: Competition, versions: Compared) -> Iterator[str]:
+    """Return every submission's displayed scores under both versions as CSV, piece by piece."""
+    numbers = tuple(f"v{version.number}" for version in versions)
+    yield csv_lines(
+        [
+            [
+                *("submission", "team_id", "team", "kind", "is_selected", "submitted_at"),
+                *(f"{split}_{number}" for split in Split for number in numbers),
+                *(f"{split}_change" for split in Split),
+            ]
+        ]
+    )
+    batch: list[tuple[object, ...]] = []
+    for team, pair in _pairs(session, competition, versions):
+        batch.append(_submission_cells(team, pair))
+        if len(batch) == CHUNK:
+            yield csv_lines(batch)
+            batch.clear()
+    yield csv_lines(batch)
+
+
+def teams_csv(found: Preview) -> Iterator[str]:
+    """Return every team's rank on both boards under both versions as CSV."""
+    numbers = tuple(f"v{version.number}" for version in found.versions)
+    columns = [f"{name}_{number}" for name in ("rank", "score", "submission") for number in numbers]
+    yield csv_lines([["board", "team_id", "team", *columns, "rank_change", "score_change"]])
+    for split, board in ((Split.PUBLIC, found.difference.public), (Split.PRIVATE, found.difference.private)):
+        yield csv_lines(
+            [
+                split.value,
+                each.team_id,
+                found.teams[each.team_id],
+                *(
+                    cell
+                    for pair in zip(_cells(each.before), _cells(each.after), strict=True)
+                    for cell in pair
+                ),
+                each.rank_change,
+                change_text(each.score_change),
+            ]
+            for each in board.teams
+        )
+
+
+def selections_csv(found: Preview) -> Iterator[str]:
+    """Return which submissions come to compete on the private leaderboard, or cease to, as CSV."""
+    yield csv_lines([["team_id", "team", "submission", "change"]])
+    yield csv_lines(
+        [each.team_id, found.teams[each.team_id], submission_id, words]
+        for each in found.difference.selections
+        for words, submission_ids in (("enters", each.entering), ("leaves", each.leaving))
+        for submission_id in submission_ids
+    )
+
+
+def change_text(units: int | None) -> str | None:
+    """Return a change of a displayed score with its sign, such as ``+0.00120``; None where unknown."""
+    return None if units is None else f"{'+' if units > 0 else ''}{standings.score_text(units)}"
+
+
+def _cells(line: Standing | None) -> tuple[int | None, str | None, int | None]:
+    if line is None:
+        return None, None, None
+    return line.rank, standings.score_text(line.entry.score_units), line.entry.submission_id
+
+
+def _submission_cells(team: str, pair: ScorePair) -> tuple[object, ...]:
+    known = pair.known
+    return (
+        known.submission_id,
+        known.team_id,
+        team,
+        known.kind.value,
+        "true" if known.is_selected else "false",
+        known.submitted_at.isoformat().replace("+00:00", "Z"),
+        *(side and standings.score_text(side.public_units) for side in (pair.before, pair.after)),
+        *(side and standings.score_text(side.private_units) for side in (pair.before, pair.after)),
+        change_text(pair.public_change),
+        change_text(pair.private_change),
+    )
+
+
+def _pairs(session: Session, competition: Competition, versions: Compared) -> Iterator[tuple[str, ScorePair]]:
+    """Return each submission that has scores, with its team's name, in the order of ids."""
+    rows = session.execute(_query(competition, versions).execution_options(yield_per=CHUNK))
+    for row in rows:
+        *known, team, public_before, private_before, public_after, private_after = row
+        pair = ScorePair(
+            _scored(known, public_before, private_before), _scored(known, public_after, private_after)
+        )
+        yield team, pair
+
+
+def _scored(known: list[Any], public: float | None, private: float | None) -> Scored | None:
+    if public is None or private is None:
+        return None
+    submission_id, team_id, submitted_at, kind, is_selected = known
+    return Scored(
+        submission_id=submission_id,
+        team_id=team_id,
+        submitted_at=submitted_at,
+        public_units=standings.score_units(public),
+        private_units=standings.score_units(private),
+        kind=kind,
+        is_selected=is_selected,
+    )
+
+
+def _query(competition: Competition, versions: Compared) -> Select[Any]:
+    scores = {each: aliased(Score) for each in _SIDES}
+    query: Select[Any] = select(
+        Submission.id,
+        Submission.team_id,
+        Submission.submitted_at,
+        Submission.kind,
+        Submission.is_selected,
+        Team.name,
+        *(score.score for score in scores.values()),
+    ).join(Team, Team.id == Submission.team_id)
+    for (side, split), score in scores.items():
+        query = query.outerjoin(
+            score,
+            and_(
+                score.submission_id == Submission.id,
+                score.scoring_version_id == getattr(versions, side).id,
+                score.split == split,
+            ),
+        )
+    anything = or_(*(scores[side, Split.PUBLIC].id.is_not(None) for side in ("before", "after")))
+    return query.where(Submission.competition_id == competition.id, anything).order_by(Submission.id)
