@@ -36,7 +36,7 @@ class UnknownOrganizerJob(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class OrganizerClaim:
-    """The right to record one job's result, and what was asked."""
+    """The right to record one job's result, what was asked, and what earlier attempts kept."""
 
     job_id: int
     token: str
@@ -44,6 +44,7 @@ class OrganizerClaim:
     kind: OrganizerJobKind
     competition_id: int
     parameters: dict[str, Any]
+    kept: dict[str, Any]
 
 
 def add(
@@ -139,6 +140,7 @@ def claim(session: Session, *, job_id: int, now: datetime, lease: timedelta = LE
         kind=job.kind,
         competition_id=job.competition_id,
         parameters=job.parameters,
+        kept=job.result,
     )
 
 
@@ -165,6 +167,20 @@ def extend(
         .execution_options(synchronize_session=False)
     )
     return isinstance(taken, CursorResult) and taken.rowcount == 1
+
+
+def keep(session: Session, *, claim: OrganizerClaim, result: Mapping[str, Any]) -> bool:
+    """Write what was found so far, for another attempt to go on from; False if the token is not current.
+
+    Work that gets on is not given up for the leases it lost before.
+    """
+    job = _hold(session, claim)
+    if job is None:
+        return False
+    job.result = dict(result)
+    job.attempt_count = job.error_count + 1
+    session.flush()
+    return True
 
 
 def record_result(

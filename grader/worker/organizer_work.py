@@ -82,6 +82,8 @@ class OrganizerWorker:
             database=self._database,
             storage=self._storage,
             write_progress=partial(self._extend, claim),
+            write_kept=partial(self._keep_found, claim),
+            kept=claim.kept,
         )
         try:
             return partial(organizer_jobs.record_result, result=self._handlers[claim.kind](work))
@@ -106,6 +108,10 @@ class OrganizerWorker:
             return organizer_jobs.extend(
                 session, claim=claim, now=db.now(session), lease=self._lease, progress=progress
             )
+
+    def _keep_found(self, claim: OrganizerClaim, found: dict[str, Any]) -> bool:
+        with self._database.write() as session:
+            return organizer_jobs.keep(session, claim=claim, result=found)
 
     @contextmanager
     def _extended(self, claim: OrganizerClaim) -> Iterator[None]:

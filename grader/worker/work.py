@@ -21,7 +21,8 @@ class Work:
     """One organizer's job under way.
 
     A handler opens only short sessions of `database`, tells its progress and returns the job's result; what
-    it stores by content may be stored again by another attempt.
+    it stores by content may be stored again by another attempt. Long work keeps what it has found: the next
+    attempt gets it as `kept`.
     """
 
     job_id: int
@@ -31,6 +32,8 @@ class Work:
     database: Database
     storage: Storage
     write_progress: Callable[[dict[str, Any]], bool]
+    write_kept: Callable[[dict[str, Any]], bool]
+    kept: dict[str, Any]
     _told_at: float = field(default=float("-inf"), init=False)
     _words: str = field(default="", init=False)
 
@@ -44,6 +47,11 @@ class Work:
             return
         self._told_at, self._words = moment, words
         if not self.write_progress({"done": done, "total": total, "words": words}):
+            raise WorkLost
+
+    def keep(self, found: dict[str, Any]) -> None:
+        """Keep what was found so far for another attempt; raise WorkLost if the job is not ours."""
+        if not self.write_kept(found):
             raise WorkLost
 
 

@@ -121,3 +121,23 @@ def test_the_process_of_a_job_ends_with_its_parent(service: Any) -> None:
     while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_the_next_attempt_goes_on_from_what_was_kept_and_no_progress_is_given_up(service: Any) -> None:
+    started_from: list[int] = []
+
+    def handler(work: Work) -> dict[str, Any]:
+        done = work.kept.get("done", 0)
+        started_from.append(done)
+        if done == 5:
+            return {"done": done}
+        work.keep({"done": done + 1})
+        raise SystemExit("killed")  # as with kill -9: nothing is recorded
+
+    job = add(service, service.competition())
+    for _ in range(5):
+        with pytest.raises(SystemExit):
+            run(service, job, handler, lease=timedelta())
+    job = run(service, job, handler)
+    assert started_from == [0, 1, 2, 3, 4, 5]
+    assert (job.state, job.result) == (JobState.DONE, {"done": 5})
