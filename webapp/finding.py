@@ -3,6 +3,7 @@
 from flask import g
 from sqlalchemy.orm import Session
 
+from grader.leaderboard.visibility import Viewer
 from grader.models import Competition, CompetitionState
 from grader.services import competitions, organizers
 from grader.services.competitions import UnknownCompetition
@@ -27,3 +28,10 @@ def listed(session: Session) -> list[Competition]:
         return found
     own = organizers.roles(session, user=g.user)
     return [each for each in found if each.state is not CompetitionState.DRAFT or each.id in own]
+
+
+def viewer() -> Viewer:
+    """Return with whose eyes whoever asks sees the competition that `competition_of` has found."""
+    if g.organizer_role is not None:
+        return Viewer.ORGANIZER
+    return Viewer.PUBLIC if g.user is None else Viewer.PARTICIPANT

@@ -6,7 +6,6 @@ from flask import g, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.leaderboard.visibility import Viewer
 from grader.services import boards, competitions, final_boards, rosters
 from grader.services import counted as counted_submissions
 from webapp import board_requests, finding
@@ -30,7 +29,7 @@ def leaderboard(slug: str) -> ResponseReturnValue:
             competition=competition,
             split=split,
             phase=competitions.phase(competition, now),
-            viewer=Viewer.PARTICIPANT if g.user else Viewer.PUBLIC,
+            viewer=finding.viewer(),
             now=now,
             asked=board_requests.asked_lines(own_team_id=team.id if team else None),
         )
@@ -52,7 +51,7 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
             session,
             competition=competition,
             submission_id=submission_id,
-            viewer=Viewer.PARTICIPANT if g.user else Viewer.PUBLIC,
+            viewer=finding.viewer(),
             phase=competitions.phase(competition, db.now(session)),
         )
     return conditional(counted_json(found))

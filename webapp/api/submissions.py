@@ -6,8 +6,7 @@ from flask import Response, g, request, send_file, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.leaderboard.visibility import Viewer
-from grader.services import competitions, limits, results, rosters, selections, submissions
+from grader.services import competitions, limits, results, rosters, selections, submissions, viewers
 from webapp import checking, finding, uploads
 from webapp.api.v1 import blueprint
 from webapp.representations.allowance import AllowanceView
@@ -82,20 +81,20 @@ def submission_list(slug: str) -> ResponseReturnValue:
 
 @blueprint.get("/submissions/<int:submission_id>")
 def submission(submission_id: int) -> ResponseReturnValue:
-    """Return a submission of one's own team."""
+    """Return a submission of one's own team, or of a competition that one organizes."""
     with current_site().database.read() as session:
-        own = submissions.get_own(session, user=g.user, submission_id=submission_id)
-        phase = competitions.phase(own.competition, db.now(session))
-        summary = results.summary(session, submission=own, viewer=Viewer.TEAM, phase=phase)
-        return submission_json(own, summary)
+        opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+        phase = competitions.phase(opened.submission.competition, db.now(session))
+        summary = results.summary(session, submission=opened.submission, viewer=opened.viewer, phase=phase)
+        return submission_json(opened.submission, summary)
 
 
 @blueprint.get("/submissions/<int:submission_id>/file")
 def submission_file(submission_id: int) -> Response:
-    """Return the bytes of an own submission as they were uploaded."""
+    """Return the bytes of a submission as they were uploaded."""
     site = current_site()
     with site.database.read() as session:
-        own = submissions.get_own(session, user=g.user, submission_id=submission_id)
+        own = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
     return send_file(
         site.storage.open(own.sha256),
         mimetype="application/octet-stream",

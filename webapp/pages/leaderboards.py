@@ -48,7 +48,7 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
             session,
             competition=competition,
             submission_id=submission_id,
-            viewer=Viewer.PARTICIPANT if g.user else Viewer.PUBLIC,
+            viewer=finding.viewer(),
             phase=view.phase,
         )
     return conditional(
@@ -128,7 +128,7 @@ def _board_page(slug: str, split: Split) -> str:
             competition=competition,
             split=split,
             phase=view.phase,
-            viewer=Viewer.PARTICIPANT if g.user else Viewer.PUBLIC,
+            viewer=finding.viewer(),
             now=now,
             asked=asked,
         )
@@ -167,7 +167,7 @@ def _csv(slug: str, split: Split) -> Response:
             competition=competition,
             split=split,
             phase=competitions.phase(competition, now),
-            viewer=Viewer.PARTICIPANT if g.user else Viewer.PUBLIC,
+            viewer=finding.viewer(),
             now=now,
             asked=boards.Asked(page_size=WHOLE),
         )

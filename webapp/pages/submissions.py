@@ -17,7 +17,6 @@ from flask import (
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.leaderboard.visibility import Viewer
 from grader.models import Split, Submission
 from grader.services import (
     competitions,
@@ -27,6 +26,7 @@ from grader.services import (
     rosters,
     selections,
     submissions,
+    viewers,
     waiting,
 )
 from webapp import auth, finding
@@ -95,15 +95,17 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         now = db.now(session)
         competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, now)
-        submission = submissions.get_own(session, user=g.user, submission_id=submission_id)
+        opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+        submission = opened.submission
         _require_here(submission, slug)
-        summary = results.summary(session, submission=submission, viewer=Viewer.TEAM, phase=view.phase)
+        summary = results.summary(session, submission=submission, viewer=opened.viewer, phase=view.phase)
         allowance = limits.allowance(session, competition=competition, team=submission.team, now=now)
         position = waiting.queue_position(session, submission=submission, now=now)
     return render_template(
         "submissions/show.html",
         competition=view,
-        submission=SubmissionView(submission, summary),
+        submission=SubmissionView(submission, summary, viewer=opened.viewer),
+        is_own=opened.is_own,
         position=position,
         allowance=AllowanceView(allowance),
         can_select=selections.is_open(competition, now),
@@ -118,7 +120,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
 def status(slug: str, submission_id: int) -> ResponseReturnValue:
     """Tell how one submission stands."""
     with current_site().database.read() as session:
-        submission = submissions.get_own(session, user=g.user, submission_id=submission_id)
+        submission = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
         _require_here(submission, slug)
         position = waiting.queue_position(session, submission=submission, now=db.now(session))
     return _statuses([submission], {submission.id: position}).make_conditional(request)
@@ -127,10 +129,10 @@ def status(slug: str, submission_id: int) -> ResponseReturnValue:
 @blueprint.get("/submissions/<int:submission_id>/file")
 @auth.login_required
 def file(slug: str, submission_id: int) -> Response:
-    """Download an own file, byte for byte as it was uploaded."""
+    """Download a file, byte for byte as it was uploaded."""
     site = current_site()
     with site.database.read() as session:
-        submission = submissions.get_own(session, user=g.user, submission_id=submission_id)
+        submission = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
         _require_here(submission, slug)
     return send_file(
         site.storage.open(submission.sha256),

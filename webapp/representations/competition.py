@@ -10,7 +10,7 @@ from typing import Any
 
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, CompetitionState
-from grader.services import competitions, participations
+from grader.services import closing, competitions, participations
 from grader.services.competitions import NoScoringVersion
 from grader.services.rules import Rules
 from webapp import formats
@@ -51,6 +51,7 @@ class CompetitionView:
         self.phase = competitions.phase(competition, now)
         self.is_open = self.phase is Phase.OPEN
         self.is_revealed = self.phase is Phase.REVEALED
+        self.is_settled = self.phase is Phase.CLOSED and closing.is_settled(competition)
         self.is_draft = competition.state is CompetitionState.DRAFT
         self.is_archived = competition.state is CompetitionState.ARCHIVED
         self.rules = competition.rules

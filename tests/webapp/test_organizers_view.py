@@ -1,0 +1,125 @@
+"""What organizers see of submissions and boards that nobody else sees yet."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from grader.leaderboard.visibility import Feedback
+from grader.models import Organizer, Role
+from grader.services import closing, competitions
+
+HERE = "/competitions/toxicity"
+API = "/api/v1"
+
+
+@pytest.fixture
+def site(make_arena: Callable[..., Any]) -> Any:
+    """Ann has a scored file in a competition that shows scores alone; Vera organizes it, Eve another."""
+    arena = make_arena()
+    found = arena.competition()
+    other = arena.competition("other")
+    arena.ann, arena.vera, arena.eve = arena.person("Ann"), arena.person("Vera"), arena.person("Eve")
+    arena.submission_id = arena.submit(arena.ann, arena.truth.predictions(noise=2.0))
+    arena.score_all()
+    with arena.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        competition.feedback = Feedback.SCORE
+        for place, person in ((found, arena.vera), (other, arena.eve)):
+            session.add(
+                Organizer(
+                    competition_id=place.id, user_id=person.user.id, role=Role.VIEWER, added_at=arena.now()
+                )
+            )
+    return arena
+
+
+def test_an_organizer_opens_any_submission_with_the_tables_of_both_splits(site: Any) -> None:
+    page = site.vera.browser.get(f"{HERE}/submissions/{site.submission_id}").text
+    assert "You see this page as an organizer" in page
+    assert "sent by <bdi>Ann</bdi>" in page
+    assert page.count("Positive AEG") == 2
+    assert "the team's first score" in page.replace("&#39;", "'")
+    assert "Description</h2>\n<form" not in page
+    api = site.app.test_client()
+    told = api.get(f"{API}/submissions/{site.submission_id}", headers=site.vera.bearer).json
+    assert told["terms"]
+    assert told["identities"]
+    assert told["private_identities"]
+    assert {"positive_aeg", "negative_aeg"} < set(told["private_identities"][0])
+
+
+def test_its_team_sees_no_more_than_before(site: Any) -> None:
+    page = site.ann.browser.get(f"{HERE}/submissions/{site.submission_id}").text
+    assert "as an organizer" not in page
+    assert "Positive AEG" not in page
+    told = site.app.test_client().get(f"{API}/submissions/{site.submission_id}", headers=site.ann.bearer).json
+    assert not any("private" in key for key in told)
+
+
+@pytest.mark.parametrize("path", ["", "/file", "/status"])
+def test_files_and_states_are_the_organizers_too(site: Any, path: str) -> None:
+    address = f"{HERE}/submissions/{site.submission_id}{path}"
+    assert site.vera.browser.get(address).status_code == 200
+    assert site.ann.browser.get(address).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["", "/file", "/status"])
+def test_an_organizer_of_another_competition_is_a_stranger(site: Any, path: str) -> None:
+    found = site.eve.browser.get(f"{HERE}/submissions/{site.submission_id}{path}")
+    unknown = site.eve.browser.get(f"{HERE}/submissions/999{path}")
+    assert (found.status_code, unknown.status_code) == (404, 404)
+    assert found.text == unknown.text.replace("999", str(site.submission_id))
+    elsewhere = f"/competitions/other/submissions/{site.submission_id}{path}"
+    assert site.eve.browser.get(elsewhere).status_code == 404
+    api = site.app.test_client()
+    if path != "/status":
+        answer = api.get(f"{API}/submissions/{site.submission_id}{path}", headers=site.eve.bearer)
+        assert answer.status_code == 404
+
+
+def test_an_organizer_changes_nothing_of_a_team_s(site: Any) -> None:
+    for path, form in (("description", {"description": "x"}), ("selection", {"selected": "yes"})):
+        answer = site.vera.post(f"{HERE}/submissions/{site.submission_id}/{path}", form)
+        assert answer.status_code == 404
+    api = site.app.test_client()
+    assert (
+        api.post(f"{API}/submissions/{site.submission_id}/select", headers=site.vera.bearer).status_code
+        == 404
+    )
+
+
+def test_the_private_board_is_the_organizers_from_the_settling_on(site: Any) -> None:
+    private = f"{HERE}/leaderboard/private"
+    running = site.vera.browser.get(private)
+    assert running.status_code == 403
+    assert "are computed when the competition has closed" in running.text
+    with site.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        competition.closes_at = site.now() - timedelta(minutes=1)
+        closing.settle(session, competition=competition)
+    for path in (private, f"{private}.csv", f"{private}/{site.submission_id}"):
+        assert site.vera.browser.get(path).status_code == 200, path
+        for person in (site.ann, site.eve):
+            assert person.browser.get(path).status_code == 403, path
+        assert site.app.test_client().get(path).status_code == 403, path
+    page = site.vera.browser.get(private).text
+    assert "Until the reveal organizers alone see this page" in page
+    assert "leaderboard/private" in site.vera.browser.get(f"{HERE}/leaderboard").text
+    assert "leaderboard/private" not in site.ann.browser.get(f"{HERE}/leaderboard").text
+
+
+def test_organizers_see_and_sort_by_terms_that_the_board_withholds(site: Any) -> None:
+    board = f"{HERE}/leaderboard?sort=bpsn_auc"
+    assert site.vera.browser.get(board).status_code == 200
+    assert site.ann.browser.get(board).status_code == 400
+    assert "bpsn_auc" in site.vera.browser.get(f"{HERE}/leaderboard.csv").text
+    assert "bpsn_auc" not in site.ann.browser.get(f"{HERE}/leaderboard.csv").text
+
+
+def test_who_is_no_organizer_any_more_sees_nothing(site: Any) -> None:
+    with site.database.write() as session:
+        for organizer in session.query(Organizer).all():
+            session.delete(organizer)
+    assert site.vera.browser.get(f"{HERE}/submissions/{site.submission_id}").status_code == 404
