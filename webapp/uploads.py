@@ -7,10 +7,11 @@ from typing import IO, Any
 
 from flask import Request, g, request
 from flask.typing import ResponseReturnValue
+from werkzeug.datastructures import FileStorage
 
 from grader import db
-from grader.models import Competition, Submission
-from grader.services import submissions
+from grader.models import Competition, Role, Submission
+from grader.services import data_files, organizers, submissions
 from grader.services.submissions import Accepted
 from grader.storage import StoredBlob
 from webapp import auth, finding
@@ -20,6 +21,11 @@ from webapp.site import current_site
 PAGE_ENDPOINT = "submissions.submit"
 ENDPOINTS = frozenset({PAGE_ENDPOINT, "api.submit", "api.check"})
 FORM_OVERHEAD_BYTES = 64_000
+# What an organizer may send, by endpoint; only an editor's body is read.
+ORGANIZERS_LIMITS = {
+    "organize_data.upload": data_files.MAX_BYTES,
+    "organize_data.add_baseline": data_files.MAX_BYTES,
+}
 YES = frozenset({"1", "true", "yes", "on"})
 
 
@@ -58,6 +64,8 @@ class Upload:
 
 def set_limit() -> ResponseReturnValue | None:
     """Let an upload be as large as its competition allows; a stranger's is not read at all."""
+    if request.method == "POST" and request.endpoint in ORGANIZERS_LIMITS:
+        return _set_organizers_limit(ORGANIZERS_LIMITS[request.endpoint])
     if request.method != "POST" or request.endpoint not in ENDPOINTS:
         return None
     if g.user is None:
@@ -69,8 +77,8 @@ def set_limit() -> ResponseReturnValue | None:
     return None
 
 
-def arrived() -> Upload:
-    """Return the file of this request; raise FileMissing or FileTooLarge."""
+def received_file() -> FileStorage:
+    """Return the file of this form, at its beginning; raise FileMissing or FileTooLarge."""
     file = request.files.get("file")
     if file is None or not file.filename:
         raise FileMissing
@@ -78,9 +86,27 @@ def arrived() -> Upload:
     if size_bytes > g.file_limit_bytes:
         raise FileTooLarge(size_bytes, g.file_limit_bytes)
     file.stream.seek(0)
+    return file
+
+
+def _set_organizers_limit(limit_bytes: int) -> ResponseReturnValue | None:
+    """Let an organizer's file come; of anybody else's not a byte is read."""
+    if g.user is None:
+        return auth.ask_to_log_in()
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, (request.view_args or {})["slug"])
+        organizers.require(session, competition=competition, user=g.user, role=Role.EDITOR)
+    g.file_limit_bytes = limit_bytes
+    request.max_content_length = limit_bytes + FORM_OVERHEAD_BYTES
+    return None
+
+
+def arrived() -> Upload:
+    """Return the file of this request; raise FileMissing or FileTooLarge."""
+    file = received_file()
     return Upload(
         stream=file.stream,
-        file_name=file.filename,
+        file_name=file.filename or "",
         sha256=hashlib.file_digest(file.stream, "sha256").hexdigest(),  # type: ignore[arg-type]
         description=request.form.get("description", ""),
         again=request.form.get("again", "").strip().lower() in YES,

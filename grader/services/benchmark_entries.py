@@ -1,0 +1,108 @@
+"""The benchmarks that organizers give a competition: the sample submission, and a baseline of their own."""
+
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader.models import Competition, Organizer, Role, Submission, SubmissionKind, SubmissionStatus, User
+from grader.services import audit, competitions, organizers_team, scoring
+from grader.services.audit import Actor
+from grader.services.submissions import Accepted, NothingToScore
+from grader.services.texts import one_line
+from grader.storage import StoredBlob
+
+SAMPLE_NAME = "Sample submission"
+BASELINE_NAME = "Baseline"
+DESCRIPTION_MAX_LENGTH = 64
+
+
+def add_sample(
+    session: Session, *, competition: Competition, sample: StoredBlob, actor: Actor, now: datetime
+) -> Accepted | None:
+    """Enter the sample submission, which scores exactly 0.50000; None where it stands there already.
+
+    It needs somebody in whose name it is entered: without an organizer nothing happens.
+    """
+    entered = select(Submission.id).where(
+        Submission.competition_id == competition.id,
+        Submission.kind == SubmissionKind.BENCHMARK,
+        Submission.sha256 == sample.sha256,
+    )
+    user = actor.user or _first_owner(session, competition)
+    if user is None or session.scalar(entered.limit(1)) is not None:
+        return None
+    return add(
+        session,
+        competition=competition,
+        blob=sample,
+        file_name="sample_submission.csv",
+        name=SAMPLE_NAME,
+        user=user,
+        actor=actor,
+        now=now,
+    )
+
+
+def add(
+    session: Session,
+    *,
+    competition: Competition,
+    blob: StoredBlob,
+    file_name: str,
+    name: str = "",
+    user: User,
+    actor: Actor,
+    now: datetime,
+) -> Accepted:
+    """Enter a stored file as a benchmark: shown where it would stand, unranked, under its name.
+
+    Raises NothingToScore in a draft without a solution.
+    """
+    competition = competitions.lock(session, competition_id=competition.id)
+    version = competition.live_scoring_version
+    if version is None:
+        raise NothingToScore
+    submission = Submission(
+        competition_id=competition.id,
+        team=organizers_team.require(session, competition=competition, now=now),
+        user_id=user.id,
+        sha256=blob.sha256,
+        size_bytes=blob.size,
+        file_name=one_line(file_name.replace("\\", "/").rpartition("/")[2], 255) or "baseline.csv",
+        description=one_line(name, DESCRIPTION_MAX_LENGTH) or BASELINE_NAME,
+        status=SubmissionStatus.PENDING,
+        kind=SubmissionKind.BENCHMARK,
+        submitted_at=now,
+    )
+    session.add(submission)
+    session.flush()
+    job = scoring.add_job(session, submission_id=submission.id, scoring_version_id=version.id, now=now)
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="submission.benchmark",
+        subject=f"submission {submission.id}",
+        after={"name": submission.description, "file": submission.file_name, "sha256": blob.sha256},
+        now=now,
+    )
+    return Accepted(submission, (job.id,))
+
+
+def list_all(session: Session, *, competition: Competition) -> list[Submission]:
+    """Return the benchmarks of a competition, the first entered first."""
+    query = select(Submission).where(
+        Submission.competition_id == competition.id, Submission.kind == SubmissionKind.BENCHMARK
+    )
+    return list(session.scalars(query.order_by(Submission.id)))
+
+
+def _first_owner(session: Session, competition: Competition) -> User | None:
+    return session.scalar(
+        select(User)
+        .join(Organizer, Organizer.user_id == User.id)
+        .where(Organizer.competition_id == competition.id, Organizer.role == Role.OWNER)
+        .order_by(Organizer.id)
+        .limit(1)
+    )
