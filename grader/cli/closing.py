@@ -5,6 +5,7 @@ import click
 from grader.cli.installation import opened
 from grader.models import SubmissionKind
 from grader.services import closing, competitions, moderation
+from grader.services.audit import Actor
 
 MARKS = [SubmissionKind.NORMAL.value, SubmissionKind.BENCHMARK.value, SubmissionKind.HIDDEN.value]
 RECOVERABLE = (
@@ -21,7 +22,9 @@ def reveal(slug: str) -> None:
     The standings are provisional until `fairboard competition finalize`.
     """
     with opened() as installation, installation.database.write() as session:
-        revealed = closing.reveal(session, competition=competitions.get(session, slug=slug))
+        revealed = closing.reveal(
+            session, competition=competitions.get(session, slug=slug), actor=Actor.shell()
+        )
     closed = " It was still open and is closed now." if revealed.closed_now else ""
     click.echo(
         f"The private leaderboard of {slug} is public, with {_counted(revealed.team_count, 'team')}.{closed} "
@@ -46,7 +49,10 @@ def finalize(slug: str, reason: str) -> None:
     """
     with opened() as installation, installation.database.write() as session:
         board = closing.finalize(
-            session, competition=competitions.get(session, slug=slug), reason=reason.strip()
+            session,
+            competition=competitions.get(session, slug=slug),
+            actor=Actor.shell(),
+            reason=reason.strip(),
         )
     click.echo(f"The standings of {slug} are final. They are stored as number {board.number}.")
 
@@ -59,7 +65,11 @@ def disqualify(slug: str, team: str, reason: str) -> None:
     """Take TEAM off every board of SLUG; ranks close up."""
     with opened() as installation, installation.database.write() as session:
         found = moderation.disqualify(
-            session, competition=competitions.get(session, slug=slug), team=team, reason=reason
+            session,
+            competition=competitions.get(session, slug=slug),
+            team=team,
+            actor=Actor.shell(),
+            reason=reason,
         )
     click.echo(f"{found.name} is disqualified in {slug}: {found.disqualification_reason}")
 
@@ -70,7 +80,9 @@ def disqualify(slug: str, team: str, reason: str) -> None:
 def reinstate(slug: str, team: str) -> None:
     """Put the disqualified TEAM back on the boards of SLUG."""
     with opened() as installation, installation.database.write() as session:
-        found = moderation.reinstate(session, competition=competitions.get(session, slug=slug), team=team)
+        found = moderation.reinstate(
+            session, competition=competitions.get(session, slug=slug), team=team, actor=Actor.shell()
+        )
     click.echo(f"{found.name} is back on the boards of {slug}.")
 
 
@@ -86,6 +98,7 @@ def mark(slug: str, submission: int, kind: str) -> None:
             competition=competitions.get(session, slug=slug),
             submission_id=submission,
             kind=SubmissionKind(kind),
+            actor=Actor.shell(),
         )
     click.echo(f"Submission #{submission} of {slug} is {kind}.")
 

@@ -9,6 +9,7 @@ from grader.cli.condition_options import condition_options, given
 from grader.cli.installation import opened
 from grader.cli.parameters import Time
 from grader.services import accounts, admissions, competitions, conditions
+from grader.services.audit import Actor
 
 
 @click.command()
@@ -27,7 +28,9 @@ def change(slug: str, **options: Any) -> None:
         found = competitions.get(session, slug=slug)
         competition = competitions.lock(session, competition_id=found.id)
         version = competition.rules_version
-        conditions.change(session, competition=competition, now=db.now(session), **changes)
+        conditions.change(
+            session, competition=competition, actor=Actor.shell(), now=db.now(session), **changes
+        )
         is_new_version = competition.rules_version != version
     click.echo(f"The conditions of {slug} are changed.")
     if is_new_version:
@@ -47,5 +50,6 @@ def admit(slug: str, user: str, refuse: bool) -> None:
             competition=competitions.get(session, slug=slug),
             user=account,
             admits=not refuse,
+            actor=Actor.shell(),
         )
     click.echo(f"{account.name} is {'not admitted' if refuse else 'admitted'} to {slug}.")

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import click
 
-from grader.cli.installation import Installation, opened, operator
+from grader.cli.installation import Installation, opened
 from grader.cli.progress import ProgressLine
 from grader.cli.solution_report import describe
 from grader.errors import OrganizerError
 from grader.models import Competition, ScoringVersion
 from grader.services import competitions, rescoring, solutions
+from grader.services.audit import Actor
 from grader.services.rescoring import RescoringIncomplete, RescoringUnderWay
 from grader.services.solutions import StoredSolution
 from grader.worker.child import ScoringChild
@@ -77,7 +78,7 @@ def _prepare(
     if begun is None:
         with installation.database.write() as session:
             return rescoring.prepare(
-                session, competition=competition, solution=stored, reason=reason, created_by=operator()
+                session, competition=competition, solution=stored, reason=reason, actor=Actor.shell()
             )
     if begun.solution.prepared_sha256 != stored.prepared_sha256:
         raise AnotherUnderWay(competition, begun)
@@ -98,7 +99,12 @@ def _score_and_publish(installation: Installation, version: ScoringVersion, *, l
             _show(installation, version, line)
             try:
                 with installation.database.write() as session:
-                    rescoring.publish(session, scoring_version_id=version.id, lose_scores=lose_scores)
+                    rescoring.publish(
+                        session,
+                        scoring_version_id=version.id,
+                        actor=Actor.shell(),
+                        lose_scores=lose_scores,
+                    )
             except RescoringIncomplete:  # another process holds the last ones, or a new file arrived
                 time.sleep(WAIT_FOR_OTHERS_SECONDS)
             else:
@@ -116,5 +122,5 @@ def _drop(installation: Installation, competition: Competition) -> None:
         version = rescoring.open_version(session, competition=competition)
         if version is None:
             raise OrganizerError(f"No rescoring of {competition.slug} is under way.")
-        rescoring.drop(session, scoring_version_id=version.id)
+        rescoring.drop(session, scoring_version_id=version.id, actor=Actor.shell())
     click.echo(f"Scoring version {version.number} is dropped; the boards are as they were.")

@@ -6,11 +6,18 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import Competition, Participation, RequestState, User
-from grader.services import participations, rosters, team_notices
+from grader.services import audit, participations, rosters, team_notices
+from grader.services.audit import Actor
 
 
 def decide(
-    session: Session, *, competition: Competition, user: User, admits: bool, now: datetime | None = None
+    session: Session,
+    *,
+    competition: Competition,
+    user: User,
+    admits: bool,
+    actor: Actor,
+    now: datetime | None = None,
 ) -> Participation:
     """Admit a person or refuse them, as an organizer; also somebody who has not asked, at any time.
 
@@ -23,10 +30,21 @@ def decide(
             competition_id=competition.id, user_id=user.id, rules_version=0, requested_at=now
         )
         session.add(found)
+    before = found.state
     found.state = RequestState.ACCEPTED if admits else RequestState.REFUSED
     found.joined_at = (found.joined_at or now) if admits else None
     session.flush()
     team_notices.decided(session, competition=competition, user=user, admits=admits, now=now)
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="entry.admit" if admits else "entry.refuse",
+        subject=f"person {user.name}",
+        before={"state": before},
+        after={"state": found.state},
+        now=now,
+    )
     return found
 
 

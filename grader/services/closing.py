@@ -8,6 +8,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
@@ -24,7 +25,8 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
 )
-from grader.services import competitions, final_boards, placing, reveal_notices, standing_rows
+from grader.services import audit, competitions, final_boards, placing, reveal_notices, standing_rows
+from grader.services.audit import Actor
 
 NAMED_COUNT = 10
 
@@ -70,6 +72,13 @@ class NotClosed(OrganizerError):
         when = f" It closes at {closes_at:%Y-%m-%d %H:%M:%S} UTC." if closes_at else ""
         super().__init__(f"The competition is not closed.{when}")
         self.closes_at = closes_at
+
+
+class Archived(OrganizerError):
+    """An archived competition stays as it is."""
+
+    def __init__(self) -> None:
+        super().__init__("The competition is archived. Bring it back from the archive first.")
 
 
 class NotYetOpen(OrganizerError):
@@ -129,15 +138,21 @@ def settle(session: Session, *, competition: Competition, now: datetime | None =
     return competition
 
 
-def reveal(session: Session, *, competition: Competition, now: datetime | None = None) -> Revealed:
+def reveal(
+    session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None
+) -> Revealed:
     """Open the private standings to everybody as provisional, closing a competition that is still open.
 
-    Raises NotYetOpen, ScoringPending while something accepted in time has no result, and AlreadyRevealed.
+    Raises NotYetOpen, ScoringPending while something accepted in time has no result, AlreadyRevealed, and
+    Archived.
     """
     competition = competitions.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     if competition.revealed_at is not None:
         raise AlreadyRevealed(competition.revealed_at)
+    if competition.state is CompetitionState.ARCHIVED:
+        raise Archived
+    before = _state(competition)
     phase = competitions.phase(competition, now)
     if phase is Phase.SCHEDULED:
         raise NotYetOpen(competition.opens_at)
@@ -149,6 +164,16 @@ def reveal(session: Session, *, competition: Competition, now: datetime | None =
     competition.revealed_at = now
     session.flush()
     reveal_notices.write(session, competition=competition, now=now)
+    _record(
+        session,
+        competition,
+        actor,
+        "competition.reveal",
+        before=before,
+        public_text="The private leaderboard was revealed."
+        + (" The competition was still open and closed with it." if closed_now else ""),
+        now=now,
+    )
     return Revealed(
         competition,
         closed_now,
@@ -160,17 +185,34 @@ def reveal(session: Session, *, competition: Competition, now: datetime | None =
 
 
 def finalize(
-    session: Session, *, competition: Competition, reason: str = "", now: datetime | None = None
+    session: Session,
+    *,
+    competition: Competition,
+    actor: Actor,
+    reason: str = "",
+    now: datetime | None = None,
 ) -> FinalBoard:
     """Store the provisional standings as final standings 1; raise NotProvisional."""
     competition = competitions.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     if competition.revealed_at is None or competition.finalized_at is not None:
         raise NotProvisional(competition.finalized_at)
+    before = _state(competition)
     competition.finalized_at = now
-    return final_boards.append(
+    board = final_boards.append(
         session, competition=competition, reason=reason or "The standings became final.", now=now
     )
+    _record(
+        session,
+        competition,
+        actor,
+        "competition.finalize",
+        before=before,
+        reason=reason,
+        public_text=f"The standings became final; they are stored as number {board.number}.",
+        now=now,
+    )
+    return board
 
 
 def unsettled(session: Session, *, now: datetime) -> list[Competition]:
@@ -206,6 +248,23 @@ def due(session: Session, *, now: datetime) -> list[Competition]:
 def count_pending(session: Session, *, competition: Competition) -> int:
     """Return how many submissions accepted in time wait for their scores."""
     return _count(session, competition, SubmissionStatus.PENDING)
+
+
+def _state(competition: Competition) -> dict[str, Any]:
+    names = ("state", "closes_at", "revealed_at", "finalized_at")
+    return {name: getattr(competition, name) for name in names}
+
+
+def _record(session: Session, competition: Competition, actor: Actor, action: str, **what: Any) -> None:
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action=action,
+        subject=f"competition {competition.slug}",
+        after=_state(competition),
+        **what,
+    )
 
 
 def _settle(session: Session, competition: Competition, now: datetime) -> None:

@@ -3,12 +3,15 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
-from grader.models import Competition, EntryMode, RevealRule
+from grader.models import Competition, CompetitionState, EntryMode, RevealRule
+from grader.services import audit, settings_changes
+from grader.services.audit import Actor
 from grader.services.texts import one_line
 
 WEEK = timedelta(days=7)
@@ -102,6 +105,8 @@ def change(
     *,
     competition: Competition,
     closes_at: datetime | None = None,
+    actor: Actor,
+    reason: str = "",
     now: datetime,
     **changes: Any,
 ) -> None:
@@ -121,14 +126,40 @@ def change(
     found = problems(changed, opens_at=opens_at, closes_at=new_close)
     if found:
         raise InvalidCompetition(found)
+    before = _shown(competition)
     apply(changed, competition)
     competition.closes_at = new_close
     session.flush()
+    _record(session, competition, before, actor=actor, reason=reason, now=now)
 
 
 def of(competition: Competition) -> Conditions:
     """Return the conditions of a competition."""
     return Conditions(**{name: getattr(competition, name) for name in NAMES})
+
+
+def _shown(competition: Competition) -> SimpleNamespace:
+    return SimpleNamespace(**{name: getattr(competition, name) for name in (*NAMES, "closes_at")})
+
+
+def _record(session: Session, competition: Competition, before: SimpleNamespace, **what: Any) -> None:
+    after = _shown(competition)
+    changed = {name for name, value in vars(after).items() if getattr(before, name) != value}
+    if not changed:
+        return
+    is_draft = competition.state is CompetitionState.DRAFT
+    audit.record(
+        session,
+        competition=competition,
+        action="competition.change",
+        subject="conditions",
+        before=settings_changes.as_json(before, changed),
+        after=settings_changes.as_json(after, changed),
+        public_text=""
+        if is_draft
+        else settings_changes.public_text(before, after, changed, competition.rules_version),
+        **what,
+    )
 
 
 def _moved_dates(

@@ -8,7 +8,8 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, Submission, SubmissionKind, Team
-from grader.services import competitions, final_boards, limits, names, standing_rows
+from grader.services import audit, competitions, final_boards, limits, names, standing_rows
+from grader.services.audit import Actor
 from grader.services.texts import one_line
 
 REASON_MAX_LENGTH = 500
@@ -52,7 +53,13 @@ class UnknownSubmissionHere(OrganizerError):
 
 
 def disqualify(
-    session: Session, *, competition: Competition, team: str, reason: str, now: datetime | None = None
+    session: Session,
+    *,
+    competition: Competition,
+    team: str,
+    reason: str,
+    actor: Actor,
+    now: datetime | None = None,
 ) -> Team:
     """Take a team off every board; ranks close up. Its files go on being scored, and it can be reinstated.
 
@@ -66,16 +73,49 @@ def disqualify(
         raise AlreadyDisqualified(found)
     found.disqualified_at, found.disqualification_reason = now, reason
     _show(session, competition, found.id, reason=f"{found.name} was disqualified: {reason}", now=now)
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="team.disqualify",
+        subject=f"team {found.name}",
+        before={"disqualified_at": None},
+        after={"disqualified_at": now},
+        reason=reason,
+        public_text=f"The team {found.name} was disqualified.",
+        now=now,
+    )
     return found
 
 
-def reinstate(session: Session, *, competition: Competition, team: str, now: datetime | None = None) -> Team:
+def reinstate(
+    session: Session,
+    *,
+    competition: Competition,
+    team: str,
+    actor: Actor,
+    reason: str = "",
+    now: datetime | None = None,
+) -> Team:
     """Put a disqualified team back where its files place it; raise UnknownTeam, NotDisqualified."""
     competition, found, now = _lock(session, competition, team, now)
     if found.disqualified_at is None:
         raise NotDisqualified(found)
+    before = {"disqualified_at": found.disqualified_at, "reason": found.disqualification_reason}
     found.disqualified_at, found.disqualification_reason = None, ""
     _show(session, competition, found.id, reason=f"{found.name} was reinstated.", now=now)
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="team.reinstate",
+        subject=f"team {found.name}",
+        before=before,
+        after={"disqualified_at": None, "reason": ""},
+        reason=one_line(reason, REASON_MAX_LENGTH),
+        public_text=f"The team {found.name} was reinstated.",
+        now=now,
+    )
     return found
 
 
@@ -85,6 +125,7 @@ def mark(
     competition: Competition,
     submission_id: int,
     kind: SubmissionKind,
+    actor: Actor,
     now: datetime | None = None,
 ) -> Submission:
     """Make a submission one that ranks its team, a benchmark that is shown unranked, or a hidden one.
@@ -96,11 +137,36 @@ def mark(
     submission = session.get(Submission, submission_id)
     if submission is None or submission.competition_id != competition.id:
         raise UnknownSubmissionHere(submission_id)
-    submission.kind = kind
+    before, submission.kind = submission.kind, kind
     submission.is_selected = submission.is_selected and kind is SubmissionKind.NORMAL
     limits.update_slot(submission)
     _show(session, competition, submission.team_id, reason=f"Submission #{submission.id} is {kind}.", now=now)
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="submission.mark",
+        subject=f"submission {submission.id}",
+        before={"kind": before},
+        after={"kind": kind},
+        public_text=_told(submission, before),
+        now=now,
+    )
     return submission
+
+
+def _told(submission: Submission, before: SubmissionKind) -> str:
+    """Return what everybody reads about another kind of submission."""
+    if submission.kind is before:
+        return ""
+    name = f"Submission #{submission.id}"
+    match submission.kind:
+        case SubmissionKind.BENCHMARK:
+            return f"{name} is a benchmark now: it is shown without a rank."
+        case SubmissionKind.HIDDEN:
+            return f"{name} stands on no board any more."
+        case _:
+            return f"{name} ranks its team now."
 
 
 def _lock(

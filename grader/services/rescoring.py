@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session, joinedload
@@ -19,7 +20,8 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import competitions, final_boards, scoring, standing_rows
+from grader.services import audit, competitions, final_boards, scoring, standing_rows
+from grader.services.audit import Actor
 from grader.services.solutions import StoredSolution
 
 _RESCORED = (SubmissionStatus.SCORED, SubmissionStatus.PENDING, SubmissionStatus.FAILED)
@@ -104,7 +106,7 @@ def prepare(
     competition: Competition,
     solution: StoredSolution,
     reason: str,
-    created_by: str,
+    actor: Actor,
     now: datetime | None = None,
 ) -> ScoringVersion:
     """Make a scoring version with a job for every submission; raise RescoringUnderWay.
@@ -123,7 +125,7 @@ def prepare(
         solution=solution,
         reason=reason,
         state=ScoringVersionState.PREPARING,
-        created_by=created_by,
+        created_by=actor.name,
         now=now,
     )
     submission_ids = session.scalars(
@@ -142,6 +144,7 @@ def prepare(
         for submission_id in submission_ids
     )
     session.flush()
+    _record(session, competition, version, actor, "prepare", now=now)
     return version
 
 
@@ -189,7 +192,12 @@ def progress(session: Session, *, scoring_version_id: int) -> Progress:
 
 
 def publish(
-    session: Session, *, scoring_version_id: int, lose_scores: bool = False, now: datetime | None = None
+    session: Session,
+    *,
+    scoring_version_id: int,
+    actor: Actor,
+    lose_scores: bool = False,
+    now: datetime | None = None,
 ) -> ScoringVersion:
     """Make a prepared scoring version the live one, in this transaction; final standings get a next number.
 
@@ -206,7 +214,8 @@ def publish(
     lost = sum(job.submission.status is SubmissionStatus.SCORED for job in changed)
     if lost and not lose_scores:
         raise RescoringLosesScores(lost)
-    competitions.live(competition).state = ScoringVersionState.RETIRED
+    retired = competitions.live(competition)
+    retired.state = ScoringVersionState.RETIRED
     version.state = ScoringVersionState.LIVE
     version.published_at = now
     competition.live_scoring_version = version
@@ -223,12 +232,25 @@ def publish(
         reason=f"Scoring version {version.number}: {version.reason}",
         now=now,
     )
+    _record(
+        session,
+        competition,
+        version,
+        actor,
+        "publish",
+        before={"scoring_version": retired.number},
+        after={"scoring_version": version.number, "lost_scores": lost},
+        public_text=f"Every score is that of scoring version {version.number} now: {version.reason}",
+        now=now,
+    )
     return version
 
 
-def drop(session: Session, *, scoring_version_id: int) -> ScoringVersion:
+def drop(
+    session: Session, *, scoring_version_id: int, actor: Actor, now: datetime | None = None
+) -> ScoringVersion:
     """Give up a scoring version that is being prepared; scores it has stay stored. Raises NotPreparing."""
-    version, _ = _lock(session, scoring_version_id)
+    version, competition = _lock(session, scoring_version_id)
     version.state = ScoringVersionState.DROPPED
     session.execute(
         delete(ScoringJob).where(
@@ -236,7 +258,27 @@ def drop(session: Session, *, scoring_version_id: int) -> ScoringVersion:
         )
     )
     session.flush()
+    _record(session, competition, version, actor, "drop", now=now or db.now(session))
     return version
+
+
+def _record(
+    session: Session,
+    competition: Competition,
+    version: ScoringVersion,
+    actor: Actor,
+    verb: str,
+    **what: Any,
+) -> None:
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action=f"rescoring.{verb}",
+        subject=f"scoring version {version.number}",
+        reason=version.reason,
+        **what,
+    )
 
 
 def _lock(session: Session, scoring_version_id: int) -> tuple[ScoringVersion, Competition]:

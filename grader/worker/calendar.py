@@ -6,6 +6,7 @@ from grader import db
 from grader.db import Database
 from grader.models import Competition
 from grader.services import closing, daily_ranks, waiting
+from grader.services.audit import Actor
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +54,7 @@ class Calendar:
     def _reveal(self, competition: Competition) -> None:
         try:
             with self._database.write() as session:
-                closing.reveal(session, competition=competition)
+                closing.reveal(session, competition=competition, actor=Actor.calendar())
         except closing.AlreadyRevealed:
             return
         except closing.ScoringPending as error:

@@ -23,6 +23,7 @@ from grader.services import (
     submissions,
     teams,
 )
+from grader.services.audit import Actor
 
 pytestmark = pytest.mark.browser
 WIDTHS = {"desk": 1280, "phone": 390}
@@ -82,7 +83,9 @@ def populate(live: Any) -> Paths:
     invitation = _make_teams(live, ann)
     live.reveal("old")
     with live.database.write() as session:
-        closing.finalize(session, competition=competitions.get(session, slug="old"))
+        closing.finalize(
+            session, competition=competitions.get(session, slug="old"), actor=Actor(None, "tests")
+        )
     here = "/competitions/toxicity"
     with live.database.write() as session:
         setup_token = setup_links.create(session, now=db.now(session))

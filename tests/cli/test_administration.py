@@ -22,6 +22,7 @@ from grader.services import (
     sign_ups,
     tokens,
 )
+from grader.services.audit import Actor
 
 
 @pytest.fixture
@@ -314,7 +315,9 @@ def test_a_rescoring_under_way_keeps_another_one_out_until_it_is_dropped(admin, 
         service.storage, read_solution(path), live=competitions.live(competition)
     )
     with service.database.write() as session:
-        rescoring.prepare(session, competition=competition, solution=stored, reason="First.", created_by="bo")
+        rescoring.prepare(
+            session, competition=competition, solution=stored, reason="First.", actor=Actor(None, "bo")
+        )
 
     refused = admin("rescore", "toxicity", solution(), "--reason", "Second.")
     dropped = admin("rescore", "toxicity", "--drop")

@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 
 from grader.models import EntryMode, Participation, RequestState, Team
 from grader.services import admissions, competitions, conditions, participations, rosters
+from grader.services.audit import Actor
 from grader.services.conditions import Conditions, InvalidCompetition
 from grader.services.participations import (
     EntryClosed,
@@ -35,7 +36,14 @@ def join(service: Any, competition: Any, user: str = "ada", *, after: Any = time
 def decide(service: Any, competition: Any, user: str, *, admits: bool) -> Any:
     who = service.user(user)
     with service.database.write() as session:
-        return admissions.decide(session, competition=competition, user=who, admits=admits, now=service.now)
+        return admissions.decide(
+            session,
+            competition=competition,
+            user=who,
+            admits=admits,
+            actor=Actor(None, "tests"),
+            now=service.now,
+        )
 
 
 def require(service: Any, competition: Any, user: str = "ada", *, after: Any = timedelta()) -> Team:
@@ -54,7 +62,7 @@ def state(service: Any, competition: Any, user: str = "ada") -> EntryState:
 def change(service: Any, competition: Any, **changes: Any) -> None:
     with service.database.write() as session:
         locked = competitions.lock(session, competition_id=competition.id)
-        conditions.change(session, competition=locked, now=service.now, **changes)
+        conditions.change(session, competition=locked, actor=Actor(None, "tests"), now=service.now, **changes)
 
 
 def test_where_nothing_is_asked_the_first_upload_joins_with_a_team_of_ones_own(service: Any) -> None:

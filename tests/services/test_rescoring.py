@@ -22,6 +22,7 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.services import boards, competitions, rescoring, scoring, solutions
+from grader.services.audit import Actor
 from grader.services.rescoring import (
     NotPreparing,
     RescoringIncomplete,
@@ -64,7 +65,7 @@ def prepare(service: Any, competition: Any, csv: bytes) -> ScoringVersion:
             competition=competition,
             solution=stored,
             reason="Labels were wrong.",
-            created_by="organizer",
+            actor=Actor(None, "tests"),
             now=service.now,
         )
 
@@ -76,7 +77,9 @@ def open_jobs(service: Any, version: ScoringVersion) -> list[int]:
 
 def publish(service: Any, version: ScoringVersion, **options: Any) -> ScoringVersion:
     with service.database.write() as session:
-        return rescoring.publish(session, scoring_version_id=version.id, now=service.now, **options)
+        return rescoring.publish(
+            session, scoring_version_id=version.id, actor=Actor(None, "tests"), now=service.now, **options
+        )
 
 
 def board(service: Any, competition: Any, *, private: bool = False) -> boards.Board:
@@ -270,7 +273,7 @@ def test_one_version_is_prepared_at_a_time(service: Any, competition: Any, corre
     with pytest.raises(RescoringUnderWay, match=r"Scoring version 2 is already being prepared"):
         prepare(service, competition, corrected_csv)
     with service.database.write() as session:
-        rescoring.drop(session, scoring_version_id=version.id)
+        rescoring.drop(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
     assert prepare(service, competition, corrected_csv).number == 3
 
 
@@ -284,7 +287,7 @@ def test_a_dropped_version_leaves_no_open_job_and_cannot_be_published(
         held = scoring.claim(session, job_id=second, lease=HOUR, now=service.now)
     assert held is not None
     with service.database.write() as session:
-        rescoring.drop(session, scoring_version_id=version.id)
+        rescoring.drop(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
     assert open_jobs(service, version) == []
     with service.database.write() as session:
         assert not scoring.record_rejection(
@@ -293,7 +296,7 @@ def test_a_dropped_version_leaves_no_open_job_and_cannot_be_published(
         assert scoring.claim(session, job_id=third, lease=HOUR, now=service.now) is None
     for act in (rescoring.publish, rescoring.drop):
         with pytest.raises(NotPreparing), service.database.write() as session:
-            act(session, scoring_version_id=version.id)
+            act(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
 
 
 def test_a_publication_after_the_reveal_writes_the_private_standings_anew(

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import event, select
 
-from grader.models import DailyRank, Standing, Submission, Team
+from grader.models import DailyRank, Standing, Submission, SubmissionKind, Team
 from grader.services import closing, competitions, daily_ranks, moderation
-from webapp.representations.board_csv import safe
+from grader.services.audit import Actor
+from grader.services.spreadsheets import safe
 
 HERE = "/competitions/toxicity"
 BOARD = f"{HERE}/leaderboard"
@@ -183,7 +184,9 @@ def test_the_ranks_at_the_start_of_a_day_are_those_of_what_had_come_by_then(aren
         assert daily_ranks.write(session, competition=competition, ranks=ranks, now=tomorrow)
         assert not daily_ranks.write(session, competition=competition, ranks=ranks, now=tomorrow)
         assert daily_ranks.missing(session, now=tomorrow) == []
-        moderation.disqualify(session, competition=competition, team="Bob", reason="Two accounts")
+        moderation.disqualify(
+            session, competition=competition, team="Bob", reason="Two accounts", actor=Actor(None, "tests")
+        )
         assert session.scalars(select(DailyRank)).all() == []
         (competition,) = daily_ranks.missing(session, now=tomorrow)
         assert list(daily_ranks.compute(session, competition=competition, now=tomorrow).values()) == [1]
@@ -195,7 +198,13 @@ def test_a_benchmark_stands_in_place_without_a_rank(arena: Any, crowd: Any) -> N
     arena.score_all()
     with arena.database.write() as session:
         competition = competitions.get(session, slug="toxicity")
-        moderation.mark(session, competition=competition, submission_id=benchmark, kind="benchmark")
+        moderation.mark(
+            session,
+            competition=competition,
+            submission_id=benchmark,
+            kind=SubmissionKind.BENCHMARK,
+            actor=Actor(None, "tests"),
+        )
     board = _json(arena, API).json
     assert board["team_count"] == 60
     place, row = next((place, row) for place, row in enumerate(board["rows"]) if row["is_benchmark"])
@@ -211,7 +220,9 @@ def test_a_benchmark_stands_in_place_without_a_rank(arena: Any, crowd: Any) -> N
 def test_a_disqualified_team_is_on_no_board_and_ranks_close_up(arena: Any, crowd: Any) -> None:
     with arena.database.write() as session:
         competition = competitions.get(session, slug="toxicity")
-        moderation.disqualify(session, competition=competition, team="Ann", reason="Two accounts")
+        moderation.disqualify(
+            session, competition=competition, team="Ann", reason="Two accounts", actor=Actor(None, "tests")
+        )
     assert _json(arena, API).json["team_count"] == 59
     assert "Ann" not in arena.app.test_client().get(f"{HERE}/leaderboard.csv").text
 
@@ -315,10 +326,14 @@ def test_final_standings_stay_readable_on_page_and_api(arena: Any) -> None:
     arena.reveal()
     assert _json(arena, f"{BOARD}/final/1").status_code == 404
     with arena.database.write() as session:
-        closing.finalize(session, competition=competitions.get(session, slug="toxicity"))
+        closing.finalize(
+            session, competition=competitions.get(session, slug="toxicity"), actor=Actor(None, "tests")
+        )
     with arena.database.write() as session:
         competition = competitions.get(session, slug="toxicity")
-        moderation.disqualify(session, competition=competition, team="Bob", reason="Two accounts")
+        moderation.disqualify(
+            session, competition=competition, team="Bob", reason="Two accounts", actor=Actor(None, "tests")
+        )
     assert "Final leaderboard" in _json(arena, f"{BOARD}/private").text
     old, new = (_json(arena, f"{BOARD}/final/{number}").text for number in (1, 2))
     assert "There are newer ones" in old and "Bob" in old

@@ -10,6 +10,7 @@ import pytest
 
 from grader.models import EntryMode
 from grader.services import accounts, competitions, conditions
+from grader.services.audit import Actor
 
 HERE = "/competitions/toxicity"
 TEAM = f"{HERE}/team"
@@ -113,7 +114,9 @@ def test_changed_rules_are_shown_until_they_are_accepted(arena: Any, join: Any) 
     join(ann)
     with arena.database.write() as session:
         locked = competitions.lock(session, competition_id=competition.id)
-        conditions.change(session, competition=locked, rules="Be kinder.", now=arena.now())
+        conditions.change(
+            session, competition=locked, rules="Be kinder.", actor=Actor(None, "tests"), now=arena.now()
+        )
     page = ann.browser.get(f"{HERE}/join")
     assert "The rules have changed since you accepted them." in text(page)
     assert buttons(page) == {"Accept"}

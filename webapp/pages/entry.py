@@ -62,7 +62,9 @@ def decide(slug: str) -> ResponseReturnValue:
         with current_site().database.write() as session:
             user = accounts.get(session, name=request.form.get("name", ""))
             competition = finding.competition_of(session, slug)
-            admissions.decide(session, competition=competition, user=user, admits=admits)
+            admissions.decide(
+                session, competition=competition, user=user, admits=admits, actor=organizing.actor()
+            )
     except accounts.UnknownUser as error:
         if wants_json():
             raise
