@@ -1,0 +1,88 @@
+"""A draft is not there: all but its organizers are told the same as about a slug that nobody has taken."""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from grader.models import CompetitionState, Organizer, Role
+from grader.services import competitions
+from tests.fixtures.walks import ROUTES, addresses
+
+DRAFT, UNKNOWN = "drafted", "unknown"  # of one length, or the answers could not be
+SECRET = "Nobody knows of this yet"
+
+
+@pytest.fixture
+def site(make_arena: Callable[..., Any]) -> Any:
+    """A published competition in which Ann takes part and which Olga owns, and a draft of Dan's alone."""
+    arena = make_arena()
+    arena.competition()
+    arena.competition(DRAFT, title=SECRET, opens_at=arena.now() - timedelta(days=1))
+    arena.people = {name: arena.person(name) for name in ("Ann", "Olga", "Dan")}
+    arena.submit(arena.people["Ann"], arena.truth.predictions(noise=2.0))
+    arena.submit(arena.people["Dan"], arena.truth.predictions(noise=2.0), DRAFT)
+    arena.score_all()
+    with arena.database.write() as session:
+        for slug, name in (("toxicity", "Olga"), (DRAFT, "Dan")):
+            session.add(
+                Organizer(
+                    competition_id=competitions.get(session, slug=slug).id,
+                    user_id=arena.people[name].user.id,
+                    role=Role.OWNER,
+                    added_at=arena.now(),
+                )
+            )
+        competitions.get(session, slug=DRAFT).state = CompetitionState.DRAFT
+    return arena
+
+
+@pytest.mark.parametrize("name", [None, "Ann", "Olga"])
+def test_a_draft_answers_as_a_slug_that_nobody_has(site: Any, name: str | None) -> None:
+    asked = 0
+    for method, endpoint, path in _paths(site):
+        form = ROUTES[method, endpoint].form
+        known, unknown = (
+            _ask(site, name, method, path.replace("toxicity", slug, 1), form()) for slug in (DRAFT, UNKNOWN)
+        )
+        assert known.replace(DRAFT, UNKNOWN) == unknown, f"{method} {path}"
+        assert SECRET not in known
+        asked += 1
+    assert asked > 30
+
+
+@pytest.mark.parametrize("name", [None, "Ann", "Olga"])
+def test_a_draft_stands_in_no_list(site: Any, name: str | None) -> None:
+    browser = site.people[name].browser if name else site.app.test_client()
+    bearer = site.people[name].bearer if name else {}
+    for path in ("/", "/account", "/api/v1/competitions", "/healthz", "/readyz"):
+        text = browser.get(path, headers=bearer).text
+        assert DRAFT not in text
+        assert SECRET not in text
+
+
+def test_its_owner_finds_it(site: Any) -> None:
+    dan = site.people["Dan"]
+    assert SECRET in dan.browser.get("/").text
+    assert SECRET in dan.browser.get(f"/competitions/{DRAFT}").text
+    assert dan.browser.get(f"/competitions/{DRAFT}/leaderboard").status_code == 200
+
+
+def _paths(site: Any) -> Iterator[tuple[str, str, str]]:
+    """Return each route that holds a slug, with all choices of its other arguments."""
+    for method, endpoint, path in addresses(site.app):
+        if path.startswith(("/competitions/toxicity", "/api/v1/competitions/toxicity")):
+            yield method, endpoint, path
+
+
+def _ask(site: Any, name: str | None, method: str, path: str, form: Mapping[str, Any]) -> str:
+    person = site.people[name] if name else None
+    browser = person.browser if person else site.app.test_client()
+    data = None
+    if method == "POST":
+        token = site.form_token(browser, "/account" if person else "/login")
+        data = {"csrf_token": token, **form}
+    answer = browser.open(path, method=method, data=data, headers=person.bearer if person else {})
+    headers = sorted(line for line in map(str, answer.headers.to_wsgi_list()) if "Set-Cookie" not in line)
+    return f"{answer.status} {headers} {answer.get_data(as_text=True)}"
