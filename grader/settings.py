@@ -75,6 +75,14 @@ class Settings(BaseSettings):
         None,
         description="s3://bucket/prefix or file:///folder; by default blobs/ in the data folder.",
     )
+    cache_dir: Path | None = Field(
+        None,
+        description="Folder of what can be computed again, needed by no backup; by default cache/ in the "
+        "data folder.",
+    )
+    rank_cache_mb: int = Field(
+        20_000, ge=0, description="Room for the kept ranks of submissions, in MB; 0 keeps none."
+    )
     secret_key: SecretStr | None = Field(
         None,
         description="Signs cookies and keys the splits; by default made once in the data folder.",
@@ -161,6 +169,10 @@ class Settings(BaseSettings):
     def storage(self) -> str:
         """Return the URL of the blob storage."""
         return self.storage_url or (self.data_dir.absolute() / "blobs").as_uri()
+
+    def cache(self) -> Path:
+        """Return the folder of what can be computed again."""
+        return (self.cache_dir or self.data_dir / "cache").absolute()
 
     def secret(self) -> str:
         """Return the secret key, making it in the data folder on first use."""

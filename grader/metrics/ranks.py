@@ -123,7 +123,8 @@ def count_ranks(ranked: RankedSplit, ranks: RankArray) -> PairCounts:
 
 def _ranks_at(rows: IndexArray, ranks: RankArray) -> IndexArray:
     # Every row is in range; clipping is the quick way of not looking.
-    return np.take(ranks, rows, mode="clip").astype(np.int64)
+    taken: IndexArray = np.take(ranks, rows, mode="clip").astype(np.int64)
+    return taken
 
 
 def _doubled_midranks(at: IndexArray, up_to: IndexArray, ranks: IndexArray) -> IndexArray:
@@ -135,4 +136,5 @@ def _doubled_midranks(at: IndexArray, up_to: IndexArray, ranks: IndexArray) -> I
 
 
 def _low(midranks: IndexArray) -> IndexArray:
-    return midranks & (2**_WORD - 1)
+    low: IndexArray = midranks & (2**_WORD - 1)
+    return low

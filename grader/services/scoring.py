@@ -6,30 +6,25 @@ nothing. Scoring the same file twice gives the same bits, so that every job has 
 
 import logging
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
-from grader.leaderboard import standings
-from grader.leaderboard.standings import Entry
-from grader.metrics import BiasReport, PairCounts
 from grader.models import (
     Competition,
     JobState,
-    Score,
     ScoringJob,
     ScoringVersion,
     ScoringVersionState,
-    Split,
-    SubmissionKind,
     SubmissionStatus,
 )
-from grader.services import limits, result_notices, standing_rows
+from grader.services import limits, result_notices, score_rows
 from grader.services.rules import Rules
+from grader.services.score_rows import Results
 
 MAX_ERRORS = 3
 MAX_LOST_LEASES = 10
@@ -46,7 +41,31 @@ STATUS_OF = {
 }
 
 Data = Sequence[dict[str, Any]]
-Results = Mapping[Split, tuple[PairCounts, BiasReport]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The file could be scored."""
+
+    results: Results
+    notes: Data
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """The file cannot be scored, and why."""
+
+    problems: Data
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """Scoring broke; the log has the exception under the incident's id."""
+
+    incident: str
+
+
+Outcome = Scores | Rejection | Breakdown
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +111,7 @@ def claim(session: Session, *, job_id: int, lease: timedelta, now: datetime) -> 
     token = secrets.token_hex(16)
     taken = session.execute(
         update(ScoringJob)
-        .where(ScoringJob.id == job_id, _free(now))
+        .where(ScoringJob.id == job_id, free(now))
         .values(
             state=JobState.CLAIMED,
             lease_until=now + lease,
@@ -104,11 +123,16 @@ def claim(session: Session, *, job_id: int, lease: timedelta, now: datetime) -> 
     ).scalar()
     if taken is None:
         return None
+    return claim_of(job, token=token, attempt=taken)
+
+
+def claim_of(job: ScoringJob, *, token: str, attempt: int) -> Claim:
+    """Return the claim on a job that was just taken under a token."""
     version = job.scoring_version
     return Claim(
-        job_id=job_id,
+        job_id=job.id,
         token=token,
-        attempt=taken,
+        attempt=attempt,
         submission_id=job.submission_id,
         scoring_version_id=job.scoring_version_id,
         submission_sha256=job.submission.sha256,
@@ -118,12 +142,15 @@ def claim(session: Session, *, job_id: int, lease: timedelta, now: datetime) -> 
     )
 
 
-def waiting(session: Session, *, older_than: timedelta, limit: int, now: datetime) -> list[int]:
+def waiting(
+    session: Session, *, older_than: timedelta, limit: int, now: datetime, with_rescorings: bool = True
+) -> list[int]:
     """Return the ids of jobs that wait longer than `older_than` or lost their lease, live boards first."""
+    states = [ScoringVersionState.PREPARING] if not with_rescorings else []
     query = (
         select(ScoringJob.id)
         .join(ScoringJob.scoring_version)
-        .where(_free(now, older_than))
+        .where(free(now, older_than), ScoringVersion.state.not_in(states))
         .order_by(ScoringVersion.state != ScoringVersionState.LIVE, ScoringJob.available_at, ScoringJob.id)
         .limit(limit)
     )
@@ -135,31 +162,19 @@ def oldest_open(session: Session) -> datetime | None:
     return session.scalar(select(func.min(ScoringJob.created_at)).where(ScoringJob.state.in_(OPEN_STATES)))
 
 
-def record_scores(
-    session: Session, *, job_id: int, token: str, results: Results, notes: Data, now: datetime
-) -> bool:
-    """Write the scores of both splits and the team's standings; False if the token is not current."""
-    held = _hold(session, job_id, token)
+def record(session: Session, *, job_id: int, token: str, outcome: Outcome, now: datetime) -> bool:
+    """Write what came of a job; False if the token is not current."""
+    held = hold(session, job_ids=[job_id], token=token)
     if held is None:
         return False
-    competition, job = held
-    for split in Split:
-        session.add(_score(job, split, *results[split], now=now))
-    _finish(session, competition, job, JobState.DONE, notes=notes, now=now)
-    session.flush()
-    if job.submission.kind is SubmissionKind.NORMAL:
-        _update_standings(session, competition, job, _displayed(results))
+    competition, jobs = held
+    write_outcomes(session, competition=competition, outcomes=[(job, outcome) for job in jobs], now=now)
     return True
 
 
 def record_rejection(session: Session, *, job_id: int, token: str, problems: Data, now: datetime) -> bool:
     """Write that the file cannot be scored, and why; False if the token is not current."""
-    held = _hold(session, job_id, token)
-    if held is None:
-        return False
-    _finish(session, *held, JobState.REJECTED, problems=problems, now=now)
-    session.flush()
-    return True
+    return record(session, job_id=job_id, token=token, outcome=Rejection(problems), now=now)
 
 
 def record_error(session: Session, *, job_id: int, token: str, incident: str, now: datetime) -> bool:
@@ -167,19 +182,59 @@ def record_error(session: Session, *, job_id: int, token: str, incident: str, no
 
     Returns False if the token is not current.
     """
-    held = _hold(session, job_id, token)
-    if held is None:
-        return False
-    competition, job = held
-    job.error_count += 1
-    if job.error_count >= MAX_ERRORS:
-        _finish(session, competition, job, JobState.FAILED, incident=incident, now=now)
-    else:
-        job.state = JobState.WAITING
-        job.available_at = now + RETRY_DELAYS[job.error_count - 1]
-        job.lease_until = job.token = None
+    return record(session, job_id=job_id, token=token, outcome=Breakdown(incident), now=now)
+
+
+def hold(
+    session: Session, *, job_ids: Sequence[int], token: str
+) -> tuple[Competition, Sequence[ScoringJob]] | None:
+    """Lock claimed jobs of one scoring version for their holder, those that are still held; None if none is.
+
+    First their competition is locked, so that no publication comes between.
+    """
+    competition = session.scalar(
+        select(Competition)
+        .join(ScoringVersion, ScoringVersion.competition_id == Competition.id)
+        .join(ScoringJob, ScoringJob.scoring_version_id == ScoringVersion.id)
+        .where(ScoringJob.id.in_(job_ids))
+        .limit(1)
+        .with_for_update(read=True, of=Competition)
+        .execution_options(populate_existing=True)
+    )
+    jobs = session.scalars(
+        select(ScoringJob)
+        .where(ScoringJob.id.in_(job_ids), ScoringJob.token == token, ScoringJob.state == JobState.CLAIMED)
+        .options(joinedload(ScoringJob.submission))
+        .order_by(ScoringJob.id)
+        .with_for_update(of=ScoringJob)
+        .execution_options(populate_existing=True)
+    ).all()
+    return None if competition is None or not jobs else (competition, jobs)
+
+
+def write_outcomes(
+    session: Session,
+    *,
+    competition: Competition,
+    outcomes: Sequence[tuple[ScoringJob, Outcome]],
+    now: datetime,
+) -> None:
+    """Write what came of held jobs of one scoring version: scores, the jobs' ends, the teams' standings."""
+    for job, outcome in outcomes:
+        match outcome:
+            case Scores(results, notes):
+                score_rows.add(session, job=job, results=results, now=now)
+                _finish(session, competition, job, JobState.DONE, notes=notes, now=now)
+            case Rejection(problems):
+                _finish(session, competition, job, JobState.REJECTED, problems=problems, now=now)
+            case Breakdown(incident):
+                _count_error(session, competition, job, incident=incident, now=now)
     session.flush()
-    return True
+    score_rows.enter_standings(
+        session,
+        competition=competition,
+        scored=[(job, outcome.results) for job, outcome in outcomes if isinstance(outcome, Scores)],
+    )
 
 
 def show_result(job: ScoringJob) -> None:
@@ -198,7 +253,8 @@ def new_incident() -> str:
     return secrets.token_hex(4)
 
 
-def _free(now: datetime, older_than: timedelta = timedelta()) -> ColumnElement[bool]:
+def free(now: datetime, older_than: timedelta = timedelta()) -> ColumnElement[bool]:
+    """Return the condition that a job waits longer than `older_than`, or that its lease ran out."""
     return or_(
         and_(ScoringJob.state == JobState.WAITING, ScoringJob.available_at <= now - older_than),
         and_(ScoringJob.state == JobState.CLAIMED, ScoringJob.lease_until <= now),
@@ -211,32 +267,25 @@ def _is_free(job: ScoringJob, now: datetime) -> bool:
     return job.state is JobState.CLAIMED and job.lease_until is not None and job.lease_until <= now
 
 
-def _hold(session: Session, job_id: int, token: str) -> tuple[Competition, ScoringJob] | None:
-    """Lock a claimed job for its holder; first its competition, so that no publication comes between."""
-    competition = session.scalar(
-        select(Competition)
-        .join(ScoringVersion, ScoringVersion.competition_id == Competition.id)
-        .join(ScoringJob, ScoringJob.scoring_version_id == ScoringVersion.id)
-        .where(ScoringJob.id == job_id)
-        .with_for_update(read=True, of=Competition)
-        .execution_options(populate_existing=True)
-    )
-    job = session.scalar(
-        select(ScoringJob)
-        .where(ScoringJob.id == job_id, ScoringJob.token == token, ScoringJob.state == JobState.CLAIMED)
-        .with_for_update()
-        .execution_options(populate_existing=True)
-    )
-    return None if competition is None or job is None else (competition, job)
-
-
 def _give_up(session: Session, job: ScoringJob, *, now: datetime) -> None:
-    held = _hold(session, job.id, job.token or "")
-    if held is not None and _is_free(held[1], now):
+    held = hold(session, job_ids=[job.id], token=job.token or "")
+    if held is not None and _is_free(job, now):
         incident = new_incident()
         logger.error("Incident %s: job %s lost %s leases and has failed.", incident, job.id, MAX_LOST_LEASES)
-        _finish(session, *held, JobState.FAILED, incident=incident, now=now)
+        _finish(session, held[0], job, JobState.FAILED, incident=incident, now=now)
         session.flush()
+
+
+def _count_error(
+    session: Session, competition: Competition, job: ScoringJob, *, incident: str, now: datetime
+) -> None:
+    job.error_count += 1
+    if job.error_count >= MAX_ERRORS:
+        _finish(session, competition, job, JobState.FAILED, incident=incident, now=now)
+    else:
+        job.state = JobState.WAITING
+        job.available_at = now + RETRY_DELAYS[job.error_count - 1]
+        job.lease_until = job.token = None
 
 
 def _finish(
@@ -257,30 +306,3 @@ def _finish(
     if competition.live_scoring_version_id == job.scoring_version_id:
         show_result(job)
         result_notices.tell_result(session, submission=job.submission, now=now)
-
-
-def _score(job: ScoringJob, split: Split, counts: PairCounts, report: BiasReport, *, now: datetime) -> Score:
-    return Score(
-        submission_id=job.submission_id,
-        scoring_version_id=job.scoring_version_id,
-        split=split,
-        score=report.score,
-        **report.terms,
-        counts=counts.as_dict(),
-        created_at=now,
-    )
-
-
-def _displayed(results: Results) -> int:
-    score = results[Split.PUBLIC][1].score
-    if score is None:
-        raise ValueError("A scoring version without undefined cells gave no score.")
-    return standings.score_units(score)
-
-
-def _update_standings(session: Session, competition: Competition, job: ScoringJob, score_units: int) -> None:
-    submission = job.submission
-    entry = Entry(submission.team_id, submission.id, score_units, submission.submitted_at)
-    standing_rows.enter(session, entry=entry, scoring_version_id=job.scoring_version_id)
-    if competition.settled_at is not None:
-        standing_rows.rebuild(session, competition=competition, team_ids=[entry.team_id])

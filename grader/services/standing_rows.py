@@ -30,29 +30,35 @@ def to_entry(row: Standing) -> Entry:
     return Entry(row.team_id, row.submission_id, row.score_units, row.submitted_at)
 
 
-def enter(session: Session, *, entry: Entry, scoring_version_id: int) -> None:
-    """Let a new public entry stand for its team if it is the team's best; a disqualified team has none."""
-    # The team's row is the lock: of two scores recorded at once the better must stay.
-    disqualified_at = session.scalar(
-        select(Team.disqualified_at).where(Team.id == entry.team_id).with_for_update(key_share=True)
+def enter(session: Session, *, entries: Collection[Entry], scoring_version_id: int) -> None:
+    """Let new public entries stand for their teams where they are the best; a disqualified team has none."""
+    best = {entry.team_id: entry for entry in sorted(entries, key=standings.order, reverse=True)}
+    # The teams' rows are the locks: of two scores recorded at once the better must stay.
+    qualified = session.execute(
+        select(Team.id, Team.disqualified_at)
+        .where(Team.id.in_(best))
+        .order_by(Team.id)
+        .with_for_update(key_share=True)
     )
-    if disqualified_at is not None:
-        return
-    row = session.scalar(
+    teams = [team_id for team_id, disqualified_at in qualified if disqualified_at is None]
+    present = session.scalars(
         select(Standing)
         .where(
             Standing.scoring_version_id == scoring_version_id,
             Standing.split == Split.PUBLIC,
-            Standing.team_id == entry.team_id,
+            Standing.team_id.in_(teams),
         )
         .execution_options(populate_existing=True)
     )
-    if row is None:
-        session.add(to_row(entry, scoring_version_id=scoring_version_id, split=Split.PUBLIC))
-    elif standings.order(entry) < standings.order(to_entry(row)):
-        row.submission_id = entry.submission_id
-        row.score_units = entry.score_units
-        row.submitted_at = entry.submitted_at
+    rows = {row.team_id: row for row in present}
+    for team_id in teams:
+        entry, row = best[team_id], rows.get(team_id)
+        if row is None:
+            session.add(to_row(entry, scoring_version_id=scoring_version_id, split=Split.PUBLIC))
+        elif standings.order(entry) < standings.order(to_entry(row)):
+            row.submission_id = entry.submission_id
+            row.score_units = entry.score_units
+            row.submitted_at = entry.submitted_at
     session.flush()
 
 

@@ -4,12 +4,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from grader.files import RowIds
-from grader.metrics import PreparedSplit
+from grader.metrics import RankedSplit
 from grader.models import Split
+from grader.services.rules import Rules
 from grader.services.scoring import Claim
 from grader.services.truth import Truth
 from grader.storage import Storage
@@ -19,11 +17,10 @@ KEPT = 3
 
 @dataclass(frozen=True, eq=False)
 class PreparedSolution:
-    """What scoring needs of a solution: its row ids and, per split, the rows and what is true of them."""
+    """What scoring needs of a solution: its row ids and, per split, where its rows stand and what is true."""
 
     row_ids: RowIds
-    rows: dict[Split, NDArray[np.intp]]
-    splits: dict[Split, PreparedSplit]
+    splits: dict[Split, RankedSplit]
 
     @classmethod
     def load(cls, storage: Storage, claim: Claim) -> "PreparedSolution":
@@ -31,11 +28,7 @@ class PreparedSolution:
         truth = Truth.from_bytes(storage.read(claim.prepared_sha256))
         return cls(
             RowIds.from_bytes(storage.read(claim.row_ids_sha256)),
-            {split: truth.rows(split) for split in Split},
-            {
-                split: truth.prepare(split, identities=claim.rules.identities, settings=claim.rules.metric)
-                for split in Split
-            },
+            {split: _ranked(truth, split, claim.rules) for split in Split},
         )
 
 
@@ -56,3 +49,8 @@ class PreparedSolutions:
             found = self._load(claim)
         self._by_version[claim.scoring_version_id] = found
         return found
+
+
+def _ranked(truth: Truth, split: Split, rules: Rules) -> RankedSplit:
+    prepared = truth.prepare(split, identities=rules.identities, settings=rules.metric)
+    return RankedSplit.of(prepared, truth.rows(split))

@@ -90,13 +90,13 @@ def test_a_job_that_was_finished_by_another_while_it_was_computed_is_not_recorde
     accepted = service.submit(service.competition())
     slow = Scorer(service.database, service.storage, lease=timedelta(seconds=0))
     quick = Scorer(service.database, service.storage, lease=LEASE)
-    compute = slow._compute
+    compute = slow._calculator.outcome
 
     def overtaken(claim: Claim) -> Any:
         assert quick.run(accepted.job_ids[0])
         return compute(claim)
 
-    monkeypatch.setattr(slow, "_compute", overtaken)
+    monkeypatch.setattr(slow._calculator, "outcome", overtaken)
     assert not slow.run(accepted.job_ids[0])
     assert service.submission(accepted).status is SubmissionStatus.SCORED
 

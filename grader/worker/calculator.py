@@ -1,0 +1,64 @@
+"""What comes of a job, computed with no transaction open: from the file, or from ranks that were kept."""
+
+import logging
+from functools import partial
+
+from grader.files import FileRejected, read_submission
+from grader.metrics import count_ranks, dense_ranks, report
+from grader.models import Split
+from grader.services import scoring
+from grader.services.scoring import Breakdown, Claim, Outcome, Rejection, Scores
+from grader.storage import Storage
+from grader.worker.prepared import PreparedSolution, PreparedSolutions
+from grader.worker.rank_cache import RankCache, RankedFile
+
+logger = logging.getLogger(__name__)
+
+
+class Calculator:
+    """Computes the outcomes of claims in one process, which keeps the last few prepared solutions.
+
+    A file is read and sorted once: its ranks are kept for every later scoring version.
+    """
+
+    def __init__(self, storage: Storage, ranks: RankCache | None) -> None:
+        self._storage = storage
+        self._ranks = ranks
+        self._solutions = PreparedSolutions(partial(PreparedSolution.load, storage))
+
+    def outcome(self, claim: Claim) -> Outcome:
+        """Return what comes of a claimed job; an exception of our own is logged under an incident's id."""
+        try:
+            return self._scores(claim)
+        except FileRejected as rejected:
+            return Rejection([problem.as_dict() for problem in rejected.problems])
+        except Exception:
+            incident = scoring.new_incident()
+            logger.exception(
+                "Incident %s: scoring job %s (submission %s, attempt %s) broke.",
+                incident,
+                claim.job_id,
+                claim.submission_id,
+                claim.attempt,
+            )
+            return Breakdown(incident)
+
+    def _scores(self, claim: Claim) -> Scores:
+        solution = self._solutions.get(claim)
+        file = self._kept(claim) or self._read(claim, solution)
+        results = {}
+        for split in Split:
+            counts = count_ranks(solution.splits[split], file.ranks)
+            results[split] = (counts, report(counts, claim.rules.metric))
+        return Scores(results, file.notes)
+
+    def _kept(self, claim: Claim) -> RankedFile | None:
+        return self._ranks.get(claim.submission_sha256, claim.row_ids_sha256) if self._ranks else None
+
+    def _read(self, claim: Claim, solution: PreparedSolution) -> RankedFile:
+        submission = read_submission(self._storage.read(claim.submission_sha256), solution.row_ids)
+        notes = [note.as_dict() for note in submission.notes]
+        file = RankedFile(dense_ranks(submission.predictions), notes)
+        if self._ranks:
+            self._ranks.put(claim.submission_sha256, claim.row_ids_sha256, file)
+        return file
