@@ -1,0 +1,31 @@
+"""The core of the walk on PostgreSQL: what is read there tells nothing of private labels either."""
+
+from collections.abc import Callable
+
+from tests.fixtures.walks import Walk, walk
+from tests.fixtures.worlds import Truth, World
+
+NAMES = {"public": None, "stranger": "Eve", "participant": "Bob", "leader": "Ann"}
+
+
+def test_nothing_read_from_postgresql_depends_on_private_labels(
+    make_world: Callable[..., World], make_postgresql_url: Callable[[], str]
+) -> None:
+    truth = Truth.first()
+    one, other = (
+        _walks(make_world(each, database_url=make_postgresql_url()))
+        for each in (truth, truth.with_other_private_labels())
+    )
+    for before_the_reveal in range(3):
+        assert one[before_the_reveal] == other[before_the_reveal]
+    assert one[-1] != other[-1]
+
+
+def _walks(world: World) -> list[Walk]:
+    """Ask for everything while it is open, closed, settled and revealed."""
+    walks = []
+    for happen in (world.begin, world.close, world.settle, world.reveal):
+        happen()
+        world.dice.seed(1)
+        walks.append(walk(world, NAMES, posts=False))
+    return walks
