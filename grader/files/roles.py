@@ -45,6 +45,19 @@ class ColumnRoles:
     slices: tuple[str, ...] = ()
     pair: str | None = None
 
+    def by_column(self) -> dict[str, ColumnRole]:
+        """Return the role of every named column, predictions aside."""
+        once = {self.id: ColumnRole.ID, self.label: ColumnRole.LABEL, self.usage: ColumnRole.USAGE}
+        once |= {self.pair: ColumnRole.PAIR}
+        several = {
+            ColumnRole.IDENTITY: self.identities,
+            ColumnRole.OTHER_LABEL: self.other_labels,
+            ColumnRole.SLICE: self.slices,
+            ColumnRole.UNUSED: self.unused,
+        }
+        roles = {name: role for name, role in once.items() if name is not None}
+        return roles | {name: role for role, names in several.items() for name in names}
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:

@@ -148,6 +148,7 @@ def add_scoring_version(
         row_count=solution.row_count,
         public_row_count=solution.public_row_count,
         private_row_count=solution.private_row_count,
+        digest=solution.digest,
         report=solution.report,
         uploaded_at=now,
     )

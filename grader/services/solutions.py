@@ -1,21 +1,25 @@
 """Taking in an organizer's solution: splits, identity set, checks, blobs. No session: all this comes before
 the transaction that refers to the blobs."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader.errors import OrganizerError
-from grader.files import RowIds, Solution, write_sample_submission
-from grader.metrics import METRIC_CODE_VERSION, MetricSettings, PairCounts, count_pairs, report
+from grader.files import PublicTable, RowIds, Solution, write_sample_submission
+from grader.files.digest import solution_digest
+from grader.metrics import METRIC_CODE_VERSION, MetricSettings, PairCounts, report
+from grader.metrics.counts import IdentityCounts
 from grader.models import ScoringVersion, Split
-from grader.services.metric_choice import MIN_CLASS_ROWS
+from grader.services import solution_findings, solution_report
+from grader.services.metric_choice import MIN_CLASS_ROWS, MetricChoice
 from grader.services.rules import Rules
+from grader.services.solution_report import Told
 from grader.services.splitting import split_in_half
-from grader.services.truth import IGNORED, Truth
+from grader.services.truth import PRIVATE, PUBLIC, Truth
 from grader.storage import Storage
 
 SHOWN_IDS = 5
@@ -33,8 +37,8 @@ class UnusableSolution(OrganizerError):
 class StoredSolution:
     """A solution whose blobs are stored and whose cells are all defined, ready for the tables.
 
-    `report` is the organizer's: the columns, the rows and classes of each split, and the counts of every
-    identity with whether it is in the score.
+    `report` is the organizer's: see `solution_report.describe`; its `findings` say in words what it means.
+    `digest` is the sha256 of the content in canonical form.
     """
 
     row_ids_sha256: str
@@ -46,6 +50,89 @@ class StoredSolution:
     rules: Rules
     metric_code_version: str
     report: dict[str, Any]
+    digest: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return asdict(self) | {"rules": self.rules.as_dict()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "StoredSolution":
+        """Read what `as_dict` returned."""
+        return cls(**{**data, "rules": Rules.from_dict(data["rules"])})
+
+
+@dataclass(frozen=True, eq=False)
+class Assessed:
+    """A solution that was looked through. `unscorable` says why no score could be computed with it."""
+
+    row_ids: RowIds
+    truth: Truth
+    rules: Rules
+    report: dict[str, Any]
+    unscorable: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LiveSolution:
+    """The solution that a corrected one is to replace."""
+
+    row_ids: RowIds
+    truth: Truth
+    rules: Rules
+
+    @classmethod
+    def load(cls, storage: Storage, version: ScoringVersion) -> "LiveSolution":
+        """Read the solution of a scoring version; for workers and organizers' commands."""
+        return cls(
+            RowIds.from_bytes(storage.read(version.solution.row_ids_sha256)),
+            Truth.from_bytes(storage.read(version.solution.prepared_sha256)),
+            Rules.from_dict(version.metric_settings),
+        )
+
+
+def assess(
+    solution: Solution,
+    *,
+    split_key: bytes,
+    choice: MetricChoice,
+    test: PublicTable | None = None,
+    tell: Told = lambda _: None,
+) -> Assessed:
+    """Look through a new competition's solution.
+
+    Without a Usage column rows are split in half by `split_key`. Without chosen identities those with enough
+    rows of each class in each split make the score.
+    """
+    if solution.usage is not None:
+        usage, split_by = solution.usage, "usage"
+    else:
+        usage, split_by = _split(solution, choice.metric, split_key), "keyed hash"
+    truth = Truth.of(solution, usage)
+    names, problems = _scored(truth, choice)
+    rules = Rules(names, choice.metric)
+    return _assessed(solution, truth, rules, problems, split_by=split_by, test=test, tell=tell)
+
+
+def assess_corrected(
+    solution: Solution, *, live: LiveSolution, test: PublicTable | None = None, tell: Told = lambda _: None
+) -> Assessed:
+    """Look through a corrected solution; raise UnusableSolution if its ids or identities are others.
+
+    The identities and the metric stay those of the live scoring version. Without a Usage column every row
+    stays in its split.
+    """
+    problems = _unknown(live.rules.identities, solution.identities)
+    if problems:
+        raise UnusableSolution(problems)
+    usage, split_by = solution.usage, "usage"
+    positions = positions_in(live.row_ids, solution.row_ids)
+    if usage is None:
+        usage, split_by = live.truth.usage[positions], "live solution"
+    truth = Truth.of(solution, usage)
+    return _assessed(
+        solution, truth, live.rules, [], split_by=split_by, test=test, tell=tell, is_corrected=True
+    )
 
 
 def store(
@@ -57,39 +144,60 @@ def store(
     identities: Sequence[str] | None = None,
     min_class_rows: int = MIN_CLASS_ROWS,
 ) -> StoredSolution:
-    """Store a new competition's solution; raise UnusableSolution with all problems.
-
-    Without a Usage column rows are split in half by `split_key`. Without `identities` those with at least
-    `min_class_rows` rows of each class in each split make the score.
-    """
-    settings = settings or MetricSettings()
-    if solution.usage is not None:
-        usage, origin = solution.usage, "usage"
-    else:
-        usage, origin = _split(solution, settings, split_key), "keyed hash"
-    truth = Truth(solution.labels, solution.identities, usage)
-    names = _proposed(truth, settings, min_class_rows) if identities is None else _known(identities, solution)
-    rules = Rules(names, settings)
-    return _store(storage, solution, truth, rules, _report(solution, truth, rules, origin))
+    """Assess and store a new competition's solution; raise UnusableSolution if it cannot be scored with."""
+    names = None if identities is None else tuple(identities)
+    choice = MetricChoice(names, min_class_rows, settings or MetricSettings())
+    return keep(storage, assess(solution, split_key=split_key, choice=choice))
 
 
 def store_corrected(storage: Storage, solution: Solution, *, live: ScoringVersion) -> StoredSolution:
-    """Store a corrected solution for a rescoring; raise UnusableSolution with all problems.
+    """Assess and store a corrected solution; raise UnusableSolution if it cannot be scored with."""
+    return keep(storage, assess_corrected(solution, live=LiveSolution.load(storage, live)))
 
-    The row ids must be the same set; the identities and the metric stay those of the live scoring version.
-    Without a Usage column every row stays in its split.
-    """
-    rules = Rules.from_dict(live.metric_settings)
-    _known(rules.identities, solution)
-    live_ids = RowIds.from_bytes(storage.read(live.solution.row_ids_sha256))
-    positions = _positions(live_ids, solution.row_ids)
-    if solution.usage is not None:
-        usage, origin = solution.usage, "usage"
-    else:
-        before = Truth.from_bytes(storage.read(live.solution.prepared_sha256))
-        usage, origin = before.usage[positions], "live solution"
-    truth = Truth(solution.labels, solution.identities, usage)
-    return _store(storage, solution, truth, rules, _report(solution, truth, rules, origin))
+
+def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
+    """Store a solution's blobs; raise UnusableSolution with everything that makes it unscorable."""
+    if assessed.unscorable:
+        raise UnusableSolution(assessed.unscorable)
+    row_ids, truth = assessed.row_ids, assessed.truth
+    return StoredSolution(
+        row_ids_sha256=storage.put(row_ids.to_bytes()).sha256,
+        prepared_sha256=storage.put(truth.to_bytes()).sha256,
+        sample_submission_sha256=storage.put(write_sample_submission(row_ids)).sha256,
+        row_count=len(row_ids),
+        public_row_count=truth.rows(Split.PUBLIC).size,
+        private_row_count=truth.rows(Split.PRIVATE).size,
+        rules=assessed.rules,
+        metric_code_version=str(METRIC_CODE_VERSION),
+        report=assessed.report,
+        digest=solution_digest(row_ids, truth.labels, truth.identities, truth.usage),
+    )
+
+
+def require_no_stop(stored: StoredSolution) -> None:
+    """Raise UnusableSolution if the report stops the competition here."""
+    found = solution_findings.stops(stored.report["findings"])
+    if found:
+        raise UnusableSolution([finding["message"] for finding in found])
+
+
+def positions_in(live_ids: RowIds, new_ids: RowIds) -> NDArray[np.intp]:
+    """Return where each new id stands among the live ones; raise UnusableSolution if the sets differ."""
+    place = live_ids.index()
+    texts = new_ids.to_bytes().split(b"\n")[:-1]
+    missing = sorted(text.decode() for text in place.keys() - set(texts))
+    unknown = [text.decode() for text in texts if text not in place]
+    problems = []
+    if missing:
+        problems.append(
+            f"{len(missing):,} row ids of the live solution are missing: {_examples(missing)}. "
+            "To remove a row from the score, give it the Usage Ignored."
+        )
+    if unknown:
+        problems.append(f"{len(unknown):,} row ids are not in the live solution: {_examples(unknown)}.")
+    if problems:
+        raise UnusableSolution(problems)
+    return np.fromiter((place[text] for text in texts), dtype=np.intp, count=len(texts))
 
 
 def _split(solution: Solution, settings: MetricSettings, key: bytes) -> NDArray[np.int8]:
@@ -101,113 +209,89 @@ def _split(solution: Solution, settings: MetricSettings, key: bytes) -> NDArray[
     )
 
 
-def _known(identities: Sequence[str], solution: Solution) -> tuple[str, ...]:
-    unknown = [name for name in identities if name not in solution.identities]
-    if unknown:
-        raise UnusableSolution([f"The solution has no identity column {name!r}." for name in unknown])
-    if not identities:
-        raise UnusableSolution(["A competition needs at least one identity in its score."])
-    return tuple(identities)
-
-
-def _counts(truth: Truth, split: Split, rules: Rules) -> PairCounts:
-    prepared = truth.prepare(
-        split, identities=tuple(truth.identities), settings=rules.metric, in_score=rules.identities
+def _assessed(
+    solution: Solution,
+    truth: Truth,
+    rules: Rules,
+    problems: Sequence[str],
+    *,
+    split_by: str,
+    test: PublicTable | None,
+    tell: Told,
+    is_corrected: bool = False,
+) -> Assessed:
+    found = solution_report.describe(
+        row_ids=solution.row_ids,
+        truth=truth,
+        roles=solution.roles,
+        rules=rules,
+        split_by=split_by,
+        test=test,
+        tell=tell,
     )
-    return count_pairs(prepared, np.zeros(prepared.rows))
+    unscorable = (*problems, *_undefined(found, rules))
+    findings = [solution_findings.stop("unscorable", message) for message in unscorable]
+    found["findings"] = findings + solution_findings.find(found, is_corrected=is_corrected)
+    return Assessed(solution.row_ids, truth, rules, found, unscorable)
 
 
-def _proposed(truth: Truth, settings: MetricSettings, min_class_rows: int) -> tuple[str, ...]:
-    everything = Rules(tuple(truth.identities), settings)
-    cells = [_counts(truth, split, everything).identities for split in Split]
-    names = tuple(
-        each[0].name
-        for each in zip(*cells, strict=True)
-        if min(min(cell.positives, cell.negatives) for cell in each) >= min_class_rows
+def _scored(truth: Truth, choice: MetricChoice) -> tuple[tuple[str, ...], list[str]]:
+    """Return the identities in the score, and what is wrong with them."""
+    if choice.identities is not None:
+        names = tuple(name for name in choice.identities if name in truth.identities)
+        problems = _unknown(choice.identities, truth.identities)
+        if not choice.identities:
+            problems.append("A competition needs at least one identity in its score.")
+        return names, problems
+    names = _proposed(truth, choice)
+    least = choice.min_class_rows
+    problem = (
+        f"No identity has at least {least} positive and {least} negative rows in each split. Name the "
+        "identities to score, or bring a larger solution."
     )
-    if not names:
-        raise UnusableSolution(
-            [
-                f"No identity has at least {min_class_rows} positive and {min_class_rows} negative rows in "
-                "each split. Name the identities to score, or bring a larger solution."
-            ]
-        )
-    return names
+    return names, [] if names else [problem]
 
 
-def _report(solution: Solution, truth: Truth, rules: Rules, origin: str) -> dict[str, Any]:
-    """Count the classes of every identity in each split; raise UnusableSolution if a cell is undefined."""
-    problems: list[str] = []
-    counts = {}
-    for split in Split:
-        counts[split] = _counts(truth, split, rules)
-        problems += _undefined(counts[split], split, rules)
-    if problems:
-        raise UnusableSolution(problems)
-    return {
-        "label": solution.roles.label,
-        "unused_columns": list(solution.roles.unused),
-        "split_by": origin,
-        "rows": len(solution.row_ids),
-        "ignored_rows": int(np.count_nonzero(truth.usage == IGNORED)),
-        "splits": {
-            split.value: {"rows": each.rows, "positives": each.positives} for split, each in counts.items()
-        },
-        "identities": [
-            {"name": name, "in_score": name in rules.identities}
-            | {
-                split.value: {"positives": cell.positives, "negatives": cell.negatives}
-                for split, cell in zip(Split, cells, strict=True)
-            }
-            for name, *cells in zip(
-                truth.identities, *(each.identities for each in counts.values()), strict=True
-            )
-        ],
-    }
+def _unknown(names: Sequence[str], there: Mapping[str, Any]) -> list[str]:
+    return [f"The solution has no identity column {name!r}." for name in names if name not in there]
 
 
-def _undefined(counts: PairCounts, split: Split, rules: Rules) -> list[str]:
-    undefined = report(counts, rules.metric).undefined
-    return [
-        f"In the {split.value} split {cell}."
-        for cell in undefined
-        if cell.affects_score and (cell.subgroup is not None or cell.term == "overall_auc")
-    ]
+def _proposed(truth: Truth, choice: MetricChoice) -> tuple[str, ...]:
+    settings = choice.metric
+    positive = truth.labels >= settings.label_threshold
+    splits = (truth.usage == PUBLIC, truth.usage == PRIVATE)
+    cells = [split & (positive == label) for split in splits for label in (True, False)]
+    return tuple(
+        name
+        for name, values in truth.identities.items()
+        if _smallest(values >= settings.identity_threshold, cells) >= choice.min_class_rows
+    )
 
 
-def _positions(live_ids: RowIds, new_ids: RowIds) -> NDArray[np.intp]:
-    """Return where each new id stands among the live ones; raise UnusableSolution if the sets differ."""
-    place = {row_id: position for position, row_id in enumerate(live_ids)}
-    missing = place.keys() - set(new_ids)
-    unknown = [row_id for row_id in new_ids if row_id not in place]
+def _smallest(mentions: NDArray[np.bool_], cells: Sequence[NDArray[np.bool_]]) -> int:
+    return min(int(np.count_nonzero(mentions & cell)) for cell in cells)
+
+
+def _undefined(found: Mapping[str, Any], rules: Rules) -> list[str]:
+    """Return in a sentence each cell of the score that is undefined, from the counts of the report."""
     problems = []
-    if missing:
-        problems.append(
-            f"{len(missing):,} row ids of the live solution are missing: {_examples(sorted(missing))}. "
-            "To remove a row from the score, give it the Usage Ignored."
+    for split in Split:
+        whole = found["splits"][split.value]
+        identities = tuple(
+            IdentityCounts(line["name"], line["in_score"], **line[split.value], **_NO_WINS)
+            for line in found["identities"]
         )
-    if unknown:
-        problems.append(f"{len(unknown):,} row ids are not in the live solution: {_examples(unknown)}.")
-    if problems:
-        raise UnusableSolution(problems)
-    return np.fromiter((place[row_id] for row_id in new_ids), dtype=np.intp, count=len(new_ids))
+        counts = PairCounts(whole["rows"], whole["positives"], 0, identities)
+        problems += [
+            f"In the {split.value} split {cell}."
+            for cell in report(counts, rules.metric).undefined
+            if cell.affects_score and (cell.subgroup is not None or cell.term == "overall_auc")
+        ]
+    return problems
+
+
+_NO_WINS = dict.fromkeys([name for name in IdentityCounts._fields if name.endswith("_wins")], 0)
 
 
 def _examples(row_ids: Sequence[str]) -> str:
     return ", ".join(row_ids[:SHOWN_IDS]) + (", …" if len(row_ids) > SHOWN_IDS else "")
-
-
-def _store(
-    storage: Storage, solution: Solution, truth: Truth, rules: Rules, report: dict[str, Any]
-) -> StoredSolution:
-    return StoredSolution(
-        row_ids_sha256=storage.put(solution.row_ids.to_bytes()).sha256,
-        prepared_sha256=storage.put(truth.to_bytes()).sha256,
-        sample_submission_sha256=storage.put(write_sample_submission(solution.row_ids)).sha256,
-        row_count=len(solution.row_ids),
-        public_row_count=truth.rows(Split.PUBLIC).size,
-        private_row_count=truth.rows(Split.PRIVATE).size,
-        rules=rules,
-        metric_code_version=str(METRIC_CODE_VERSION),
-        report=report,
-    )

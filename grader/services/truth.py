@@ -3,12 +3,13 @@
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.files import Categories, Solution
 from grader.metrics import MetricSettings, PreparedSplit, prepare
 from grader.models import Split
 
@@ -21,12 +22,28 @@ class Truth:
     """Values as the organizer wrote them, so that other thresholds can still be applied.
 
     `labels` and each of `identities` are float64 of shape (rows,), a blank identity is NaN; `usage` is int8:
-    0 ignored, 1 public, 2 private. All are in the order of the solution's row ids.
+    0 ignored, 1 public, 2 private. All are in the order of the solution's row ids. `other_labels`, `slices`
+    and `pair` enter no score: they are kept for diagnosis.
     """
 
     labels: NDArray[np.float64]
     identities: Mapping[str, NDArray[np.float64]]
     usage: NDArray[np.int8]
+    other_labels: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    slices: Mapping[str, Categories] = field(default_factory=dict)
+    pair: Categories | None = None
+
+    @classmethod
+    def of(cls, solution: Solution, usage: NDArray[np.int8]) -> "Truth":
+        """Return what is hidden of a solution, with the split of each row."""
+        return cls(
+            solution.labels,
+            solution.identities,
+            usage,
+            solution.other_labels,
+            solution.slices,
+            solution.pair,
+        )
 
     def rows(self, split: Split) -> NDArray[np.intp]:
         """Return the positions of a split's rows."""
@@ -59,6 +76,7 @@ class Truth:
         }
         for number, values in enumerate(self.identities.values()):
             arrays[f"identity_{number}"] = values
+        arrays |= self._kept_for_diagnosis()
         np.savez_compressed(blob, allow_pickle=False, **arrays)
         return blob.getvalue()
 
@@ -71,4 +89,35 @@ class Truth:
                 labels=arrays["labels"],
                 identities={name: arrays[f"identity_{number}"] for number, name in enumerate(names)},
                 usage=arrays["usage"],
+                **_read_kept(arrays),
             )
+
+    def _kept_for_diagnosis(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of what enters no score; none where there is nothing."""
+        texts = {f"slice_{number}": each for number, each in enumerate(self.slices.values())}
+        if self.pair is not None:
+            texts["pair"] = self.pair
+        if not (texts or self.other_labels):
+            return {}
+        kept = {
+            "other_labels": list(self.other_labels),
+            "slices": list(self.slices),
+            "values": {name: each.values for name, each in texts.items()},
+        }
+        numbers = {f"other_label_{number}": each for number, each in enumerate(self.other_labels.values())}
+        codes = {name: each.codes for name, each in texts.items()}
+        return {"kept": np.frombuffer(json.dumps(kept).encode(), dtype=np.uint8), **numbers, **codes}
+
+
+def _read_kept(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    if "kept" not in arrays:
+        return {}
+    kept = json.loads(arrays["kept"].tobytes())
+    texts = {name: Categories(tuple(values), arrays[name]) for name, values in kept["values"].items()}
+    return {
+        "other_labels": {
+            name: arrays[f"other_label_{number}"] for number, name in enumerate(kept["other_labels"])
+        },
+        "slices": {name: texts[f"slice_{number}"] for number, name in enumerate(kept["slices"])},
+        "pair": texts.get("pair"),
+    }

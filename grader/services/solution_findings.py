@@ -1,0 +1,157 @@
+"""What a report means, in words: what stops a competition, what to look at, what is good to know."""
+
+import enum
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from grader.files.wording import counted, listed, quoted
+from grader.metrics.leaks import Verdict
+from grader.services.solution_report import LABEL, USAGE
+
+WIDE_ERROR = 0.01
+MOST_NAMED = 8
+RARE = 1000
+
+
+class Level(enum.StrEnum):
+    """A stop must be mended first; a warning is the organizer's to judge; a note is good to know."""
+
+    STOP = "stop"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+Finding = dict[str, str]
+
+
+def find(report: Mapping[str, Any], *, is_corrected: bool = False) -> list[Finding]:
+    """Return what a report means, the stops first. A live competition's leaks no longer stop anything."""
+    found = [
+        *_test(report),
+        *_leaks(report, stops=not is_corrected),
+        *_unannotated(report),
+        *_thresholds(report),
+        *_overlaps(report),
+        *_expected(report),
+        *_ids(report),
+    ]
+    return sorted(found, key=lambda finding: list(Level).index(Level(finding["level"])))
+
+
+def stop(code: str, message: str) -> Finding:
+    """Return a finding that stops the competition here."""
+    return _finding(Level.STOP, code, message)
+
+
+def stops(findings: list[Finding]) -> list[Finding]:
+    """Return the findings that must be mended first."""
+    return [finding for finding in findings if finding["level"] == Level.STOP]
+
+
+def chance(probability: float) -> str:
+    """Return a probability as people say it: `1 of 3`."""
+    return (
+        f"1 of {max(2, round(1 / probability)):,}" if probability > 1 / RARE else f"less than 1 of {RARE:,}"
+    )
+
+
+def _finding(level: Level, code: str, message: str) -> Finding:
+    return {"level": level.value, "code": code, "message": message}
+
+
+def _test(report: Mapping[str, Any]) -> Iterator[Finding]:
+    test = report["test"]
+    if test is None:
+        return
+    for problem in test["problems"]:
+        yield stop("test_ids", f"{problem['message']} Participants predict what is in test.csv.")
+    hidden = [name for name in (report["label"], report["usage"]) if name and name in test["columns"]]
+    for name in hidden:
+        yield stop("test_columns", f"test.csv has the column {quoted(name)}, which is to stay hidden.")
+    shown = [line["name"] for line in report["identities"] if line["name"] in test["columns"]]
+    if shown:
+        names = listed([quoted(name) for name in shown], most=MOST_NAMED)
+        yield _finding(
+            Level.WARNING, "test_identities", f"test.csv shows participants the identities {names}."
+        )
+    if not test["problems"]:
+        text = f"test.csv has exactly the {report['rows']:,} ids of the solution."
+        yield _finding(Level.NOTE, "test_ids", text)
+
+
+def _leaks(report: Mapping[str, Any], *, stops: bool) -> Iterator[Finding]:
+    for leak in report["leaks"]:
+        if leak["verdict"] == Verdict.CLEAN:
+            continue
+        is_certain = leak["verdict"] == Verdict.LEAK and leak["hidden"] in (LABEL, USAGE)
+        hidden = (
+            leak["hidden"] if leak["hidden"] in (LABEL, USAGE) else f"the identity {quoted(leak['hidden'])}"
+        )
+        text = (
+            f"The {leak['visible']} alone orders {hidden} with an AUC of {leak['auc']:.3f}; one that says "
+            f"nothing has 0.5 ± {2 * leak['error']:.3f}."
+        )
+        if is_certain:
+            text += (
+                " Shuffle the rows and give them new ids." if stops else " It has been so since the opening."
+            )
+        level = Level.STOP if is_certain and stops else Level.WARNING
+        yield _finding(level, "leak", text)
+
+
+def _unannotated(report: Mapping[str, Any]) -> Iterator[Finding]:
+    count = report["unannotated_rows"]
+    if count:
+        rows = report["rows"] - report["ignored_rows"]
+        has = "has" if count == 1 else "have"
+        text = (
+            f"{counted(count, 'row')} of {rows:,} {has} no identity annotation at all. A blank counts as not "
+            "mentioned, so such rows are background of every identity."
+        )
+        yield _finding(Level.WARNING, "unannotated", text)
+
+
+def _thresholds(report: Mapping[str, Any]) -> Iterator[Finding]:
+    for line in report["thresholds"]:
+        name, threshold = quoted(line["column"]), line["threshold"]
+        if line["just_below"]:
+            text = (
+                f"{name}: {counted(line['just_below'], 'value')} less than a millionth below {threshold:g}, "
+                f"such as {line['largest_below']!r}, and so false. Was {threshold:g} meant?"
+            )
+            yield _finding(Level.WARNING, "just_below", text)
+        if line["at"]:
+            text = f"{name}: {counted(line['at'], 'value')} of exactly {threshold:g} count as true."
+            yield _finding(Level.NOTE, "at_threshold", text)
+
+
+def _overlaps(report: Mapping[str, Any]) -> Iterator[Finding]:
+    for overlap in report["overlaps"]:
+        names = f"{quoted(overlap['first'])} and {quoted(overlap['second'])}"
+        if overlap["share"] == 1:
+            text = f"Every row of the smaller of {names} mentions both ({counted(overlap['rows'], 'row')})."
+            yield _finding(Level.WARNING, "overlap", text)
+
+
+def _expected(report: Mapping[str, Any]) -> Iterator[Finding]:
+    assumed = report["assumed"]
+    for name, split in report["splits"].items():
+        error, swaps = split["score_error"], split["swap_probability"]
+        if error is None:
+            continue
+        text = (
+            f"{name.capitalize()} scores have a standard error of about {error:.4f}: teams "
+            f"{assumed['difference']:g} apart swap in {chance(swaps)} (at AUCs of {assumed['auc']:g})."
+        )
+        level = Level.WARNING if error > WIDE_ERROR else Level.NOTE
+        yield _finding(level, "expected_error", text)
+
+
+def _ids(report: Mapping[str, Any]) -> Iterator[Finding]:
+    if report["alike_ids"]:
+        ids = listed([quoted(each) for each in report["alike_ids"]])
+        text = f"Ids differ only in case or leading zeros, which spreadsheets mix up: {ids}."
+        yield _finding(Level.WARNING, "alike_ids", text)
+    else:
+        text = f"Each of the {report['rows']:,} ids stands there once."
+        yield _finding(Level.NOTE, "unique_ids", text)
