@@ -1,0 +1,154 @@
+"""The life of a competition: draft, published, revealed, archived. Every step stands in the audit.
+
+Scheduled, open and closed follow from the time; the reveal is a step of the close, see `closing`.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from grader import db
+from grader.errors import OrganizerError
+from grader.models import Competition, CompetitionState
+from grader.services import audit, competition_settings, competitions
+from grader.services.audit import Actor
+from grader.services.closing import Archived
+
+
+class AlreadyPublished(OrganizerError):
+    """Only a draft is published."""
+
+    def __init__(self, competition: Competition) -> None:
+        super().__init__(f"{competition.slug} is published already.")
+
+
+class NotReady(OrganizerError):
+    """A draft lacks what a published competition needs; `missing` has one sentence for each."""
+
+    def __init__(self, missing: Iterable[str]) -> None:
+        self.missing = tuple(missing)
+        super().__init__("\n".join(self.missing))
+
+
+class NotArchivable(OrganizerError):
+    """A draft was never there for others: it has nothing to archive."""
+
+    def __init__(self) -> None:
+        super().__init__("Only a published competition can be archived; this one is a draft.")
+
+
+class NotArchived(OrganizerError):
+    """Only an archived competition comes back from the archive."""
+
+    def __init__(self, competition: Competition) -> None:
+        super().__init__(f"{competition.slug} is not archived.")
+
+
+def missing(competition: Competition, *, now: datetime) -> list[str]:
+    """Return one sentence for everything that keeps a draft from being published."""
+    found = []
+    if competition.live_scoring_version is None:
+        found.append("The solution is missing: upload it, look at its report and accept it.")
+    closes_at = competition.closes_at
+    if closes_at is not None and closes_at <= now:
+        found.append(f"The close must lie ahead; it is {closes_at:%Y-%m-%d %H:%M} UTC.")
+    return found + competition_settings.problems(competition_settings.of(competition), is_draft=False)
+
+
+def publish(
+    session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None
+) -> Competition:
+    """Show a draft to everybody; it opens at its time. Dates that nobody gave follow from the close.
+
+    Raises AlreadyPublished, and NotReady with everything that is missing.
+    """
+    competition, now = _lock(session, competition, now)
+    if competition.state is not CompetitionState.DRAFT:
+        raise AlreadyPublished(competition)
+    lacking = missing(competition, now=now)
+    if lacking:
+        raise NotReady(lacking)
+    competition_settings.settle_dates(competition)
+    _change(
+        session,
+        competition,
+        CompetitionState.PUBLISHED,
+        actor,
+        "publish",
+        "The competition was published.",
+        now,
+    )
+    return competition
+
+
+def archive(
+    session: Session,
+    *,
+    competition: Competition,
+    actor: Actor,
+    reason: str = "",
+    now: datetime | None = None,
+) -> Competition:
+    """Put a competition away: it stays readable and takes no files any more.
+
+    Raises NotArchivable, Archived.
+    """
+    competition, now = _lock(session, competition, now)
+    if competition.state is CompetitionState.DRAFT:
+        raise NotArchivable
+    if competition.state is CompetitionState.ARCHIVED:
+        raise Archived
+    told = "The competition was archived."
+    _change(session, competition, CompetitionState.ARCHIVED, actor, "archive", told, now, reason=reason)
+    return competition
+
+
+def unarchive(
+    session: Session,
+    *,
+    competition: Competition,
+    actor: Actor,
+    reason: str = "",
+    now: datetime | None = None,
+) -> Competition:
+    """Bring a competition back from the archive to the state it had; raise NotArchived."""
+    competition, now = _lock(session, competition, now)
+    if competition.state is not CompetitionState.ARCHIVED:
+        raise NotArchived(competition)
+    state = CompetitionState.REVEALED if competition.revealed_at else CompetitionState.PUBLISHED
+    told = "The competition came back from the archive."
+    _change(session, competition, state, actor, "unarchive", told, now, reason=reason)
+    return competition
+
+
+def _lock(session: Session, competition: Competition, now: datetime | None) -> tuple[Competition, datetime]:
+    competition = competitions.lock(session, competition_id=competition.id)
+    return competition, now or db.now(session)
+
+
+def _change(
+    session: Session,
+    competition: Competition,
+    state: CompetitionState,
+    actor: Actor,
+    verb: str,
+    told: str,
+    now: datetime,
+    *,
+    reason: str = "",
+) -> None:
+    before, competition.state = competition.state, state
+    session.flush()
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action=f"competition.{verb}",
+        subject=f"competition {competition.slug}",
+        before={"state": before},
+        after={"state": state},
+        reason=reason,
+        public_text=told,
+        now=now,
+    )
