@@ -1,17 +1,18 @@
 """How many files a team may send: a day, in all, at once, and how many rejected ones in an hour.
 
 A submission uses a slot of the UTC day of its acceptance while it is pending or scored; one that was rejected
-or failed gives it back. All counting is done under the competition's lock.
+or failed gives it back. What organizers granted raises the limits. All counting is done under the
+competition's lock.
 """
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
 from grader.errors import ParticipantError
-from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus, Team
+from grader.models import Competition, Submission, SubmissionGrant, SubmissionKind, SubmissionStatus, Team
 
 REJECTIONS_COUNT_FOR = timedelta(hours=1)
 PENDING_RETRY = timedelta(seconds=10)
@@ -85,7 +86,10 @@ class TooManyRejections(LimitReached):
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a team has used of its limits and what is left; None where there is no limit."""
+    """What a team has used of its limits and what is left; None where there is no limit.
+
+    The limits hold what organizers granted: `granted_today` for this day.
+    """
 
     max_daily: int | None
     max_total: int | None
@@ -94,6 +98,7 @@ class Allowance:
     used_total: int
     pending: int
     resets_at: datetime
+    granted_today: int = 0
 
     @property
     def left_today(self) -> int | None:
@@ -114,14 +119,16 @@ class Allowance:
 def allowance(session: Session, *, competition: Competition, team: Team | None, now: datetime) -> Allowance:
     """Return what a team has used and what is left; a person without a team has used nothing."""
     used_today, used_total, pending = (0, 0, 0) if team is None else _used(session, team.id, _day(now))
+    granted_today, granted = _granted(session, competition, team, _day(now))
     return Allowance(
-        max_daily=competition.max_daily_submissions,
-        max_total=competition.max_total_submissions,
+        max_daily=_raised(competition.max_daily_submissions, granted_today),
+        max_total=_raised(competition.max_total_submissions, granted),
         max_pending=competition.max_pending_submissions,
         used_today=used_today,
         used_total=used_total,
         pending=pending,
         resets_at=next_reset(now),
+        granted_today=granted_today,
     )
 
 
@@ -161,6 +168,21 @@ def _used(session: Session, team_id: int, today: date) -> tuple[int, int, int]:
     return today_count, total_count, pending_count
 
 
+def _granted(session: Session, competition: Competition, team: Team | None, today: date) -> tuple[int, int]:
+    """Return what grants add today, and by now in all; teams that merged bring theirs along."""
+    whose: ColumnElement[bool] = SubmissionGrant.team_id.is_(None)
+    if team is not None:
+        merged = select(Team.id).where(Team.merged_into_id == team.id)
+        whose = or_(whose, SubmissionGrant.team_id == team.id, SubmissionGrant.team_id.in_(merged))
+    today_count, total_count = session.execute(
+        select(
+            func.coalesce(func.sum(SubmissionGrant.count).filter(SubmissionGrant.day == today), 0),
+            func.coalesce(func.sum(SubmissionGrant.count), 0),
+        ).where(SubmissionGrant.competition_id == competition.id, SubmissionGrant.day <= today, whose)
+    ).one()
+    return int(today_count), int(total_count)
+
+
 def _require_few_rejections(session: Session, limit: int, team_id: int, now: datetime) -> None:
     recent = session.scalars(
         select(Submission.finished_at)
@@ -181,6 +203,10 @@ def _require_few_rejections(session: Session, limit: int, team_id: int, now: dat
 
 def _left(limit: int | None, used: int) -> int | None:
     return None if limit is None else max(0, limit - used)
+
+
+def _raised(limit: int | None, extra: int) -> int | None:
+    return None if limit is None else limit + extra
 
 
 def _counted(limit: int) -> str:

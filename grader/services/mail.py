@@ -6,10 +6,11 @@ is about: a second one with the same key is not written.
 """
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Select, delete, select, update
+from sqlalchemy import Select, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -56,17 +57,60 @@ def notify(
     `key` is unique for the person and the event, such as `scored:17`. `mail.SITE` in the body becomes the
     address of the site.
     """
-    wants_it = Notice(kind).value not in user.unwanted_notices
-    if user.email and user.email_verified_at and not user.deleted_at and wants_it:
+    if _wants(user, kind):
         write(
             session,
-            to_address=user.email,
+            to_address=user.email or "",
             subject=subject,
             body=body.rstrip() + _NOTICE_FOOTER,
             now=now,
             key=f"{user.id}:{key}",
             user=user,
         )
+
+
+def notify_all(
+    session: Session,
+    *,
+    users: Iterable[User],
+    kind: Notice | str,
+    key: str,
+    subject: str,
+    body: str,
+    now: datetime,
+) -> int:
+    """Write one notice to many people at once, under a key that was never used; return how many get it."""
+    letters = ((user, body) for user in users)
+    return notify_each(session, letters=letters, kind=kind, key=key, subject=subject, now=now)
+
+
+def notify_each(
+    session: Session,
+    *,
+    letters: Iterable[tuple[User, str]],
+    kind: Notice | str,
+    key: str,
+    subject: str,
+    now: datetime,
+) -> int:
+    """Write notices with a body for each person, under a key that was never used; return how many get one."""
+    rows = [
+        {
+            "key": f"{user.id}:{key}",
+            "user_id": user.id,
+            "to_address": one_line(user.email or "", 254),
+            "subject": one_line(subject, SUBJECT_MAX_LENGTH),
+            "body": body.rstrip() + _NOTICE_FOOTER,
+            "created_at": now,
+            "available_at": now,
+            "attempt_count": 0,
+        }
+        for user, body in letters
+        if _wants(user, kind)
+    ]
+    if rows:
+        session.execute(insert(Mail), rows)
+    return len(rows)
 
 
 def write(
@@ -146,6 +190,11 @@ def pause_after(attempt: int) -> timedelta:
 def forget_old(session: Session, *, now: datetime) -> None:
     """Delete what was sent or given up a month ago."""
     session.execute(delete(Mail).where(Mail.created_at <= now - KEPT))
+
+
+def _wants(user: User, kind: Notice | str) -> bool:
+    can_have_it = user.email and user.email_verified_at and not user.deleted_at
+    return bool(can_have_it) and Notice(kind).value not in user.unwanted_notices
 
 
 def _waiting(now: datetime) -> Select[Mail]:

@@ -13,15 +13,26 @@ from grader.files import submission_size_cap
 from grader.leaderboard.visibility import Phase
 from grader.models import (
     Competition,
+    CompetitionState,
     ScoringVersion,
     ScoringVersionState,
     Submission,
     SubmissionKind,
     SubmissionStatus,
+    Team,
     TeamMember,
     User,
 )
-from grader.services import competitions, limits, participations, repeats, rosters, scoring
+from grader.services import (
+    competitions,
+    limits,
+    organizers_team,
+    participations,
+    pauses,
+    repeats,
+    rosters,
+    scoring,
+)
 from grader.services.texts import one_line
 from grader.storage import StoredBlob
 
@@ -45,6 +56,20 @@ class CompetitionClosed(ParticipantError):
         when = f" at {closes_at:%Y-%m-%d %H:%M:%S} UTC" if closes_at else ""
         super().__init__(f"This competition closed{when}. The file was not accepted.")
         self.closes_at = closes_at
+
+
+class CompetitionArchived(ParticipantError):
+    """An archived competition takes no files, late ones and tests included."""
+
+    def __init__(self) -> None:
+        super().__init__("This competition is archived. The file was not accepted.")
+
+
+class NothingToScore(ParticipantError):
+    """A draft without a solution cannot score a file."""
+
+    def __init__(self) -> None:
+        super().__init__("This competition has no solution yet, so that no file can be scored.")
 
 
 class DescriptionTooLong(ParticipantError):
@@ -88,8 +113,10 @@ class Page:
 
 
 def size_cap(competition: Competition) -> int:
-    """Return how many bytes a submission of a competition may have."""
-    return submission_size_cap(competitions.live(competition).solution.row_count)
+    """Return how many bytes a submission of a competition may have; raise NothingToScore."""
+    if competition.live_scoring_version is None:
+        raise NothingToScore
+    return submission_size_cap(competition.live_scoring_version.solution.row_count)
 
 
 def accept(
@@ -108,9 +135,11 @@ def accept(
 
     The blob is in the storage before. The time is the database's, read under the competition's lock. A
     repeated `idempotency_key` with the same bytes returns the earlier submission; otherwise bytes that the
-    team has sent before are taken only `again`.
-    Raises CompetitionNotOpen, CompetitionClosed, EntryRefused, DescriptionTooLong, InvalidIdempotencyKey,
-    IdempotencyKeyReused, IdenticalFile, LimitReached.
+    team has sent before are taken only `again`. The files of organizers are test submissions: they come at
+    any time, use no limit, and count for nothing.
+    Raises NothingToScore, CompetitionArchived, SubmissionsPaused, CompetitionNotOpen, CompetitionClosed,
+    EntryRefused, DescriptionTooLong, InvalidIdempotencyKey, IdempotencyKeyReused, IdenticalFile,
+    LimitReached.
     """
     description = _checked_description(description)
     competition = competitions.lock(session, competition_id=competition.id)
@@ -126,16 +155,21 @@ def accept(
     )
     if repeated is not None:
         return Accepted(repeated, (), is_new=False)
+    if organizers_team.is_for(session, competition=competition, user=user):
+        kind, team = SubmissionKind.HIDDEN, organizers_team.require(session, competition=competition, now=now)
+    else:
+        kind = _kind(competition, now)
+        team = participations.require(session, competition=competition, user=user, now=now)
     submission = Submission(
         competition_id=competition.id,
-        team=participations.require(session, competition=competition, user=user, now=now),
+        team=team,
         user_id=user.id,
         sha256=blob.sha256,
         size_bytes=blob.size,
         file_name=_plain_file_name(file_name),
         description=description,
         status=SubmissionStatus.PENDING,
-        kind=_kind(competition, now),
+        kind=kind,
         idempotency_key=idempotency_key,
         submitted_at=now,
     )
@@ -164,25 +198,38 @@ def require_acceptable(
     Without the competition's lock the answer is only a forecast, which saves storing and checking a file
     that will not be accepted.
     """
-    team = rosters.find_team(session, competition=competition, user=user)
+    if competition.live_scoring_version is None:
+        raise NothingToScore
+    if competition.state is CompetitionState.ARCHIVED:
+        raise CompetitionArchived
+    is_test = organizers_team.is_for(session, competition=competition, user=user)
+    team = team_of(session, competition=competition, user=user)
     if idempotency_key is not None:
         repeated = repeats.find(session, team=team, idempotency_key=idempotency_key, sha256=sha256)
         if repeated is not None:
             return repeated
-    _kind(competition, now)
-    participations.forecast(session, competition=competition, user=user, now=now)
+    if not is_test:
+        _kind(competition, now)
+        participations.forecast(session, competition=competition, user=user, now=now)
     if team is not None and not again:
         repeats.refuse_identical(session, team=team, sha256=sha256, now=now)
-    limits.require_room(session, competition=competition, team=team, now=now)
+    if not is_test:
+        limits.require_room(session, competition=competition, team=team, now=now)
     return None
+
+
+def team_of(session: Session, *, competition: Competition, user: User) -> Team | None:
+    """Return the team whose submissions are a person's own: an organizer's are those of all organizers."""
+    if organizers_team.is_for(session, competition=competition, user=user):
+        return organizers_team.find(session, competition=competition)
+    return rosters.find_team(session, competition=competition, user=user)
 
 
 def get_own(session: Session, *, user: User, submission_id: int) -> Submission:
     """Return a submission of one of the person's teams; raise UnknownSubmission for any other."""
     submission = session.scalar(
         select(Submission)
-        .join(TeamMember, TeamMember.team_id == Submission.team_id)
-        .where(Submission.id == submission_id, TeamMember.user_id == user.id)
+        .where(Submission.id == submission_id)
         .options(
             joinedload(Submission.competition)
             .joinedload(Competition.live_scoring_version)
@@ -190,7 +237,7 @@ def get_own(session: Session, *, user: User, submission_id: int) -> Submission:
             joinedload(Submission.team),
         )
     )
-    if submission is None:
+    if submission is None or not _is_own(session, submission, user):
         raise UnknownSubmission(submission_id)
     return submission
 
@@ -199,7 +246,7 @@ def list_own(
     session: Session, *, competition: Competition, user: User, page: int = 1, page_size: int = 50
 ) -> Page:
     """Return a page of the submissions of the person's team, the newest first."""
-    team = rosters.find_team(session, competition=competition, user=user)
+    team = team_of(session, competition=competition, user=user)
     if team is None:
         return Page((), page=1, page_count=1, submission_count=0)
     mine = select(Submission).where(Submission.team_id == team.id)
@@ -223,19 +270,35 @@ def describe(session: Session, *, user: User, submission_id: int, description: s
 
 
 def takes_files(competition: Competition, now: datetime) -> bool:
-    """Tell whether a competition takes files at `now`: while it is open, and late ones after the reveal."""
+    """Tell whether teams may send files at `now`: while it is open and not paused, and after the reveal."""
+    if competition.paused_at is not None or competition.state is CompetitionState.ARCHIVED:
+        return False
     phase = competitions.phase(competition, now)
     return phase is Phase.OPEN or (phase is Phase.REVEALED and competition.takes_late_submissions)
 
 
 def _kind(competition: Competition, now: datetime) -> SubmissionKind:
-    """Return what a file that comes at `now` is; raise CompetitionNotOpen or CompetitionClosed."""
+    """Return what a team's file that comes at `now` is.
+
+    Raises SubmissionsPaused, CompetitionNotOpen, CompetitionClosed.
+    """
     phase = competitions.phase(competition, now)
     if phase is Phase.SCHEDULED:
         raise CompetitionNotOpen(competition.opens_at)
+    if phase is not Phase.CLOSED:
+        pauses.require_running(competition)
     if not takes_files(competition, now):
         raise CompetitionClosed(competition.closes_at)
     return SubmissionKind.LATE if phase is Phase.REVEALED else SubmissionKind.NORMAL
+
+
+def _is_own(session: Session, submission: Submission, user: User) -> bool:
+    if submission.team.is_organizers:
+        return organizers_team.is_for(session, competition=submission.competition, user=user)
+    member = select(TeamMember.id).where(
+        TeamMember.team_id == submission.team_id, TeamMember.user_id == user.id
+    )
+    return session.scalar(member) is not None
 
 
 def _versions_in_use(session: Session, competition: Competition) -> Iterable[int]:

@@ -1,0 +1,144 @@
+"""Announcements: what organizers tell everybody who sees the competition, by e-mail too if they choose."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from sqlalchemy import Select, or_, select
+from sqlalchemy.orm import Session
+
+from grader import db
+from grader.errors import OrganizerError
+from grader.models import Announcement, Competition, Participation, RequestState, TeamMember, User
+from grader.services import audit, mail
+from grader.services.audit import Actor
+from grader.services.texts import one_line, plain_text
+
+TITLE_MAX_LENGTH = 200
+BODY_MAX_LENGTH = 20_000
+
+
+class InvalidAnnouncement(OrganizerError):
+    """An announcement that cannot be posted; `problems` has one sentence each."""
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+class UnknownAnnouncement(OrganizerError):
+    """A competition has no such announcement, or it is withdrawn."""
+
+    def __init__(self, announcement_id: int) -> None:
+        super().__init__(f"There is no announcement {announcement_id} to withdraw.")
+        self.announcement_id = announcement_id
+
+
+def post(
+    session: Session,
+    *,
+    competition: Competition,
+    title: str,
+    body: str,
+    by_mail: bool,
+    actor: Actor,
+    now: datetime | None = None,
+) -> Announcement:
+    """Show an announcement on the competition's pages, and mail it to everybody who takes part if `by_mail`.
+
+    Raises InvalidAnnouncement.
+    """
+    now = now or db.now(session)
+    title, body = one_line(title, TITLE_MAX_LENGTH), plain_text(body)
+    found = list(_problems(title, body))
+    if found:
+        raise InvalidAnnouncement(found)
+    made = Announcement(competition_id=competition.id, title=title, body=body, posted_at=now)
+    session.add(made)
+    session.flush()
+    mail_count = _mail(session, competition, made, now) if by_mail else 0
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="announcement.post",
+        subject=f"announcement {made.id}",
+        after={"title": title, "body": body, "mails": mail_count},
+        now=now,
+    )
+    return made
+
+
+def withdraw(
+    session: Session,
+    *,
+    competition: Competition,
+    announcement_id: int,
+    actor: Actor,
+    now: datetime | None = None,
+) -> Announcement:
+    """Show an announcement no longer; it stays stored. Raises UnknownAnnouncement."""
+    now = now or db.now(session)
+    found = session.get(Announcement, announcement_id, with_for_update=True)
+    if found is None or found.competition_id != competition.id or found.withdrawn_at is not None:
+        raise UnknownAnnouncement(announcement_id)
+    found.withdrawn_at = now
+    session.flush()
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="announcement.withdraw",
+        subject=f"announcement {found.id}",
+        before={"title": found.title},
+        now=now,
+    )
+    return found
+
+
+def shown(session: Session, *, competition: Competition) -> list[Announcement]:
+    """Return what everybody reads, the newest first."""
+    return list(session.scalars(_newest(competition).where(Announcement.withdrawn_at.is_(None))))
+
+
+def list_all(session: Session, *, competition: Competition) -> list[Announcement]:
+    """Return all announcements with the withdrawn ones, the newest first."""
+    return list(session.scalars(_newest(competition)))
+
+
+def _newest(competition: Competition) -> Select[Announcement]:
+    return (
+        select(Announcement)
+        .where(Announcement.competition_id == competition.id)
+        .order_by(Announcement.id.desc())
+    )
+
+
+def _problems(title: str, body: str) -> Iterable[str]:
+    if not title:
+        yield "An announcement needs a title."
+    if not body:
+        yield "An announcement needs a text."
+    if len(body) > BODY_MAX_LENGTH:
+        yield f"An announcement has at most {BODY_MAX_LENGTH:,} characters; this one has {len(body):,}."
+
+
+def _mail(session: Session, competition: Competition, announcement: Announcement, now: datetime) -> int:
+    link = f"{mail.SITE}/competitions/{competition.slug}"
+    return mail.notify_all(
+        session,
+        users=session.scalars(_participants(competition)),
+        kind=mail.Notice.ORGANIZER,
+        key=f"announcement:{announcement.id}",
+        subject=f"{competition.title}: {announcement.title}",
+        body=f"{announcement.body}\n\n{link}\n",
+        now=now,
+    )
+
+
+def _participants(competition: Competition) -> Select[User]:
+    """Return the query of everybody who has joined or is in a team."""
+    joined = select(Participation.user_id).where(
+        Participation.competition_id == competition.id, Participation.state == RequestState.ACCEPTED
+    )
+    in_teams = select(TeamMember.user_id).where(TeamMember.competition_id == competition.id)
+    return select(User).where(or_(User.id.in_(joined), User.id.in_(in_teams))).order_by(User.id)

@@ -1,0 +1,210 @@
+"""Disputes: a team questions a submission's score, an organizer answers; nobody else reads either."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Select, func, select
+from sqlalchemy.orm import Session, joinedload
+
+from grader import db
+from grader.errors import OrganizerError, ParticipantError
+from grader.models import Competition, Dispute, Submission, Team, TeamMember, User
+from grader.services import audit, competitions, mail, organizers, submissions
+from grader.services.audit import Actor
+from grader.services.mail import Notice
+from grader.services.texts import plain_text
+
+TEXT_MAX_LENGTH = 5_000
+MAX_OPEN = 5  # of one team
+PAGE_SIZE = 50
+
+
+class InvalidQuestion(ParticipantError):
+    """A question that cannot be asked."""
+
+
+class AlreadyAsked(ParticipantError):
+    """The question about this submission waits for its answer."""
+
+    def __init__(self, submission_id: int) -> None:
+        super().__init__(
+            f"Your team has questioned the score of #{submission_id} already. The organizers have not "
+            "answered yet."
+        )
+
+
+class TooManyOpen(ParticipantError):
+    """As many questions as a team may have open wait for their answers."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"Your team has {MAX_OPEN} questions that are not answered yet. Please wait for an answer."
+        )
+
+
+class InvalidAnswer(OrganizerError):
+    """An answer that cannot be given."""
+
+
+class UnknownDispute(OrganizerError):
+    """A competition has no such dispute."""
+
+    def __init__(self, dispute_id: int) -> None:
+        super().__init__(f"There is no question {dispute_id} in this competition.")
+        self.dispute_id = dispute_id
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a competition's disputes: the open ones first, the oldest of them first."""
+
+    disputes: tuple[Dispute, ...]
+    page: int
+    page_count: int
+    open_count: int
+
+
+def ask(
+    session: Session, *, user: User, submission_id: int, question: str, now: datetime | None = None
+) -> Dispute:
+    """Question the score of an own submission; organizers get a notice.
+
+    Raises UnknownSubmission, InvalidQuestion, AlreadyAsked, TooManyOpen.
+    """
+    submission = submissions.get_own(session, user=user, submission_id=submission_id)
+    question = _checked(question, InvalidQuestion, "question")
+    competition = competitions.lock(session, competition_id=submission.competition_id)
+    now = now or db.now(session)
+    waiting = _open(competition).join(Submission).where(Submission.team_id == submission.team_id)
+    open_ids = list(session.scalars(waiting.with_only_columns(Dispute.submission_id)))
+    if submission_id in open_ids:
+        raise AlreadyAsked(submission_id)
+    if len(open_ids) >= MAX_OPEN:
+        raise TooManyOpen
+    made = Dispute(
+        competition_id=competition.id,
+        submission_id=submission.id,
+        asked_by_id=user.id,
+        asked_at=now,
+        question=question,
+    )
+    session.add(made)
+    session.flush()
+    _tell_organizers(session, competition, made, submission.team, now)
+    return made
+
+
+def answer(
+    session: Session,
+    *,
+    competition: Competition,
+    dispute_id: int,
+    answer: str,
+    actor: Actor,
+    now: datetime | None = None,
+) -> Dispute:
+    """Answer a question, or put another answer in the place of the first; its team gets a notice.
+
+    Raises UnknownDispute, InvalidAnswer.
+    """
+    now = now or db.now(session)
+    text = _checked(answer, InvalidAnswer, "answer")
+    found = session.get(Dispute, dispute_id, with_for_update=True)
+    if found is None or found.competition_id != competition.id:
+        raise UnknownDispute(dispute_id)
+    before = found.answer
+    found.answer, found.answered_at = text, now
+    found.answered_by_id = None if actor.user is None else actor.user.id
+    session.flush()
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="dispute.answer",
+        subject=f"submission {found.submission_id}",
+        before={"answer": before} if before else {},
+        after={"question": found.question, "answer": text},
+        now=now,
+    )
+    _tell_team(session, competition, found, now)
+    return found
+
+
+def of_submission(session: Session, *, submission: Submission) -> list[Dispute]:
+    """Return what a team asked about a submission, the oldest first."""
+    query = select(Dispute).where(Dispute.submission_id == submission.id).order_by(Dispute.id)
+    return list(session.scalars(query.options(joinedload(Dispute.asked_by))))
+
+
+def page_of(session: Session, *, competition: Competition, page: int = 1) -> Page:
+    """Return a page of the disputes: the open ones by their age, then the answered ones, the newest first."""
+    here = Dispute.competition_id == competition.id
+    total = session.scalar(select(func.count()).select_from(Dispute).where(here)) or 0
+    page_count = max(1, -(-total // PAGE_SIZE))
+    page = min(max(1, page), page_count)
+    query = (
+        select(Dispute)
+        .where(here)
+        .order_by(Dispute.answered_at.is_not(None), Dispute.answered_at.desc(), Dispute.asked_at, Dispute.id)
+        .options(
+            joinedload(Dispute.asked_by),
+            joinedload(Dispute.answered_by),
+            joinedload(Dispute.submission).joinedload(Submission.team),
+        )
+        .limit(PAGE_SIZE)
+        .offset((page - 1) * PAGE_SIZE)
+    )
+    return Page(tuple(session.scalars(query)), page, page_count, count_open(session, competition=competition))
+
+
+def count_open(session: Session, *, competition: Competition) -> int:
+    """Return how many questions wait for an answer."""
+    return session.scalar(_open(competition).with_only_columns(func.count(Dispute.id))) or 0
+
+
+def _open(competition: Competition) -> Select[Dispute]:
+    return select(Dispute).where(Dispute.competition_id == competition.id, Dispute.answered_at.is_(None))
+
+
+def _checked(text: str, fault: type[InvalidQuestion] | type[InvalidAnswer], word: str) -> str:
+    text = plain_text(text)
+    if not text:
+        raise fault(f"Write the {word} first.")
+    if len(text) > TEXT_MAX_LENGTH:
+        raise fault(f"The {word} has {len(text):,} characters; at most {TEXT_MAX_LENGTH:,} are kept.")
+    return text
+
+
+def _tell_organizers(
+    session: Session, competition: Competition, dispute: Dispute, team: Team, now: datetime
+) -> None:
+    for organizer in organizers.to_notify(session, competition=competition):
+        mail.notify(
+            session,
+            user=organizer,
+            kind=Notice.ORGANIZER,
+            key=f"dispute-asked:{dispute.id}",
+            subject=f"{competition.title}: {team.name} questions the score of #{dispute.submission_id}",
+            body=f"{dispute.question}\n\nAnswer here:\n"
+            f"{mail.SITE}/competitions/{competition.slug}/organize/disputes\n",
+            now=now,
+        )
+
+
+def _tell_team(session: Session, competition: Competition, dispute: Dispute, now: datetime) -> None:
+    members = session.scalars(
+        select(User)
+        .join(TeamMember, TeamMember.user_id == User.id)
+        .join(Submission, Submission.team_id == TeamMember.team_id)
+        .where(Submission.id == dispute.submission_id)
+    )
+    mail.notify_all(
+        session,
+        users=members.all(),
+        kind=Notice.ORGANIZER,
+        key=f"dispute-answered:{dispute.id}:{now.timestamp():.6f}",
+        subject=f"{competition.title}: an answer about #{dispute.submission_id}",
+        body=f"You asked:\n{dispute.question}\n\nThe organizers answer:\n{dispute.answer}\n\n"
+        f"{mail.SITE}/competitions/{competition.slug}/submissions/{dispute.submission_id}\n",
+        now=now,
+    )

@@ -1,0 +1,321 @@
+"""Exports for organizers: submissions, standings, scores with all breakdowns, and the audit, row by row.
+
+Rows are read in chunks, so that an export of any length needs little memory. Values are exact, not rounded
+as boards show them; `score_shown` is what boards show.
+"""
+
+import enum
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from grader.errors import OrganizerError
+from grader.leaderboard import standings
+from grader.metrics import PairCounts, report
+from grader.models import AuditEntry, Competition, Score, ScoringVersion, Split, Standing, Submission, Team
+from grader.services import placing
+from grader.services.rules import Rules
+from grader.services.spreadsheets import csv_lines
+
+CHUNK = 500
+TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
+CELLS = ("subgroup_auc", "bpsn_auc", "bnsp_auc", "positive_aeg", "negative_aeg")
+COUNTS = ("size", "positives")
+
+Row = Mapping[str, Any]
+
+
+class Kind(enum.StrEnum):
+    """What can be exported."""
+
+    SUBMISSIONS = "submissions"
+    STANDINGS = "standings"
+    SCORES = "scores"
+    AUDIT = "audit"
+
+
+class Format(enum.StrEnum):
+    """How it is written."""
+
+    CSV = "csv"
+    JSON = "json"
+
+
+class NothingToExport(OrganizerError):
+    """There is no such scoring version, or none yet."""
+
+    def __init__(self, number: int | None) -> None:
+        which = "scoring version yet" if number is None else f"scoring version {number}"
+        super().__init__(f"This competition has no {which}.")
+
+
+def write(
+    session: Session,
+    *,
+    competition: Competition,
+    kind: Kind,
+    format_: Format,
+    version_number: int | None = None,
+) -> Iterator[str]:
+    """Return the text of an export piece by piece, of the live scoring version or of another.
+
+    Raises NothingToExport with the first piece.
+    """
+    version = _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
+    rows, columns = _ROWS[kind](session, competition, version)
+    if format_ is Format.CSV:
+        yield from _csv(rows, columns)
+    else:
+        yield from _json(rows, {"competition": competition.slug, "kind": kind.value} | _about(version, kind))
+
+
+def file_name(competition: Competition, kind: Kind, format_: Format) -> str:
+    """Return what the downloaded file is called."""
+    return f"{competition.slug}-{kind.value}.{format_.value}"
+
+
+def _about(version: ScoringVersion | None, kind: Kind) -> dict[str, Any]:
+    return {"scoring_version": version.number} if version and kind in _OF_A_VERSION else {}
+
+
+def _version(
+    session: Session, competition: Competition, number: int | None, *, needed: bool
+) -> ScoringVersion | None:
+    found = competition.live_scoring_version
+    if number is not None:
+        found = session.scalar(
+            select(ScoringVersion).where(
+                ScoringVersion.competition_id == competition.id, ScoringVersion.number == number
+            )
+        )
+    if found is None and needed:
+        raise NothingToExport(number)
+    return found
+
+
+def _submissions(
+    session: Session, competition: Competition, version: Any
+) -> tuple[Iterable[Row], Sequence[str]]:
+    columns = (
+        "submission", "team_id", "team", "user", "kind", "status", "submitted_at", "finished_at",
+        "is_selected", "file_name", "description", "size_bytes", "sha256", "slot_day", "problems", "incident",
+        "public_score", "private_score",
+    )  # fmt: skip
+    return _submission_rows(session, competition, version), columns
+
+
+def _submission_rows(
+    session: Session, competition: Competition, version: ScoringVersion | None
+) -> Iterator[Row]:
+    query = (
+        select(Submission)
+        .where(Submission.competition_id == competition.id)
+        .options(joinedload(Submission.team), joinedload(Submission.user))
+    )
+    for chunk in _chunks(session, query, Submission):
+        scores = _scores(session, [each.id for each in chunk], version)
+        for each in chunk:
+            yield {
+                "submission": each.id,
+                "team_id": each.team_id,
+                "team": each.team.name,
+                "user": each.user.name,
+                "kind": each.kind.value,
+                "status": each.status.value,
+                "submitted_at": _iso(each.submitted_at),
+                "finished_at": _iso(each.finished_at),
+                "is_selected": each.is_selected,
+                "file_name": each.file_name,
+                "description": each.description,
+                "size_bytes": each.size_bytes,
+                "sha256": each.sha256,
+                "slot_day": each.slot_day and each.slot_day.isoformat(),
+                "problems": [problem.get("message", "") for problem in each.problems],
+                "incident": each.incident,
+                "public_score": scores.get((each.id, Split.PUBLIC)),
+                "private_score": scores.get((each.id, Split.PRIVATE)),
+            }
+
+
+def _scores(
+    session: Session, submission_ids: Sequence[int], version: ScoringVersion | None
+) -> dict[tuple[int, Split], float]:
+    if version is None:
+        return {}
+    rows = session.execute(
+        select(Score.submission_id, Score.split, Score.score).where(
+            Score.submission_id.in_(submission_ids), Score.scoring_version_id == version.id
+        )
+    )
+    return {(submission_id, split): score for submission_id, split, score in rows}
+
+
+def _standings(
+    session: Session, _competition: Competition, version: Any
+) -> tuple[Iterable[Row], Sequence[str]]:
+    columns = (
+        "split", "rank", "team_id", "team", "score_shown", "score", *TERMS, "submission", "submitted_at",
+    )  # fmt: skip
+    return _standing_rows(session, version), columns
+
+
+def _standing_rows(session: Session, version: ScoringVersion) -> Iterator[Row]:
+    for split in Split:
+        rows = session.execute(
+            select(Standing, Team.name, Score)
+            .join(Team, Team.id == Standing.team_id)
+            .join(
+                Score,
+                (Score.submission_id == Standing.submission_id)
+                & (Score.scoring_version_id == Standing.scoring_version_id)
+                & (Score.split == Standing.split),
+            )
+            .where(Standing.scoring_version_id == version.id, Standing.split == split)
+            .order_by(*placing.ORDER)
+            .execution_options(yield_per=CHUNK)
+        )
+        for rank, (standing, team, score) in enumerate(rows, 1):
+            yield {
+                "split": split.value,
+                "rank": rank,
+                "team_id": standing.team_id,
+                "team": team,
+                "score_shown": standings.score_text(standing.score_units),
+                "score": score.score,
+                **{term: getattr(score, term) for term in TERMS},
+                "submission": standing.submission_id,
+                "submitted_at": _iso(standing.submitted_at),
+            }
+
+
+def _score_table(
+    session: Session, competition: Competition, version: Any
+) -> tuple[Iterable[Row], Sequence[str]]:
+    rules = Rules.from_dict(version.metric_settings)
+    cells = (f"{name}: {cell}" for name in rules.identities for cell in (*COUNTS, *CELLS))
+    columns = ("submission", "team_id", "kind", "split", "score", *TERMS, "rows", "positives", *cells)
+    return _score_rows(session, competition, version, rules), columns
+
+
+def _score_rows(
+    session: Session, competition: Competition, version: ScoringVersion, rules: Rules
+) -> Iterator[Row]:
+    query = select(Submission).where(Submission.competition_id == competition.id)
+    for chunk in _chunks(session, query, Submission):
+        submissions = {each.id: each for each in chunk}
+        scores = session.scalars(
+            select(Score)
+            .where(Score.submission_id.in_(submissions), Score.scoring_version_id == version.id)
+            .order_by(Score.submission_id, Score.split.desc())
+        )
+        for score in scores:
+            yield _score_row(score, submissions[score.submission_id], rules)
+
+
+def _score_row(score: Score, submission: Submission, rules: Rules) -> Row:
+    found = report(PairCounts.from_dict(score.counts), rules.metric)
+    row: dict[str, Any] = {
+        "submission": submission.id,
+        "team_id": submission.team_id,
+        "kind": submission.kind.value,
+        "split": score.split.value,
+        "score": score.score,
+        **{term: getattr(score, term) for term in TERMS},
+        "rows": found.rows,
+        "positives": found.positives,
+    }
+    for line in found.subgroups:
+        row |= {f"{line.name}: {cell}": getattr(line, cell) for cell in (*COUNTS, *CELLS)}
+    return row
+
+
+def _audit(session: Session, competition: Competition, _version: Any) -> tuple[Iterable[Row], Sequence[str]]:
+    columns = (
+        "entry", "at", "actor", "origin", "action", "subject", "before", "after", "reason", "is_public",
+        "public_text",
+    )  # fmt: skip
+    return _audit_rows(session, competition), columns
+
+
+def _audit_rows(session: Session, competition: Competition) -> Iterator[Row]:
+    query = (
+        select(AuditEntry)
+        .where(AuditEntry.competition_id == competition.id)
+        .options(joinedload(AuditEntry.actor))
+    )
+    for chunk in _chunks(session, query, AuditEntry):
+        for each in chunk:
+            yield {
+                "entry": each.id,
+                "at": _iso(each.at),
+                "actor": each.actor.name if each.actor else None,
+                "origin": each.origin,
+                "action": each.action,
+                "subject": each.subject,
+                "before": each.before,
+                "after": each.after,
+                "reason": each.reason,
+                "is_public": each.is_public,
+                "public_text": each.public_text,
+            }
+
+
+def _chunks(session: Session, query: Any, model: Any) -> Iterator[Sequence[Any]]:
+    last_id = 0
+    while chunk := session.scalars(query.where(model.id > last_id).order_by(model.id).limit(CHUNK)).all():
+        yield chunk
+        last_id = chunk[-1].id
+        session.expunge_all()  # or the session would hold every row that it has read
+
+
+def _csv(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[str]:
+    yield csv_lines([columns])
+    for batch in _batches(rows):
+        yield csv_lines([[_cell(row.get(column)) for column in columns] for row in batch])
+
+
+def _cell(value: Any) -> Any:
+    """Return what stands in a cell: lists and objects as JSON, true and false as in JSON."""
+    if isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return "; ".join(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+def _json(rows: Iterable[Row], about: Row) -> Iterator[str]:
+    head = json.dumps(about, ensure_ascii=False)
+    yield f'{head[:-1]}, "rows": ['
+    separator = "\n"
+    for batch in _batches(rows):
+        yield separator + ",\n".join(json.dumps(row, ensure_ascii=False) for row in batch)
+        separator = ",\n"
+    yield "\n]}\n"
+
+
+def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    batch: list[Row] = []
+    for row in rows:
+        batch.append(row)
+        if len(batch) == CHUNK:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _iso(time: datetime | None) -> str | None:
+    return None if time is None else time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+_OF_A_VERSION = frozenset({Kind.STANDINGS, Kind.SCORES})
+_ROWS: Mapping[Kind, Callable[..., tuple[Iterable[Row], Sequence[str]]]] = {
+    Kind.SUBMISSIONS: _submissions,
+    Kind.STANDINGS: _standings,
+    Kind.SCORES: _score_table,
+    Kind.AUDIT: _audit,
+}

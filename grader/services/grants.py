@@ -1,0 +1,115 @@
+"""Grants: extra submissions that organizers give for one UTC day, to a team or to all."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from grader import db
+from grader.errors import OrganizerError
+from grader.models import Competition, SubmissionGrant, Team
+from grader.services import audit, competitions
+from grader.services.audit import Actor
+from grader.services.texts import one_line
+
+MAX_COUNT = 1000
+REASON_MAX_LENGTH = 500
+LISTED = 50
+
+
+class InvalidGrant(OrganizerError):
+    """A grant that cannot be given; `problems` has one sentence each."""
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+@dataclass(frozen=True, slots=True)
+class GivenGrant:
+    """A grant and whose it is; without a team it is everybody's."""
+
+    grant: SubmissionGrant
+    team: str | None
+
+
+def grant(
+    session: Session,
+    *,
+    competition: Competition,
+    team: Team | None,
+    day: date,
+    count: int,
+    reason: str,
+    actor: Actor,
+    now: datetime | None = None,
+) -> SubmissionGrant:
+    """Give a team, or all, `count` submissions more on a UTC day; raise InvalidGrant.
+
+    It raises the limit of that day, and from that day on the total limit. Grants add up.
+    """
+    competition = competitions.lock(session, competition_id=competition.id)
+    now = now or db.now(session)
+    reason = one_line(reason, REASON_MAX_LENGTH)
+    found = list(_problems(competition, team, day, count, reason, now))
+    if found:
+        raise InvalidGrant(found)
+    made = SubmissionGrant(
+        competition_id=competition.id,
+        team_id=None if team is None else team.id,
+        day=day,
+        count=count,
+        reason=reason,
+        granted_at=now,
+    )
+    session.add(made)
+    session.flush()
+    whose = "all teams" if team is None else f"team {team.id}"
+    counted = "1 extra submission" if count == 1 else f"{count:,} extra submissions"
+    for_whom = "Every team" if team is None else f"The team {team.name}"
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="grant.give",
+        subject=whose,
+        after={"day": day.isoformat(), "count": count},
+        reason=reason,
+        public_text=f"{for_whom} got {counted} on {day:%Y-%m-%d} (UTC): {reason}",
+        now=now,
+    )
+    return made
+
+
+def list_newest(session: Session, *, competition: Competition, team: Team | None = None) -> list[GivenGrant]:
+    """Return the newest grants of a competition, or those that a team has."""
+    query = (
+        select(SubmissionGrant, Team.name)
+        .outerjoin(Team, Team.id == SubmissionGrant.team_id)
+        .where(SubmissionGrant.competition_id == competition.id)
+        .order_by(SubmissionGrant.id.desc())
+        .limit(LISTED)
+    )
+    if team is not None:
+        query = query.where(or_(SubmissionGrant.team_id.is_(None), SubmissionGrant.team_id == team.id))
+    return [GivenGrant(given, name) for given, name in session.execute(query)]
+
+
+def _problems(
+    competition: Competition, team: Team | None, day: date, count: int, reason: str, now: datetime
+) -> Iterable[str]:
+    if not 1 <= count <= MAX_COUNT:
+        yield f"A grant is of 1 to {MAX_COUNT:,} submissions; {count:,} was given."
+    if day < now.astimezone(UTC).date():
+        yield f"The day {day:%Y-%m-%d} is over (UTC)."
+    last_day = competition.closes_at and competition.closes_at.astimezone(UTC).date()
+    if last_day and day > last_day and not competition.takes_late_submissions:
+        yield f"On {day:%Y-%m-%d} the competition is closed and takes no late submissions."
+    if not reason:
+        yield "Give the reason of the grant; everybody reads it in the log."
+    if team is not None and (team.competition_id != competition.id or team.merged_into_id is not None):
+        yield f"The team {team.name} does not compete here any more."
+    if competition.max_daily_submissions is None and competition.max_total_submissions is None:
+        yield "This competition has neither a daily nor a total limit that a grant could raise."

@@ -1,0 +1,39 @@
+"""The team of organizers: it holds their test submissions, has no members, and stands on no board."""
+
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader.models import Competition, Team, User
+from grader.services import names, organizers, rosters
+
+NAME = "Organizers"
+
+
+def is_for(session: Session, *, competition: Competition, user: User) -> bool:
+    """Tell whether a person's files are test submissions: those of whoever has a role here."""
+    return organizers.role_of(session, competition=competition, user=user) is not None
+
+
+def find(session: Session, *, competition: Competition) -> Team | None:
+    """Return the organizers' team of a competition, None before their first file."""
+    return session.scalar(select(Team).where(Team.competition_id == competition.id, Team.is_organizers))
+
+
+def require(session: Session, *, competition: Competition, now: datetime) -> Team:
+    """Return the organizers' team of a locked competition, made on first use."""
+    found = find(session, competition=competition)
+    if found is not None:
+        return found
+    name = rosters.free_name(session, competition=competition, name=NAME)
+    made = Team(
+        competition_id=competition.id,
+        name=name,
+        name_key=names.name_key(name),
+        created_at=now,
+        is_organizers=True,
+    )
+    session.add(made)
+    session.flush()
+    return made

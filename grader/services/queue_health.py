@@ -1,0 +1,95 @@
+"""How the scoring of a competition goes: what waits under each scoring version, and whether anybody works."""
+
+import enum
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from grader.models import Competition, JobState, ScoringJob, ScoringVersion, ScoringVersionState
+from grader.services import scoring
+
+# The sweeper takes what waits longer than ten seconds: after a minute nobody does.
+STALLED_AFTER = timedelta(seconds=60)
+
+
+class Sign(enum.StrEnum):
+    """What the jobs say about workers and sweeper of the whole installation."""
+
+    IDLE = "idle"
+    WORKING = "working"
+    STALLED = "stalled"
+
+
+@dataclass(frozen=True, slots=True)
+class VersionQueue:
+    """The jobs of one scoring version by their state, and since when its oldest open one exists."""
+
+    number: int
+    state: ScoringVersionState
+    reason: str
+    counts: Mapping[JobState, int]
+    oldest_open_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The queues of a competition, and the sign of life of those who work on all of them.
+
+    `overdue_since` is since when the job waits that nobody takes; `last_finished_at` is when the last job of
+    the installation ended.
+    """
+
+    queues: tuple[VersionQueue, ...]
+    sign: Sign
+    last_finished_at: datetime | None
+    overdue_since: datetime | None
+
+
+def of_competition(session: Session, *, competition: Competition, now: datetime) -> Health:
+    """Return the queues of the scoring versions in use, the live one first, and the sign of life."""
+    versions = session.scalars(
+        select(ScoringVersion)
+        .where(
+            ScoringVersion.competition_id == competition.id,
+            ScoringVersion.state.in_((ScoringVersionState.LIVE, ScoringVersionState.PREPARING)),
+        )
+        .order_by(ScoringVersion.state != ScoringVersionState.LIVE, ScoringVersion.number)
+    ).all()
+    counts: dict[int, dict[JobState, int]] = defaultdict(dict)
+    oldest: dict[int, datetime] = {}
+    for version_id, state, count, since in session.execute(
+        select(ScoringJob.scoring_version_id, ScoringJob.state, func.count(), func.min(ScoringJob.created_at))
+        .where(ScoringJob.scoring_version_id.in_([version.id for version in versions]))
+        .group_by(ScoringJob.scoring_version_id, ScoringJob.state)
+    ):
+        counts[version_id][state] = count
+        if state in scoring.OPEN_STATES:
+            oldest[version_id] = min(since, oldest.get(version_id, since))
+    queues = tuple(
+        VersionQueue(each.number, each.state, each.reason, counts[each.id], oldest.get(each.id))
+        for each in versions
+    )
+    return Health(queues, *_sign(session, now))
+
+
+def _sign(session: Session, now: datetime) -> tuple[Sign, datetime | None, datetime | None]:
+    """What waits for a minute although anybody may take it says that nobody does, unless others are taken."""
+    last = session.scalar(select(func.max(ScoringJob.finished_at)))
+    waiting = select(func.min(ScoringJob.available_at)).where(
+        ScoringJob.state == JobState.WAITING, ScoringJob.available_at <= now
+    )
+    lost = select(func.min(ScoringJob.lease_until)).where(
+        ScoringJob.state == JobState.CLAIMED, ScoringJob.lease_until <= now
+    )
+    held = select(func.count()).where(ScoringJob.state == JobState.CLAIMED, ScoringJob.lease_until > now)
+    free_since = min(filter(None, (session.scalar(waiting), session.scalar(lost))), default=None)
+    is_held = bool(session.scalar(held))
+    if free_since is None:
+        return (Sign.WORKING if is_held else Sign.IDLE), last, None
+    works = is_held or (last is not None and now - last < STALLED_AFTER)
+    is_stalled = not works and now - free_since > STALLED_AFTER
+    return (Sign.STALLED if is_stalled else Sign.WORKING), last, free_since if is_stalled else None

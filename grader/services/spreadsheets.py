@@ -1,0 +1,21 @@
+"""CSV that spreadsheets open (RFC 4180): numbers stay numbers, and no text becomes a formula."""
+
+import csv
+import io
+from collections.abc import Iterable
+
+# What spreadsheets take for the start of a formula, in both widths, and what they skip before one.
+FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+
+
+def safe(text: str) -> str:
+    """Return a text that no spreadsheet computes: an apostrophe stands before what looks like a formula."""
+    return f"'{text}" if text.lstrip(" ").startswith(FORMULA_STARTS) else text
+
+
+def csv_lines(rows: Iterable[Iterable[object]]) -> str:
+    """Return rows as CSV; every text in them is made safe."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerows([safe(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return text.getvalue()

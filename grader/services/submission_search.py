@@ -1,0 +1,184 @@
+"""All submissions of a competition as its organizers list them: filtered, searched, sorted, page by page.
+
+A page stays quick at 130,000 submissions: filters go by indexed columns, teams and people are found first and
+then asked for by id, and what a line shows beside the submission is read for the lines of one page.
+"""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, func, or_, select
+from sqlalchemy.orm import Session, joinedload
+
+from grader.leaderboard import standings
+from grader.models import (
+    Competition,
+    Score,
+    ScoringJob,
+    Split,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+    Team,
+    User,
+)
+from grader.services.names import folded
+
+PAGE_SIZE = 50
+MAX_FOUND_NAMES = 500
+
+
+class Sort(enum.StrEnum):
+    """The columns that the list can be sorted by."""
+
+    ID = "id"
+    SUBMITTED_AT = "submitted_at"
+    TEAM = "team"
+    STATUS = "status"
+    SIZE = "size"
+    SCORE = "score"
+    PRIVATE_SCORE = "private_score"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which submissions are asked for.
+
+    `text` is in a team's, person's or file's name or in a description, or is an id or the hash of a file.
+    """
+
+    status: SubmissionStatus | None = None
+    kind: SubmissionKind | None = None
+    team_id: int | None = None
+    text: str = ""
+    sort: Sort = Sort.ID
+    descending: bool = True
+    page: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A submission with its displayed scores under the live version, and how often scoring was tried."""
+
+    submission: Submission
+    scores: Mapping[Split, str]
+    attempt_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of what was found."""
+
+    lines: tuple[Line, ...]
+    page: int
+    page_count: int
+    found_count: int
+
+
+def find(session: Session, *, competition: Competition, wanted: Wanted) -> Page:
+    """Return a page of the submissions that are asked for; a page past the end is the last one."""
+    conditions = _conditions(session, competition, wanted)
+    found_count = session.scalar(select(func.count()).select_from(Submission).where(*conditions)) or 0
+    page_count = max(1, -(-found_count // PAGE_SIZE))
+    page = min(max(1, wanted.page), page_count)
+    ids = session.scalars(
+        _sorted(competition, wanted).where(*conditions).limit(PAGE_SIZE).offset((page - 1) * PAGE_SIZE)
+    ).all()
+    return Page(_lines(session, competition, list(ids)), page, page_count, found_count)
+
+
+def _conditions(session: Session, competition: Competition, wanted: Wanted) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = [Submission.competition_id == competition.id]
+    if wanted.status is not None:
+        conditions.append(Submission.status == wanted.status)
+    if wanted.kind is not None:
+        conditions.append(Submission.kind == wanted.kind)
+    if wanted.team_id is not None:
+        conditions.append(Submission.team_id == wanted.team_id)
+    if wanted.text.strip():
+        conditions.append(_holds(session, competition, wanted.text.strip()))
+    return conditions
+
+
+def _holds(session: Session, competition: Competition, text: str) -> ColumnElement[bool]:
+    number = text.removeprefix("#")
+    if number.isascii() and number.isdigit() and len(number) < 10:
+        return or_(Submission.id == int(number), Submission.file_name.contains(number, autoescape=True))
+    if len(text) == 64 and text.isascii() and text.isalnum():
+        return Submission.sha256 == text.lower()
+    teams = _named(session, select(Team.id, Team.name).where(Team.competition_id == competition.id), text)
+    people = _named(
+        session, select(User.id, User.name).join(Team, Team.leader_id == User.id).distinct(), text
+    )
+    return or_(
+        Submission.team_id.in_(teams),
+        Submission.user_id.in_(people),
+        Submission.file_name.icontains(text, autoescape=True),
+        Submission.description.icontains(text, autoescape=True),
+    )
+
+
+def _named(session: Session, query: Select[int, str], text: str) -> list[int]:
+    """Return the ids of those whose name holds a text, whatever the case: databases fold only ASCII."""
+    wanted = folded(text)
+    found = (row_id for row_id, name in session.execute(query) if wanted in folded(name))
+    return [row_id for row_id, _ in zip(found, range(MAX_FOUND_NAMES), strict=False)]
+
+
+def _sorted(competition: Competition, wanted: Wanted) -> Select[int]:
+    query = select(Submission.id)
+    key: SQLColumnExpression[Any]
+    match wanted.sort:
+        case Sort.TEAM:
+            query = query.join(Team, Team.id == Submission.team_id)
+            key = func.lower(Team.name)
+        case Sort.SCORE | Sort.PRIVATE_SCORE:
+            split = Split.PUBLIC if wanted.sort is Sort.SCORE else Split.PRIVATE
+            query = query.outerjoin(
+                Score,
+                and_(
+                    Score.submission_id == Submission.id,
+                    Score.scoring_version_id == competition.live_scoring_version_id,
+                    Score.split == split,
+                ),
+            )
+            key = Score.score
+        case Sort.STATUS:
+            key = Submission.status
+        case Sort.SIZE:
+            key = Submission.size_bytes
+        case Sort.SUBMITTED_AT:
+            key = Submission.submitted_at
+        case _:
+            return query.order_by(Submission.id.desc() if wanted.descending else Submission.id)
+    first = (key.desc() if wanted.descending else key.asc()).nulls_last()
+    return query.order_by(first, Submission.id.desc() if wanted.descending else Submission.id)
+
+
+def _lines(session: Session, competition: Competition, ids: list[int]) -> tuple[Line, ...]:
+    found = {
+        each.id: each
+        for each in session.scalars(
+            select(Submission)
+            .where(Submission.id.in_(ids))
+            .options(joinedload(Submission.team), joinedload(Submission.user))
+        )
+    }
+    version_id = competition.live_scoring_version_id
+    scores: dict[int, dict[Split, str]] = {submission_id: {} for submission_id in ids}
+    for submission_id, split, score in session.execute(
+        select(Score.submission_id, Score.split, Score.score).where(
+            Score.submission_id.in_(ids), Score.scoring_version_id == version_id
+        )
+    ):
+        scores[submission_id][split] = standings.score_text(standings.score_units(score))
+    attempts = dict(
+        session.execute(
+            select(ScoringJob.submission_id, ScoringJob.attempt_count).where(
+                ScoringJob.submission_id.in_(ids), ScoringJob.scoring_version_id == version_id
+            )
+        ).all()
+    )
+    return tuple(Line(found[each], scores[each], attempts.get(each, 0)) for each in ids)

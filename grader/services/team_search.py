@@ -1,0 +1,110 @@
+"""All teams of a competition as its organizers list them, with their members and what they sent."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import Session
+
+from grader.errors import OrganizerError
+from grader.models import Competition, Submission, SubmissionStatus, Team, TeamMember, User
+from grader.services.names import folded
+
+PAGE_SIZE = 50
+
+
+class UnknownTeamId(OrganizerError):
+    """A competition has no team of this id."""
+
+    def __init__(self, team_id: int) -> None:
+        super().__init__(f"There is no team {team_id} in this competition.")
+        self.team_id = team_id
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A team, who is in it, and how many of its submissions are in each state."""
+
+    team: Team
+    members: tuple[User, ...]
+    counts: Mapping[SubmissionStatus, int]
+    last_submitted_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of the teams that were found, by their names."""
+
+    lines: tuple[Line, ...]
+    page: int
+    page_count: int
+    found_count: int
+
+
+def find(
+    session: Session,
+    *,
+    competition: Competition,
+    text: str = "",
+    disqualified_only: bool = False,
+    page: int = 1,
+) -> Page:
+    """Return a page of the teams whose name, or a member's name, holds `text`; merged ones are no teams."""
+    ids = _ids(session, competition, folded(text.strip()), disqualified_only)
+    page_count = max(1, -(-len(ids) // PAGE_SIZE))
+    page = min(max(1, page), page_count)
+    shown = ids[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
+    return Page(_lines(session, shown), page, page_count, len(ids))
+
+
+def get(session: Session, *, competition: Competition, team_id: int) -> Line:
+    """Return one team; raise UnknownTeamId."""
+    team = session.get(Team, team_id)
+    if team is None or team.competition_id != competition.id:
+        raise UnknownTeamId(team_id)
+    return _lines(session, [team.id])[0]
+
+
+def _ids(session: Session, competition: Competition, wanted: str, disqualified_only: bool) -> list[int]:
+    conditions: list[ColumnElement[bool]] = [
+        Team.competition_id == competition.id,
+        Team.merged_into_id.is_(None),
+        Team.is_organizers.is_(False),
+    ]
+    if disqualified_only:
+        conditions.append(Team.disqualified_at.is_not(None))
+    rows = session.execute(select(Team.id, Team.name).where(*conditions)).all()
+    names = {team_id: folded(name) for team_id, name in rows}
+    found = {team_id for team_id, name in names.items() if wanted in name}
+    if wanted:
+        members = session.execute(
+            select(TeamMember.team_id, User.name)
+            .join(User, User.id == TeamMember.user_id)
+            .where(TeamMember.competition_id == competition.id)
+        )
+        found |= {team_id for team_id, name in members if team_id in names and wanted in folded(name)}
+    return sorted(found, key=lambda team_id: (names[team_id], team_id))
+
+
+def _lines(session: Session, ids: list[int]) -> tuple[Line, ...]:
+    teams = {team.id: team for team in session.scalars(select(Team).where(Team.id.in_(ids)))}
+    members: dict[int, list[User]] = defaultdict(list)
+    for team_id, user in session.execute(
+        select(TeamMember.team_id, User)
+        .join(User, User.id == TeamMember.user_id)
+        .where(TeamMember.team_id.in_(ids))
+        .order_by(TeamMember.id)
+    ):
+        members[team_id].append(user)
+    counts: dict[int, dict[SubmissionStatus, int]] = defaultdict(dict)
+    last: dict[int, datetime] = {}
+    for team_id, status, count, newest in session.execute(
+        select(Submission.team_id, Submission.status, func.count(), func.max(Submission.submitted_at))
+        .where(Submission.team_id.in_(ids))
+        .group_by(Submission.team_id, Submission.status)
+    ):
+        counts[team_id][status] = count
+        last[team_id] = max(newest, last.get(team_id, newest))
+    return tuple(Line(teams[each], tuple(members[each]), counts[each], last.get(each)) for each in ids)

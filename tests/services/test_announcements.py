@@ -1,0 +1,101 @@
+"""Announcements: who reads them, and who gets them by e-mail."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import event, select
+
+from grader.models import Mail, User
+from grader.services import announcements, participations
+from grader.services.announcements import InvalidAnnouncement, UnknownAnnouncement
+from grader.services.audit import Actor
+
+
+def post(
+    service: Any,
+    competition: Any,
+    *,
+    title: str = "New data",
+    body: str = "See **Data**.",
+    by_mail: bool = False,
+) -> Any:
+    with service.database.write() as session:
+        return announcements.post(
+            session,
+            competition=competition,
+            title=title,
+            body=body,
+            by_mail=by_mail,
+            actor=Actor.shell(),
+            now=service.now,
+        )
+
+
+def withdraw(service: Any, competition: Any, announcement_id: int) -> None:
+    with service.database.write() as session:
+        announcements.withdraw(
+            session,
+            competition=competition,
+            announcement_id=announcement_id,
+            actor=Actor.shell(),
+            now=service.now,
+        )
+
+
+def shown(service: Any, competition: Any) -> list[str]:
+    with service.database.read() as session:
+        return [each.title for each in announcements.shown(session, competition=competition)]
+
+
+def test_the_newest_stands_first_and_a_withdrawn_one_is_not_shown(service: Any) -> None:
+    competition = service.competition()
+    first = post(service, competition, title="First")
+    post(service, competition, title="Second")
+    assert shown(service, competition) == ["Second", "First"]
+    withdraw(service, competition, first.id)
+    assert shown(service, competition) == ["Second"]
+    with pytest.raises(UnknownAnnouncement):
+        withdraw(service, competition, first.id)
+    with service.database.read() as session:
+        assert len(announcements.list_all(session, competition=competition)) == 2
+
+
+def test_it_is_mailed_to_those_who_take_part_want_it_and_have_an_address(service: Any) -> None:
+    competition = service.competition()
+    service.submit(competition)
+    service.submit(competition, user="bob")
+    people = {name: service.user(name) for name in ("ada", "bob", "joined", "stranger")}
+    with service.database.write() as session:
+        participations.join(session, competition=competition, user=people["joined"], now=service.now)
+        for name, person in people.items():
+            user = session.get_one(User, person.id)
+            user.email, user.email_verified_at = f"{name}@example.org", service.now
+        session.get_one(User, people["bob"].id).unwanted_notices = ["organizer"]
+    post(service, competition, by_mail=True)
+    post(service, competition, title="Not by mail")
+    with service.database.read() as session:
+        mails = session.execute(select(Mail.to_address, Mail.subject)).all()
+    assert sorted(mails) == [
+        ("ada@example.org", "Toxicity: New data"),
+        ("joined@example.org", "Toxicity: New data"),
+    ]
+
+
+def test_mails_to_many_are_written_in_a_few_statements(service: Any) -> None:
+    competition = service.competition()
+    people = [service.user(f"user {number}") for number in range(40)]
+    with service.database.write() as session:
+        for number, person in enumerate(people):
+            user = session.get_one(User, person.id)
+            user.email, user.email_verified_at = f"u{number}@example.org", service.now
+            participations.join(session, competition=competition, user=user, now=service.now)
+    statements: list[str] = []
+    event.listen(service.database.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+    post(service, competition, by_mail=True)
+    assert len(statements) < 15
+
+
+def test_title_and_text_are_needed_and_both_are_told(service: Any) -> None:
+    with pytest.raises(InvalidAnnouncement) as refused:
+        post(service, service.competition(), title=" ", body="\n")
+    assert len(refused.value.problems) == 2

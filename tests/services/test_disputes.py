@@ -1,0 +1,112 @@
+"""Questions about a score: who may ask, who reads, what an answer does."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import AuditEntry, Mail, User
+from grader.services import disputes
+from grader.services.audit import Actor
+from grader.services.disputes import AlreadyAsked, InvalidAnswer, InvalidQuestion, TooManyOpen, UnknownDispute
+from grader.services.submissions import UnknownSubmission
+
+
+def ask(
+    service: Any, accepted: Any, *, user: str = "ada", question: str = "Is row r7 labelled right?"
+) -> Any:
+    with service.database.write() as session:
+        return disputes.ask(
+            session,
+            user=service.user(user),
+            submission_id=accepted.submission.id,
+            question=question,
+            now=service.now,
+        )
+
+
+def answer(service: Any, competition: Any, dispute_id: int, text: str) -> None:
+    with service.database.write() as session:
+        disputes.answer(
+            session,
+            competition=competition,
+            dispute_id=dispute_id,
+            answer=text,
+            actor=Actor.shell(),
+            now=service.now,
+        )
+
+
+def give_addresses(service: Any, **addresses: str) -> None:
+    ids = {name: service.user(name).id for name in addresses}
+    with service.database.write() as session:
+        for name, address in addresses.items():
+            user = session.get_one(User, ids[name])
+            user.email, user.email_verified_at = address, service.now
+
+
+def test_a_question_is_answered_and_both_are_told(service: Any) -> None:
+    competition = service.competition()
+    accepted = service.submit(competition)
+    give_addresses(service, ada="ada@example.org", root="root@example.org")
+    with service.database.write() as session:
+        session.get_one(User, service.users["root"].id).is_admin = True
+    asked = ask(service, accepted)
+    answer(service, competition, asked.id, "It was wrong; we rescore tonight.")
+    with service.database.read() as session:
+        found = disputes.of_submission(session, submission=accepted.submission)
+        assert [each.answer for each in found] == ["It was wrong; we rescore tonight."]
+        mails = session.execute(select(Mail.to_address, Mail.body).order_by(Mail.id)).all()
+        entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "dispute.answer")).one()
+    assert [address for address, _ in mails] == ["root@example.org", "ada@example.org"]
+    assert "Is row r7 labelled right?" in mails[0][1]
+    assert "It was wrong; we rescore tonight." in mails[1][1]
+    assert not entry.is_public
+
+
+def test_nobody_questions_another_teams_submission(service: Any) -> None:
+    accepted = service.submit(service.competition())
+    with pytest.raises(UnknownSubmission):
+        ask(service, accepted, user="eve")
+
+
+def test_a_submission_has_one_open_question_and_a_team_five(service: Any) -> None:
+    competition = service.competition()
+    sent = [service.submit(competition, seed=seed) for seed in range(disputes.MAX_OPEN + 1)]
+    first = ask(service, sent[0])
+    with pytest.raises(AlreadyAsked):
+        ask(service, sent[0])
+    for accepted in sent[1:-1]:
+        ask(service, accepted)
+    with pytest.raises(TooManyOpen):
+        ask(service, sent[-1])
+    answer(service, competition, first.id, "No.")
+    ask(service, sent[0], question="Why not?")
+
+
+def test_empty_and_endless_texts_are_refused(service: Any) -> None:
+    competition = service.competition()
+    accepted = service.submit(competition)
+    for text in (" \n ", "x" * (disputes.TEXT_MAX_LENGTH + 1)):
+        with pytest.raises(InvalidQuestion):
+            ask(service, accepted, question=text)
+    asked = ask(service, accepted)
+    with pytest.raises(InvalidAnswer):
+        answer(service, competition, asked.id, "")
+
+
+def test_an_answer_belongs_to_a_question_of_the_same_competition(service: Any) -> None:
+    asked = ask(service, service.submit(service.competition()))
+    with pytest.raises(UnknownDispute):
+        answer(service, service.competition("other"), asked.id, "No.")
+
+
+def test_open_questions_come_first_the_oldest_of_them_first(service: Any) -> None:
+    competition = service.competition()
+    asked = [ask(service, service.submit(competition, seed=seed)) for seed in range(4)]
+    for each in asked[:2]:
+        answer(service, competition, each.id, "Yes.")
+    with service.database.read() as session:
+        page = disputes.page_of(session, competition=competition)
+    assert [each.id for each in page.disputes][:2] == [asked[2].id, asked[3].id]
+    assert (page.open_count, len(page.disputes)) == (2, 4)

@@ -1,0 +1,67 @@
+"""Organizers' test submissions: taken at any time, scored, and counted for nothing."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from grader.models import Organizer, Role, Standing, SubmissionKind, User
+from grader.services import pauses, submissions
+from grader.services.audit import Actor
+from grader.services.submissions import UnknownSubmission
+
+HOUR = timedelta(hours=1)
+
+
+def make_organizer(service: Any, competition: Any, name: str, role: Role = Role.VIEWER) -> None:
+    user = service.user(name)
+    with service.database.write() as session:
+        session.add(
+            Organizer(competition_id=competition.id, user_id=user.id, role=role, added_at=service.now)
+        )
+
+
+@pytest.mark.parametrize("is_admin", [False, True])
+def test_an_organizers_file_is_hidden_uses_no_limit_and_is_scored(service: Any, is_admin: bool) -> None:
+    competition = service.competition(max_daily_submissions=1, rules="Be fair.")
+    if is_admin:
+        root = service.user("root")
+        with service.database.write() as session:
+            session.get_one(User, root.id).is_admin = True
+        root.is_admin = True
+    else:
+        make_organizer(service, competition, "root")
+    sent = [service.submit(competition, user="root", seed=seed) for seed in range(3)]
+    service.score(*sent)
+    found = [service.submission(each) for each in sent]
+    assert {each.kind for each in found} == {SubmissionKind.HIDDEN}
+    assert {each.status.value for each in found} == {"scored"}
+    assert {each.slot_day for each in found} == {None}
+    assert len({each.team_id for each in found}) == 1
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Standing)) == 0
+
+
+def test_organizers_test_before_the_opening_and_in_a_pause_and_share_their_files(service: Any) -> None:
+    competition = service.competition(opens_at=service.now + HOUR)
+    make_organizer(service, competition, "root")
+    make_organizer(service, competition, "other")
+    with service.database.write() as session:
+        pauses.pause(session, competition=competition, message="Wait.", actor=Actor.shell(), now=service.now)
+    accepted = service.submit(competition, user="root")
+    with service.database.read() as session:
+        for name in ("root", "other"):
+            mine = submissions.list_own(session, competition=competition, user=service.user(name))
+            assert [each.id for each in mine.submissions] == [accepted.submission.id]
+        with pytest.raises(UnknownSubmission):
+            submissions.get_own(session, user=service.user("eve"), submission_id=accepted.submission.id)
+
+
+def test_the_team_of_organizers_takes_a_free_name(service: Any) -> None:
+    competition = service.competition()
+    service.submit(competition, user="Organizers")
+    make_organizer(service, competition, "root")
+    accepted = service.submit(competition, user="root")
+    assert accepted.submission.team.name == "Organizers (2)"
+    assert accepted.submission.team.is_organizers

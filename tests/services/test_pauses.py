@@ -1,0 +1,105 @@
+"""Pauses: nothing is accepted, everything goes on, and the close can move in the same act."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import AuditEntry
+from grader.services import pauses, submissions
+from grader.services.audit import Actor
+from grader.services.conditions import InvalidCompetition
+from grader.services.pauses import MessageNeeded, NotPaused, SubmissionsPaused
+from grader.services.submissions import CompetitionNotOpen
+
+HOUR = timedelta(hours=1)
+
+
+def pause(
+    service: Any, competition: Any, message: str = "The labels are being checked", **options: Any
+) -> None:
+    with service.database.write() as session:
+        pauses.pause(
+            session,
+            competition=competition,
+            message=message,
+            actor=Actor.shell(),
+            now=service.now,
+            **options,
+        )
+
+
+def resume(service: Any, competition: Any, **options: Any) -> None:
+    with service.database.write() as session:
+        pauses.resume(session, competition=competition, actor=Actor.shell(), now=service.now, **options)
+
+
+def test_uploaders_read_the_organizers_sentence_until_the_competition_is_resumed(service: Any) -> None:
+    competition = service.competition(max_daily_submissions=1)
+    pause(service, competition)
+    with pytest.raises(SubmissionsPaused, match=r"paused: The labels are being checked\. No submission used"):
+        service.submit(competition)
+    assert not submissions.takes_files(service.reload(competition), service.now)
+    resume(service, competition)
+    service.submit(competition)
+
+
+def test_what_was_accepted_before_a_pause_is_scored(service: Any) -> None:
+    competition = service.competition()
+    accepted = service.submit(competition)
+    pause(service, competition)
+    service.score(accepted)
+    assert service.submission(accepted).status == "scored"
+
+
+def test_the_close_moves_in_the_same_act(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + 24 * HOUR)
+    pause(service, competition, closes_at=service.now + 48 * HOUR)
+    assert service.reload(competition).closes_at == service.now + 48 * HOUR
+    resume(service, competition, closes_at=service.now + 72 * HOUR)
+    assert service.reload(competition).closes_at == service.now + 72 * HOUR
+
+
+def test_a_close_that_cannot_be_leaves_everything_as_it_was(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + 24 * HOUR)
+    with pytest.raises(InvalidCompetition):
+        pause(service, competition, closes_at=service.now - HOUR)
+    assert service.reload(competition).paused_at is None
+
+
+def test_a_pause_needs_a_sentence_and_a_resumption_a_pause(service: Any) -> None:
+    competition = service.competition()
+    with pytest.raises(MessageNeeded):
+        pause(service, competition, message=" \n")
+    with pytest.raises(NotPaused):
+        resume(service, competition)
+
+
+def test_before_the_opening_a_file_is_early_and_not_paused(service: Any) -> None:
+    competition = service.competition(opens_at=service.now + HOUR)
+    pause(service, competition)
+    with pytest.raises(CompetitionNotOpen):
+        service.submit(competition)
+
+
+def test_everybody_reads_of_a_pause_and_another_sentence_keeps_its_beginning(service: Any) -> None:
+    competition = service.competition()
+    pause(service, competition)
+    began = service.reload(competition).paused_at
+    service.now += HOUR
+    pause(service, competition, message="It takes until tomorrow!")
+    paused = service.reload(competition)
+    assert (paused.paused_at, paused.pause_message) == (began, "It takes until tomorrow!")
+    resume(service, competition)
+    with service.database.read() as session:
+        texts = session.scalars(
+            select(AuditEntry.public_text)
+            .where(AuditEntry.action.startswith("submissions."))
+            .order_by(AuditEntry.id)
+        ).all()
+    assert texts == [
+        "Submissions were paused: The labels are being checked.",
+        "Submissions were paused: It takes until tomorrow!",
+        "Submissions were resumed.",
+    ]
