@@ -172,7 +172,7 @@ def guess_columns(source: Path | bytes | BinaryIO) -> tuple[ColumnGuess, ...]:
 
 
 def _column_sample(name: str, texts: Sequence[str]) -> ColumnSample:
-    shown = tuple(text.strip(BLANKS).encode("utf-8", "replace").decode() for text in texts)
+    shown = tuple(text.strip(BLANKS).replace("\0", "").encode("utf-8", "replace").decode() for text in texts)
     return ColumnSample(name, shown, all(map(_may_be_identity, texts)))
 
 

@@ -26,12 +26,17 @@ from grader.services import organizer_jobs, scoring
 from grader.services.organizer_jobs import LEASE, OrganizerClaim
 from grader.settings import Settings, load
 from grader.storage import Storage, open_storage
+from grader.worker import bundling, solution_check, verifying
 from grader.worker.limits import end_process_after, limit_memory
-from grader.worker.work import Handler, Work, WorkLost
+from grader.worker.work import Handler, Work, WorkLost, problems_of
 
 TIME_LIMIT_SECONDS = 1800
 
-HANDLERS: dict[OrganizerJobKind, Handler] = {}
+HANDLERS: dict[OrganizerJobKind, Handler] = {
+    OrganizerJobKind.CHECK: solution_check.check,
+    OrganizerJobKind.VERIFY: verifying.verify,
+    OrganizerJobKind.BUNDLE: bundling.bundle,
+}
 
 logger = logging.getLogger(__name__)
 
@@ -131,14 +136,6 @@ class OrganizerWorker:
                 self._extend(claim)
             except SQLAlchemyError:
                 logger.exception("The lease of organizers' job %s could not be extended.", claim.job_id)
-
-
-def problems_of(error: FileRejected | OrganizerError) -> list[dict[str, Any]]:
-    """Return an error's problems as JSON-ready data with a code and a message each."""
-    if isinstance(error, FileRejected):
-        return [problem.as_dict() for problem in error.problems]
-    sentences = getattr(error, "problems", (error.message,))
-    return [{"code": type(error).__name__, "message": sentence} for sentence in sentences]
 
 
 def main(job_id: int, log_level: str) -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.db import Database
+from grader.errors import OrganizerError
+from grader.files import FileRejected
 from grader.settings import Settings
 from grader.storage import Storage
 
@@ -56,3 +58,11 @@ class Work:
 
 
 Handler = Callable[[Work], dict[str, Any]]
+
+
+def problems_of(error: FileRejected | OrganizerError) -> list[dict[str, Any]]:
+    """Return an error's problems as JSON-ready data with a code and a message each."""
+    if isinstance(error, FileRejected):
+        return [problem.as_dict() for problem in error.problems]
+    sentences = getattr(error, "problems", (error.message,))
+    return [{"code": type(error).__name__, "message": sentence} for sentence in sentences]

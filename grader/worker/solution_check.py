@@ -1,0 +1,156 @@
+"""The handler of a check: read a solution, report on it, compare it with the live one, store its blobs."""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from grader.errors import OrganizerError
+from grader.files import (
+    ColumnGuess,
+    ColumnRole,
+    FileRejected,
+    PublicTable,
+    Solution,
+    guess_columns,
+    read_public_table,
+    read_solution,
+)
+from grader.models import Competition, ScoringVersion
+from grader.services import solution_changes, solution_findings, solutions, splitting
+from grader.services.metric_choice import MetricChoice
+from grader.services.solution_checks import Purpose
+from grader.services.solutions import Assessed, LiveSolution
+from grader.worker.work import Work, problems_of
+
+READING, LOOKING, STORING, TOTAL = 60, 85, 95, 100
+
+
+NOTHING: dict[str, Any] = {
+    "problems": [],
+    "report": None,
+    "changes": None,
+    "changes_sha256": None,
+    "solution": None,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the competition says about the file: its address and, for a correction, the live version."""
+
+    slug: str
+    version: ScoringVersion | None
+
+
+def check(work: Work) -> dict[str, Any]:
+    """Check the solution that the job names; what is wrong with it stands in the result, with its columns.
+
+    Raises FileRejected where not even the header can be read.
+    """
+    known = _known(work)
+    live = None if known.version is None else LiveSolution.load(work.storage, known.version)
+    with ExitStack() as files:
+        file = files.enter_context(work.storage.open(work.parameters["file"]["sha256"]))
+        work.report_progress(0, TOTAL, "Reading the header")
+        guesses = guess_columns(file)
+        roles, are_guessed = _roles(work.parameters, guesses, known.version)
+        try:
+            solution = read_solution(
+                file, roles=roles, are_guessed=are_guessed, progress=lambda *rows: _tell_rows(work, *rows)
+            )
+            roles = solution.roles.by_column()  # a guess may have been given up
+            found = _looked_through(work, known, live, solution, _test(work, files, solution))
+        except (FileRejected, OrganizerError) as error:
+            found = {"problems": problems_of(error)}
+    columns = [
+        {"name": each.name, "role": roles.get(each.name, ColumnRole.UNUSED), "examples": each.examples}
+        for each in guesses
+        if each.name
+    ]
+    return NOTHING | {"columns": columns, "are_guessed": are_guessed} | found
+
+
+def _looked_through(
+    work: Work,
+    known: _Known,
+    live: LiveSolution | None,
+    solution: Solution,
+    test: PublicTable | None,
+) -> dict[str, Any]:
+    def tell(words: str) -> None:
+        work.report_progress(READING, TOTAL, words)
+
+    if live is None:
+        choice = MetricChoice.from_dict(work.parameters["choice"])
+        key = splitting.key_of(work.settings.secret(), known.slug)
+        assessed = solutions.assess(solution, split_key=key, choice=choice, test=test, tell=tell)
+        changes: dict[str, Any] = {}
+    else:
+        assessed = solutions.assess_corrected(solution, live=live, test=test, tell=tell)
+        work.report_progress(LOOKING, TOTAL, "Comparing with the live solution")
+        changes = _changes(work, live, solution, assessed)
+    stored = None
+    if not solution_findings.stops(assessed.report["findings"]):
+        work.report_progress(STORING, TOTAL, "Storing what was read")
+        stored = solutions.keep(work.storage, assessed).as_dict()
+    return {"report": assessed.report, "solution": stored} | changes
+
+
+def _changes(work: Work, live: LiveSolution, solution: Solution, assessed: Assessed) -> dict[str, Any]:
+    positions = solutions.positions_in(live.row_ids, solution.row_ids)
+    label, usage = solution.roles.label, solution.roles.usage
+    changes = solution_changes.compare(live, assessed.truth, positions=positions, label=label, usage=usage)
+    table = solution_changes.as_csv(changes, solution.row_ids)
+    return {
+        "changes": solution_changes.summary(changes, solution.row_ids, live, assessed.truth, usage),
+        "changes_sha256": work.storage.put(table).sha256,
+    }
+
+
+def _known(work: Work) -> _Known:
+    is_correction = work.parameters["purpose"] == Purpose.CORRECTED
+    with work.database.read() as session:
+        competition = session.get_one(Competition, work.competition_id)
+        version = competition.live_scoring_version if is_correction else None
+        if version is not None:
+            _ = version.solution  # loaded while the session is open
+        return _Known(competition.slug, version)
+
+
+def _roles(
+    parameters: Mapping[str, Any], guesses: tuple[ColumnGuess, ...], version: ScoringVersion | None
+) -> tuple[dict[str, ColumnRole], bool]:
+    """Return the role of each column: as chosen, else as in the live solution, else as guessed."""
+    if parameters["roles"] is not None:
+        return {name: ColumnRole(role) for name, role in parameters["roles"].items()}, False
+    roles = {guess.name: guess.role for guess in guesses if guess.name}
+    wanted = MetricChoice.from_dict(parameters["choice"]).identities or ()
+    roles |= {name: ColumnRole.IDENTITY for name in wanted if name in roles}
+    if version is not None:
+        earlier = _roles_of(version)
+        roles |= {name: role for name, role in earlier.items() if name in roles}
+    return roles, True
+
+
+def _roles_of(version: ScoringVersion) -> dict[str, ColumnRole]:
+    report = version.solution.report
+    if "roles" in report:
+        return {name: ColumnRole(role) for name, role in report["roles"].items()}
+    identities = {line["name"]: ColumnRole.IDENTITY for line in report["identities"]}
+    return {report["label"]: ColumnRole.LABEL, **identities}
+
+
+def _test(work: Work, files: ExitStack, solution: Solution) -> PublicTable | None:
+    named = work.parameters["test"]
+    if named is None:
+        return None
+    work.report_progress(READING, TOTAL, f"Comparing the ids of {named['name']}")
+    file: BinaryIO = files.enter_context(work.storage.open(named["sha256"]))
+    return read_public_table(file, solution.row_ids, id_column=solution.roles.id or "id")
+
+
+def _tell_rows(work: Work, done: int, total: int) -> None:
+    of_all = f" of {total:,}" if total else ""
+    percent = READING * done // total if total else READING // 2
+    work.report_progress(percent, TOTAL, f"Reading the rows: {done:,}{of_all}")

@@ -1,0 +1,291 @@
+"""Checking an organizer's solution: what the report holds, what stops, what a correction changes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from grader.files import ColumnRole
+from grader.metrics import MetricSettings
+from grader.models import Competition, JobState, OrganizerJob
+from grader.services import competition_settings, data_files, drafts, solution_checks
+from grader.services.audit import Actor
+from grader.services.competition_settings import CompetitionSettings
+from grader.services.solution_checks import NotAcceptable, UploadedFile
+from grader.services.truth import Truth
+from grader.worker.organizer_work import OrganizerWorker
+
+SHELL = Actor(None, "shell (tests)")
+
+
+@pytest.fixture
+def draft(service: Any) -> Competition:
+    with service.database.write() as session:
+        settings = CompetitionSettings(title="Next")
+        return drafts.create(session, slug="next", settings=settings, actor=SHELL, now=service.now)
+
+
+@pytest.fixture
+def check(service: Any) -> Callable[..., OrganizerJob]:
+    """A function that uploads a file, does the job of checking it, and returns that job."""
+
+    def check(
+        competition: Competition, csv: bytes, *, test: bytes | None = None, roles: Any = None
+    ) -> OrganizerJob:
+        with service.database.write() as session:
+            job = solution_checks.add(
+                session,
+                competition=service_reload(session, competition),
+                file=upload("solution.csv", csv),
+                test=None if test is None else upload("test.csv", test),
+                roles=roles,
+                actor=SHELL,
+                now=service.now,
+            )
+        OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
+        with service.database.read() as session:
+            return session.get_one(OrganizerJob, job.id)
+
+    def upload(name: str, data: bytes) -> UploadedFile:
+        return UploadedFile.of(name, service.storage.put(data))
+
+    def service_reload(session: Any, competition: Competition) -> Competition:
+        return session.get_one(Competition, competition.id)
+
+    return check
+
+
+def messages(job: OrganizerJob, level: str) -> list[str]:
+    findings = job.result["report"]["findings"]
+    return [finding["message"] for finding in findings if finding["level"] == level]
+
+
+def accept(service: Any, competition: Competition, job: OrganizerJob) -> None:
+    with service.database.write() as session:
+        solution_checks.accept_for_draft(
+            session,
+            competition=session.get_one(Competition, competition.id),
+            job_id=job.id,
+            actor=SHELL,
+            now=service.now,
+        )
+
+
+def ids_csv(rows: int = 400) -> bytes:
+    return ("id,text\n" + "".join(f"r{row},x\n" for row in range(rows))).encode()
+
+
+def test_a_drafts_solution_is_reported_stored_and_accepted(
+    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    job = check(draft, solution_csv(), test=ids_csv())
+    assert job.state is JobState.DONE
+    assert job.result["problems"] == []
+    assert messages(job, "stop") == []
+    assert "test.csv has exactly the 400 ids of the solution." in messages(job, "note")
+    report = job.result["report"]
+    assert report["splits"]["public"]["rows"] == report["splits"]["private"]["rows"] == 200
+    assert 0 < report["splits"]["private"]["score_error"] < 0.1
+    assert {line["hidden"] for line in report["leaks"]} == {"the label", "Usage"}
+    accept(service, draft, job)
+    live = service.reload(draft).live_scoring_version
+    assert live.solution.report == report
+    assert live.solution.digest == job.result["solution"]["digest"]
+    assert len(live.solution.digest) == 64
+
+
+def test_columns_for_diagnosis_are_kept_in_the_truth(
+    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    header, *lines = solution_csv().decode().splitlines()
+    more = [f"{line},{('en', 'de')[row % 2]},0.25,p{row // 2}" for row, line in enumerate(lines)]
+    csv = "\n".join([f"{header},language,obscene,template", *more]).encode()
+    job = check(draft, csv)
+    truth = Truth.from_bytes(service.storage.read(job.result["solution"]["prepared_sha256"]))
+    assert truth.slices["language"].values == ("en", "de")
+    assert truth.other_labels["obscene"].tolist() == [0.25] * 400
+    assert truth.pair is not None and len(truth.pair.values) == 200
+    assert job.result["report"]["slices"] == [{"name": "language", "values": 2, "blank": 0}]
+
+
+def test_roles_can_be_chosen_and_decide(
+    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    job = check(draft, solution_csv())
+    roles = {each["name"]: ColumnRole(each["role"]) for each in job.result["columns"]}
+    assert roles["muslim"] is ColumnRole.IDENTITY
+    again = check(draft, solution_csv(), roles=roles | {"muslim": ColumnRole.UNUSED})
+    assert [line["name"] for line in again.result["report"]["identities"]] == ["female"]
+    none = check(draft, solution_csv(), roles=roles | {"toxicity": ColumnRole.UNUSED})
+    assert [problem["code"] for problem in none.result["problems"]] == ["missing_label"]
+    assert len(none.result["columns"]) == 5  # so that they can be changed
+
+
+def test_what_is_unscorable_stops_it_in_words(
+    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    job = check(draft, solution_csv(rows=40))
+    assert job.result["solution"] is None
+    assert any("No identity has at least 25 positive" in text for text in messages(job, "stop"))
+    with pytest.raises(NotAcceptable, match="stops the competition"):
+        accept(service, draft, job)
+
+
+def test_rows_sorted_by_label_stop_it(
+    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    header, *lines = solution_csv().decode().splitlines()
+    lines.sort(key=lambda line: line.split(",")[1])
+    [text] = messages(check(draft, "\n".join([header, *lines]).encode()), "stop")
+    assert text.startswith("The row number alone orders the label with an AUC of 1.000")
+
+
+def test_a_test_file_in_the_order_of_the_labels_stops_it(
+    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    _, *lines = solution_csv().decode().splitlines()
+    lines.sort(key=lambda line: line.split(",")[1])
+    test = "id\n" + "".join(line.split(",")[0] + "\n" for line in lines)
+    [text] = messages(check(draft, solution_csv(), test=test.encode()), "stop")
+    assert text.startswith("The row number in test.csv alone orders the label")
+
+
+def test_a_test_file_with_other_ids_or_the_label_stops_it(
+    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    test = ids_csv(399).replace(b"id,text", b"id,toxicity") + b"extra,x\n"
+    texts = messages(check(draft, solution_csv(), test=test), "stop")
+    assert len(texts) == 3
+    assert any("lacks 1 id of the solution: 'r399'" in text for text in texts)
+    assert any("has 1 id that the solution lacks: 'extra'" in text for text in texts)
+    assert any("column 'toxicity', which is to stay hidden" in text for text in texts)
+
+
+def test_the_data_files_test_csv_is_compared_without_asking(
+    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    with service.database.write() as session:
+        data_files.add(
+            session,
+            competition=session.get_one(Competition, draft.id),
+            name="test.csv",
+            description="",
+            blob=service.storage.put(ids_csv(399)),
+            actor=SHELL,
+            now=service.now,
+        )
+    [text] = messages(check(draft, solution_csv()), "stop")
+    assert "test.csv lacks 1 id" in text
+
+
+def test_blanks_thresholds_and_overlaps_are_warned_of(
+    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    csv = solution_csv(identities=("female", "muslim", "twin")).decode()
+    header, *lines = csv.splitlines()
+    rows = [line.split(",") for line in lines]
+    for number, row in enumerate(rows):
+        row[4] = row[3]
+        if number < 7:
+            row[2:5] = ["", "", ""]
+    rows[9][1] = "0.49999999999999994" if rows[9][1] == "0" else "0.5"
+    job = check(draft, "\n".join([header, *map(",".join, rows)]).encode())
+    texts = " ".join(messages(job, "warning") + messages(job, "note"))
+    assert "7 rows of 400 have no identity annotation at all" in texts
+    assert "'toxicity': 1 value" in texts
+    assert "'muslim' and 'twin' mentions both" in texts
+
+
+def test_a_file_that_is_no_table_is_rejected(draft: Competition, check: Any) -> None:
+    job = check(draft, b"PAR1 and more")
+    assert (job.state, [problem["code"] for problem in job.problems]) == (JobState.REJECTED, ["not_csv"])
+
+
+def test_settings_that_changed_since_ask_for_another_check(
+    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    job = check(draft, solution_csv())
+    with service.database.write() as session:
+        competition_settings.change(
+            session,
+            competition=session.get_one(Competition, draft.id),
+            changes={"metric": MetricSettings(power=-3.0)},
+            actor=SHELL,
+            now=service.now,
+        )
+    with pytest.raises(NotAcceptable, match="settings were changed"):
+        accept(service, draft, job)
+
+
+def test_a_solution_that_was_accepted_can_be_accepted_again(
+    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    job = check(draft, solution_csv())
+    accept(service, draft, job)
+    accept(service, draft, job)
+    assert service.reload(draft).live_scoring_version.number == 2
+
+
+def corrected(csv: bytes) -> bytes:
+    """r0 changes its label, r1 an identity, r2 moves from Public to Private, r4 is ignored."""
+    lines = csv.decode().splitlines()
+    cells = [line.split(",") for line in lines]
+    cells[1][1] = "1" if cells[1][1] == "0" else "0"
+    cells[2][2] = "0.7" if cells[2][2] == "0" else "0.2"
+    cells[3][4] = "Private"
+    cells[5][4] = "Ignored"
+    return "\n".join(map(",".join, [cells[0], *reversed(cells[1:])])).encode()
+
+
+def test_a_correction_tells_what_changed_row_by_row(
+    service: Any, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    competition = service.competition()
+    job = check(competition, corrected(solution_csv()))
+    changes = job.result["changes"]
+    assert changes["rows"] == 4
+    assert sorted(changes["row_ids"]) == ["r0", "r1", "r2", "r4"]
+    assert [(each["column"], each["rows"], each["decisive"]) for each in changes["columns"]] == [
+        ("toxicity", 1, 1),
+        ("female", 1, 1),
+        ("Usage", 2, 2),
+    ]
+    assert changes["moves"] == {"Public to Private": 1, "Public to Ignored": 1}
+    assert changes["exposed_rows"] == 1
+    table = service.storage.read(job.result["changes_sha256"]).decode().splitlines()
+    assert table[0] == "id,column,before,after"
+    assert "r2,Usage,Public,Private" in table and "r4,Usage,Public,Ignored" in table
+    with service.database.read() as session:
+        stored = solution_checks.accepted(
+            session, competition=session.get_one(Competition, competition.id), job_id=job.id
+        )
+    assert stored.public_row_count == 198
+
+
+def test_a_correction_without_changes_says_so(
+    service: Any, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    job = check(service.competition(), solution_csv())
+    assert (job.result["changes"]["rows"], job.result["changes"]["columns"]) == (0, [])
+
+
+def test_a_correction_with_other_ids_or_identities_is_told_why_not(
+    service: Any, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    competition = service.competition()
+    job = check(competition, solution_csv(rows=399))
+    assert [problem["code"] for problem in job.result["problems"]] == ["UnusableSolution"]
+    assert "1 row ids of the live solution are missing: r399" in job.result["problems"][0]["message"]
+    renamed = check(competition, solution_csv().replace(b"muslim", b"islam"))
+    assert "no identity column 'muslim'" in renamed.result["problems"][0]["message"]
+
+
+def test_a_leak_of_a_live_competition_no_longer_stops(
+    service: Any, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    header, *lines = solution_csv().decode().splitlines()
+    lines.sort(key=lambda line: line.split(",")[1])
+    csv = "\n".join([header, *lines]).encode()
+    job = check(service.competition(csv=csv), csv)
+    assert messages(job, "stop") == []
+    assert job.result["solution"] is not None
