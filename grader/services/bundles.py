@@ -1,0 +1,293 @@
+"""The results bundle: the final standings and all that is needed to cite, print and check them.
+
+What is in it is what everybody may see after the reveal, rounded as it is displayed. The solution, and with
+it the exact receipts, come only by explicit choice.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader import db
+from grader.errors import OrganizerError, ParticipantError
+from grader.leaderboard import standings
+from grader.leaderboard.visibility import Phase, Viewer, visible_fields
+from grader.models import (
+    Competition,
+    FinalBoard,
+    FinalStanding,
+    OrganizerJob,
+    OrganizerJobKind,
+    ScoringVersion,
+    Split,
+    Submission,
+)
+from grader.receipts import Receipt
+from grader.services import (
+    audit,
+    board_lines,
+    closing,
+    competitions,
+    final_boards,
+    organizer_jobs,
+    organizers,
+    placing,
+    receipts,
+    results,
+)
+from grader.services.audit import Actor
+from grader.services.board_lines import TERMS
+from grader.services.closing import Stage
+from grader.services.results import SplitResult
+from grader.services.rules import Rules
+
+
+class NotFinal(OrganizerError):
+    """There are no final standings to bundle."""
+
+    def __init__(self) -> None:
+        super().__init__("The results bundle holds the final standings. Make the standings final first.")
+
+
+class NotRevealed(OrganizerError):
+    """A solution is published after the reveal."""
+
+    def __init__(self) -> None:
+        super().__init__("The solution can be published after the private leaderboard is revealed.")
+
+
+class SolutionPublished(OrganizerError):
+    """It is public already."""
+
+    def __init__(self, at: datetime) -> None:
+        super().__init__(f"The solution was published at {at:%Y-%m-%d %H:%M:%S} UTC.")
+        self.at = at
+
+
+class SolutionNotPublished(ParticipantError):
+    """There is no solution that everybody may see."""
+
+    def __init__(self) -> None:
+        super().__init__("The solution of this competition is not published.")
+
+
+@dataclass(frozen=True, slots=True)
+class BoardLine:
+    """One line of a board as it is displayed; `public_rank` only on the private one."""
+
+    rank: int
+    team: str
+    members: tuple[str, ...]
+    submission_id: int
+    sha256: str
+    score: str
+    terms: Mapping[str, float]
+    public_rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FinalResults:
+    """Everything that a bundle tells, ready to be written; the solution's content comes beside it."""
+
+    slug: str
+    title: str
+    evaluation: str
+    organizers: tuple[str, ...]
+    closed_at: datetime
+    finalized_at: datetime
+    number: int
+    reason: str
+    scoring_version: int
+    rules: Rules
+    metric_code_version: str
+    solution_number: int
+    solution: str
+    rows: Mapping[Split, int]
+    boards: Mapping[Split, tuple[BoardLine, ...]]
+    results: Mapping[int, Mapping[Split, SplitResult]]
+    receipts: tuple[Receipt, ...] = ()
+
+
+def request(
+    session: Session, *, competition: Competition, with_solution: bool, actor: Actor, now: datetime
+) -> OrganizerJob:
+    """Have the results bundled; raise NotFinal."""
+    if closing.stage(competition, now) is not Stage.FINAL:
+        raise NotFinal
+    job = _add_job(session, competition, with_solution=with_solution, actor=actor, now=now)
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="bundle.start",
+        subject="results bundle",
+        after={"with_solution": with_solution},
+        now=now,
+    )
+    return job
+
+
+def publish_solution(
+    session: Session, *, competition: Competition, actor: Actor, reason: str = "", now: datetime | None = None
+) -> OrganizerJob:
+    """Let everybody see the solution and every team its whole receipts: there is no way back.
+
+    Returns the job that writes the file. Raises NotRevealed, SolutionPublished.
+    """
+    competition = competitions.lock(session, competition_id=competition.id)
+    now = now or db.now(session)
+    if competition.revealed_at is None:
+        raise NotRevealed
+    if competition.solution_published_at is not None:
+        raise SolutionPublished(competition.solution_published_at)
+    competition.solution_published_at = now
+    version = competitions.live(competition)
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="solution.publish",
+        subject=f"solution {version.solution.number}",
+        after={"sha256": version.solution.digest, "scoring_version": version.number},
+        reason=reason,
+        public_text=f"The solution of scoring version {version.number} was published.",
+        now=now,
+    )
+    return _add_job(session, competition, with_solution=True, actor=actor, now=now)
+
+
+def published_solution(competition: Competition) -> str:
+    """Return the digest, under which the published solution is stored; raise SolutionNotPublished."""
+    digest = competition.live_scoring_version and competition.live_scoring_version.solution.digest
+    if competition.solution_published_at is None or digest is None:
+        raise SolutionNotPublished
+    return digest
+
+
+def gather(session: Session, *, competition: Competition, with_receipts: bool) -> FinalResults:
+    """Return what the newest final standings tell; raise NotFinal."""
+    board = session.scalar(
+        select(FinalBoard)
+        .where(FinalBoard.competition_id == competition.id)
+        .order_by(FinalBoard.number.desc())
+        .limit(1)
+    )
+    if board is None:
+        raise NotFinal
+    version = session.get_one(ScoringVersion, board.scoring_version_id)
+    boards = {
+        Split.PRIVATE: _private(session, board, version),
+        Split.PUBLIC: _public(session, version, board.created_at),
+    }
+    submissions = _submissions(session, (line.submission_id for line in boards[Split.PRIVATE]))
+    seen = visible_fields(Viewer.PUBLIC, Phase.REVEALED, competition.feedback)
+    solution = version.solution
+    return FinalResults(
+        slug=competition.slug,
+        title=competition.title,
+        evaluation=competition.evaluation,
+        organizers=tuple(each.user.name for each in organizers.list_all(session, competition=competition)),
+        closed_at=competition.closes_at or board.created_at,
+        finalized_at=board.created_at,
+        number=final_boards.newest(session, competition=competition),
+        reason=board.reason,
+        scoring_version=version.number,
+        rules=Rules.from_dict(version.metric_settings),
+        metric_code_version=version.metric_code_version,
+        solution_number=solution.number,
+        solution=solution.digest or "",
+        rows={Split.PUBLIC: solution.public_row_count, Split.PRIVATE: solution.private_row_count},
+        boards=boards,
+        results={
+            submission.id: results.split_results(
+                session, submission=submission, version=version, allowed=seen
+            )
+            for submission in submissions.values()
+        },
+        receipts=tuple(
+            receipts.whole(session, submission=submission, version=version)
+            for submission in submissions.values()
+            if with_receipts
+        ),
+    )
+
+
+def _add_job(
+    session: Session, competition: Competition, *, with_solution: bool, actor: Actor, now: datetime
+) -> OrganizerJob:
+    return organizer_jobs.add(
+        session,
+        competition=competition,
+        kind=OrganizerJobKind.BUNDLE,
+        parameters={"with_solution": with_solution},
+        created_by=actor.user,
+        now=now,
+    )
+
+
+def _private(session: Session, board: FinalBoard, version: ScoringVersion) -> tuple[BoardLine, ...]:
+    """Return the lines as they were made final, with the names of that moment."""
+    lines = session.scalars(
+        select(FinalStanding).where(FinalStanding.board_id == board.id).order_by(FinalStanding.rank)
+    ).all()
+    loaded = _loaded(session, version, Split.PRIVATE, {line.team_id: line.rank for line in lines}, board)
+    hashes = _hashes(session, (line.submission_id for line in lines))
+    return tuple(
+        BoardLine(
+            rank=line.rank,
+            team=line.team_name,
+            members=loaded[line.team_id].members if line.team_id in loaded else (),
+            submission_id=line.submission_id,
+            sha256=hashes[line.submission_id],
+            score=standings.score_text(line.score_units),
+            terms=loaded[line.team_id].terms if line.team_id in loaded else {},
+            public_rank=line.public_rank,
+        )
+        for line in lines
+    )
+
+
+def _public(session: Session, version: ScoringVersion, now: datetime) -> tuple[BoardLine, ...]:
+    ranks = placing.ranks(session, scoring_version_id=version.id, split=Split.PUBLIC)
+    loaded = board_lines.load(
+        session, version=version, split=Split.PUBLIC, ranks=ranks, terms=TERMS, now=now
+    ).rows
+    hashes = _hashes(session, (row.submission_id for row in loaded.values()))
+    return tuple(
+        BoardLine(
+            rank=rank,
+            team=loaded[team_id].team,
+            members=loaded[team_id].members,
+            submission_id=loaded[team_id].submission_id,
+            sha256=hashes[loaded[team_id].submission_id],
+            score=loaded[team_id].score,
+            terms=loaded[team_id].terms,
+        )
+        for team_id, rank in sorted(ranks.items(), key=lambda each: each[1])
+    )
+
+
+def _loaded(
+    session: Session, version: ScoringVersion, split: Split, ranks: Mapping[int, int], board: FinalBoard
+) -> Mapping[int, board_lines.BoardRow]:
+    return board_lines.load(
+        session, version=version, split=split, ranks=ranks, terms=TERMS, now=board.created_at
+    ).rows
+
+
+def _submissions(session: Session, submission_ids: Iterable[int]) -> dict[int, Submission]:
+    """Return submissions in the order of their ids as asked."""
+    ids = list(submission_ids)
+    found: dict[int, Submission] = {}
+    for first in range(0, len(ids), 1000):
+        part = session.scalars(select(Submission).where(Submission.id.in_(ids[first : first + 1000])))
+        found |= {submission.id: submission for submission in part}
+    return {submission_id: found[submission_id] for submission_id in ids}
+
+
+def _hashes(session: Session, submission_ids: Iterable[int]) -> dict[int, str]:
+    found = _submissions(session, submission_ids)
+    return {submission_id: submission.sha256 for submission_id, submission in found.items()}

@@ -1,0 +1,110 @@
+"""Score receipts: everything for organizers, for a team its hashes and what it was shown.
+
+When the solution is published, the team's receipt has everything too.
+"""
+
+from collections.abc import Iterable
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader.errors import ParticipantError
+from grader.leaderboard import standings
+from grader.leaderboard.visibility import Field, Phase, Viewer, visible
+from grader.models import Score, ScoringVersion, Split, Submission
+from grader.receipts import Receipt
+from grader.receipts.receipt import SplitReceipt
+from grader.receipts.recount import TERMS
+
+_SHOWN = {Split.PUBLIC: Field.PUBLIC_SCORE, Split.PRIVATE: Field.PRIVATE_SCORE}
+
+
+class NoReceipt(ParticipantError):
+    """A submission without a score has no receipt."""
+
+    def __init__(self, submission_id: int) -> None:
+        super().__init__(f"Submission #{submission_id} has no score, and so no receipt.")
+        self.submission_id = submission_id
+
+
+class DigestPending(ParticipantError):
+    """The digest of a solution that was stored by an older version is still being computed."""
+
+    def __init__(self) -> None:
+        super().__init__("The hash of the solution is still being computed. Try again in a minute.")
+
+
+def whole(session: Session, *, submission: Submission, version: ScoringVersion) -> Receipt:
+    """Return the receipt of a submission's score with everything in it; raise NoReceipt, DigestPending."""
+    scores = _scores(session, submission, version)
+    report = version.solution.report
+    return _receipt(
+        submission,
+        version,
+        {score.split.value: _everything(score) for score in scores},
+        label=report.get("label"),
+        identities=tuple(each["name"] for each in report.get("identities", ())) or None,
+    )
+
+
+def visible_to(
+    session: Session, *, submission: Submission, version: ScoringVersion, viewer: Viewer, phase: Phase
+) -> Receipt:
+    """Return as much of a receipt as `viewer` may see; raise NoReceipt, DigestPending.
+
+    What the leaderboard shows of each split until the solution is published, and then everything.
+    """
+    competition = submission.competition
+    if viewer is Viewer.ORGANIZER or competition.solution_published_at is not None:
+        return whole(session, submission=submission, version=version)
+    shown = {
+        score.split.value: SplitReceipt(_shown(score))
+        for score in _scores(session, submission, version)
+        if visible(_SHOWN[score.split], viewer, phase, competition.feedback)
+    }
+    return _receipt(submission, version, shown)
+
+
+def _scores(session: Session, submission: Submission, version: ScoringVersion) -> Iterable[Score]:
+    scores = session.scalars(
+        select(Score)
+        .where(Score.submission_id == submission.id, Score.scoring_version_id == version.id)
+        .order_by(Score.split.desc())  # public first
+    ).all()
+    if not scores:
+        raise NoReceipt(submission.id)
+    return scores
+
+
+def _receipt(
+    submission: Submission,
+    version: ScoringVersion,
+    splits: dict[str, SplitReceipt],
+    *,
+    label: str | None = None,
+    identities: tuple[str, ...] | None = None,
+) -> Receipt:
+    if version.solution.digest is None:
+        raise DigestPending
+    return Receipt(
+        competition=submission.competition.slug,
+        submission=submission.id,
+        file=submission.sha256,
+        scoring_version=version.number,
+        solution_number=version.solution.number,
+        solution=version.solution.digest,
+        metric_settings=version.metric_settings,
+        metric_code_version=version.metric_code_version,
+        splits=splits,
+        label=label,
+        identities=identities,
+    )
+
+
+def _everything(score: Score) -> SplitReceipt:
+    terms = {term: getattr(score, term) for term in TERMS}
+    return SplitReceipt(_shown(score), score.score, terms, score.counts)
+
+
+def _shown(score: Score) -> str:
+    return standings.score_text(standings.score_units(score.score))

@@ -1,0 +1,176 @@
+"""Verifying a close: the submissions that compete are rescored from their raw files and compared.
+
+The recount shares no code with the score, so that an error of either shows.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from grader.errors import OrganizerError
+from grader.leaderboard import history
+from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Submission
+from grader.receipts import Receipt, SlowTruth, UnreadableFile
+from grader.receipts.verification import verify_scores
+from grader.services import audit, closing, competitions, organizer_jobs, receipts, score_history
+from grader.services.audit import Actor
+from grader.services.closing import NotClosed, Stage
+from grader.storage import BlobDamaged, BlobMissing
+
+
+class NothingToVerify(OrganizerError):
+    """No submission competes on the private leaderboard."""
+
+    def __init__(self) -> None:
+        super().__init__("No submission competes on the private leaderboard: there is nothing to verify.")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something that the files do not give as it is stored."""
+
+    submission_id: int
+    team: str
+    what: str
+    stored: str
+    recounted: str
+
+
+@dataclass(slots=True)
+class Verified:
+    """How far a verification is, and what it found; JSON-ready, so that it survives its worker."""
+
+    scoring_version: int
+    solution: str
+    submission_ids: list[int] = field(default_factory=list)
+    value_count: int = 0
+    differences: list[Difference] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return {
+            "scoring_version": self.scoring_version,
+            "solution": self.solution,
+            "submission_ids": self.submission_ids,
+            "value_count": self.value_count,
+            "differences": [
+                {name: getattr(each, name) for name in Difference.__slots__} for each in self.differences
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Verified":
+        """Read what `as_dict` returned."""
+        differences = [Difference(**each) for each in data["differences"]]
+        return cls(**{**data, "differences": differences})
+
+
+def request(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> OrganizerJob:
+    """Have the submissions that compete verified under the live scoring version; raise NotClosed."""
+    if closing.stage(competition, now) is Stage.RUNNING:
+        raise NotClosed(competition.closes_at)
+    version = competitions.live(competition)
+    job = organizer_jobs.add(
+        session,
+        competition=competition,
+        kind=OrganizerJobKind.VERIFY,
+        parameters={"scoring_version_id": version.id},
+        created_by=actor.user,
+        now=now,
+    )
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="verification.start",
+        subject=f"scoring version {version.number}",
+        now=now,
+    )
+    return job
+
+
+def competing(session: Session, *, version: ScoringVersion) -> list[Submission]:
+    """Return the submissions that compete on the private leaderboard, of every team its selection.
+
+    Raises NothingToVerify.
+    """
+    competition = session.get_one(Competition, version.competition_id)
+    boards = history.compute(
+        score_history.scored(session, scoring_version_id=version.id),
+        disqualified=score_history.disqualified(session, competition_id=competition.id),
+        selection_count=competition.selection_count,
+    )
+    chosen = [choice.submission_id for choices in boards.choices.values() for choice in choices]
+    if not chosen:
+        raise NothingToVerify
+    found: list[Submission] = []
+    for first in range(0, len(chosen), 1000):
+        found += session.scalars(
+            select(Submission)
+            .where(Submission.id.in_(chosen[first : first + 1000]))
+            .options(joinedload(Submission.team), joinedload(Submission.competition))
+        )
+    return sorted(found, key=lambda submission: submission.id)
+
+
+def receipts_of(
+    session: Session, *, submissions: Sequence[Submission], version: ScoringVersion
+) -> dict[int, Receipt]:
+    """Return the receipts of submissions that have scores, by id."""
+    return {
+        submission.id: receipts.whole(session, submission=submission, version=version)
+        for submission in submissions
+    }
+
+
+def verify_all(
+    verified: Verified,
+    *,
+    submissions: Sequence[Submission],
+    receipt_of: Mapping[int, Receipt],
+    truth: SlowTruth,
+    read: Callable[[str], bytes],
+    kept: Callable[[Verified], None],
+) -> None:
+    """Verify what is not verified yet, one submission after another, and have each kept."""
+    if truth.digest != verified.solution:
+        raise OrganizerError(
+            f"The stored solution has the hash {truth.digest}, not {verified.solution} as it had when it was "
+            "accepted: the storage is damaged."
+        )
+    done = set(verified.submission_ids)
+    for submission in submissions:
+        if submission.id not in done:
+            _verify(verified, submission, receipt_of[submission.id], truth, read)
+            kept(verified)
+
+
+def _verify(
+    verified: Verified,
+    submission: Submission,
+    receipt: Receipt,
+    truth: SlowTruth,
+    read: Callable[[str], bytes],
+) -> None:
+    try:
+        checks = list(verify_scores(receipt, submission=read(submission.sha256), truth=truth))
+    except UnreadableFile as error:
+        verified.differences.append(_difference(submission, "file", "scored", error.message))
+    except (BlobMissing, BlobDamaged) as error:
+        verified.differences.append(_difference(submission, "file", submission.sha256, error))
+    else:
+        verified.value_count += len(checks)
+        verified.differences += [
+            _difference(submission, check.what, check.expected, check.found)
+            for check in checks
+            if not check.holds
+        ]
+    verified.submission_ids.append(submission.id)
+
+
+def _difference(submission: Submission, what: str, stored: object, recounted: object) -> Difference:
+    return Difference(submission.id, submission.team.name, what, str(stored), str(recounted))

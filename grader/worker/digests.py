@@ -1,0 +1,31 @@
+"""Digests of solutions that were stored before digests were noted."""
+
+import logging
+
+from grader.db import Database
+from grader.models import Solution
+from grader.services import canonical_solutions
+from grader.storage import BlobDamaged, BlobMissing, Storage
+
+logger = logging.getLogger(__name__)
+
+
+def with_digest(database: Database, storage: Storage, solution: Solution) -> str:
+    """Return a solution's digest, computed and written where it is missing."""
+    if solution.digest is None:
+        digest = canonical_solutions.digest_of(storage, solution=solution)
+        with database.write() as session:
+            canonical_solutions.note_digest(session, solution=solution, digest=digest)
+        return digest
+    return solution.digest
+
+
+def note_missing(database: Database, storage: Storage) -> None:
+    """Write the digests that are missing; a solution whose blobs are not whole is named in the log."""
+    with database.read() as session:
+        found = canonical_solutions.without_digest(session)
+    for solution in found:
+        try:
+            with_digest(database, storage, solution)
+        except (BlobMissing, BlobDamaged) as error:
+            logger.warning("Solution %s has no digest: %s", solution.id, error)

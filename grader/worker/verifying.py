@@ -1,0 +1,54 @@
+"""The job that verifies the submissions that compete."""
+
+from typing import Any
+
+from grader.models import ScoringVersion
+from grader.receipts import Settings, read_truth
+from grader.services import canonical_solutions, verification
+from grader.services.verification import Verified
+from grader.worker.digests import with_digest
+from grader.worker.work import Work
+
+
+def verify(work: Work) -> dict[str, Any]:
+    """Verify them one after another; another attempt goes on with the first that was not verified yet.
+
+    Raises NothingToVerify, and OrganizerError where the stored solution is not what it was.
+    """
+    work.report_progress(0, 0, "Reading the solution")
+    version_id = work.parameters["scoring_version_id"]
+    with work.database.read() as session:
+        solution = session.get_one(ScoringVersion, version_id).solution
+    with_digest(work.database, work.storage, solution)
+    with work.database.read() as session:
+        version = session.get_one(ScoringVersion, version_id)
+        submissions = verification.competing(session, version=version)
+        receipt_of = verification.receipts_of(session, submissions=submissions, version=version)
+    truth = read_truth(
+        b"".join(canonical_solutions.pieces(work.storage, solution=solution)),
+        Settings.from_dict(version.metric_settings),
+    )
+    verified = _begun(work, version.number, receipt_of[submissions[0].id].solution)
+
+    def keep(verified: Verified) -> None:
+        work.keep(verified.as_dict())
+        _tell(work, verified, len(submissions))
+
+    _tell(work, verified, len(submissions))
+    verification.verify_all(
+        verified,
+        submissions=submissions,
+        receipt_of=receipt_of,
+        truth=truth,
+        read=work.storage.read,
+        kept=keep,
+    )
+    return verified.as_dict()
+
+
+def _begun(work: Work, number: int, solution: str) -> Verified:
+    return Verified.from_dict(work.kept) if work.kept else Verified(number, solution)
+
+
+def _tell(work: Work, verified: Verified, total: int) -> None:
+    work.report_progress(len(verified.submission_ids), total, "Recounting submissions")

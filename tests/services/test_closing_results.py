@@ -1,0 +1,324 @@
+"""Receipts, the verification of a close, and the results bundle, through the jobs that make them."""
+
+import csv
+import hashlib
+import io
+import json
+import subprocess
+import zipfile
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from grader.leaderboard.visibility import Phase, Viewer
+from grader.models import AuditEntry, Competition, JobState, OrganizerJob, Score, Solution, Split, Submission
+from grader.receipts import Receipt, verify
+from grader.services import bundles, closing, competitions, receipts, verification
+from grader.services.audit import Actor
+from grader.services.bundles import NotFinal, NotRevealed, SolutionNotPublished, SolutionPublished
+from grader.services.closing import NotClosed
+from grader.services.receipts import DigestPending, NoReceipt
+from grader.worker.digests import note_missing
+from grader.worker.organizer_work import OrganizerWorker
+
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+LATER = timedelta(days=1)
+ACTOR = Actor.shell()
+
+
+@pytest.fixture
+def closed(service: Any) -> Competition:
+    """A closed, settled competition of three teams, of whose files those that compete are known."""
+    competition = service.competition(closes_at=service.now + timedelta(hours=1))
+    for seed, name in enumerate(("ada", "bob", "cyd")):
+        for skill in (0.2, 0.5, 0.8):
+            service.score(service.submit(competition, user=name, seed=seed, skill=skill))
+    with service.database.write() as session:
+        closing.settle(session, competition=competition, now=service.now + LATER)
+    return service.reload(competition)
+
+
+def finish(service: Any, competition: Competition) -> Competition:
+    with service.database.write() as session:
+        closing.reveal(session, competition=competition, actor=ACTOR, now=service.now + LATER)
+        closing.finalize(session, competition=competition, actor=ACTOR, now=service.now + LATER)
+    return service.reload(competition)
+
+
+def run(service: Any, job: OrganizerJob, **options: Any) -> OrganizerJob:
+    worker = OrganizerWorker(service.settings, service.database, service.storage, **options)
+    worker.run(job.id)
+    with service.database.read() as session:
+        found: OrganizerJob = session.get_one(OrganizerJob, job.id)
+        return found
+
+
+def ask_to_verify(service: Any, competition: Competition) -> OrganizerJob:
+    with service.database.write() as session:
+        return verification.request(session, competition=competition, actor=ACTOR, now=service.now + LATER)
+
+
+def ask_for_bundle(service: Any, competition: Competition, *, with_solution: bool) -> OrganizerJob:
+    with service.database.write() as session:
+        return bundles.request(
+            session,
+            competition=competition,
+            with_solution=with_solution,
+            actor=ACTOR,
+            now=service.now + LATER,
+        )
+
+
+def receipt(service: Any, submission_id: int, viewer: Viewer, phase: Phase) -> Receipt:
+    with service.database.read() as session:
+        submission = session.get_one(Submission, submission_id)
+        version = competitions.live(submission.competition)
+        return receipts.visible_to(
+            session, submission=submission, version=version, viewer=viewer, phase=phase
+        )
+
+
+def bytes_of(service: Any, submission_id: int) -> bytes:
+    with service.database.read() as session:
+        data: bytes = service.storage.read(session.get_one(Submission, submission_id).sha256)
+        return data
+
+
+def test_an_organizers_receipt_is_verified_from_the_files(service: Any, solution_csv: Any) -> None:
+    competition = service.competition()
+    accepted = service.submit(competition)
+    service.score(accepted)
+    found = receipt(service, accepted.submission.id, Viewer.ORGANIZER, Phase.OPEN)
+    checks = verify(
+        Receipt.from_json(found.to_json()),
+        submission=bytes_of(service, accepted.submission.id),
+        solution=solution_csv(),
+    )
+    assert [check.what for check in checks if not check.holds] == []
+    assert len(checks) > 30
+
+
+@on_sqlite
+def test_a_teams_receipt_has_hashes_and_what_it_was_shown_until_the_solution_is_published(
+    service: Any,
+) -> None:
+    competition = service.competition()
+    accepted = service.submit(competition)
+    service.score(accepted)
+    submission_id = accepted.submission.id
+    own = receipt(service, submission_id, Viewer.TEAM, Phase.OPEN).as_dict()
+    assert set(own["splits"]) == {"public"}
+    assert set(own["splits"]["public"]) == {"shown"}
+    assert set(own["solution"]) == {"number", "sha256"}
+    revealed = receipt(service, submission_id, Viewer.TEAM, Phase.REVEALED).as_dict()
+    assert {name: set(split) for name, split in revealed["splits"].items()} == {
+        "public": {"shown"},
+        "private": {"shown"},
+    }
+    with service.database.write() as session:
+        closing.reveal(session, competition=competition, actor=ACTOR, now=service.now)
+        bundles.publish_solution(session, competition=competition, actor=ACTOR, now=service.now)
+    whole = receipt(service, submission_id, Viewer.TEAM, Phase.REVEALED)
+    assert whole == receipt(service, submission_id, Viewer.ORGANIZER, Phase.REVEALED)
+    assert whole.splits["private"].counts is not None
+
+
+@on_sqlite
+def test_there_is_no_receipt_without_a_score_or_without_the_solutions_digest(service: Any) -> None:
+    competition = service.competition()
+    accepted = service.submit(competition)
+    submission_id = accepted.submission.id
+    with pytest.raises(NoReceipt):
+        receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
+    service.score(accepted)
+    with service.database.write() as session:
+        session.execute(update(Solution).values(digest=None))
+    with pytest.raises(DigestPending):
+        receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
+    note_missing(service.database, service.storage)
+    noted = receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN).solution
+    assert noted == service.reload(competition).live_scoring_version.solution.digest
+
+
+def test_what_competes_is_verified_and_agrees(service: Any, closed: Competition) -> None:
+    job = run(service, ask_to_verify(service, closed))
+    assert job.state is JobState.DONE, job.problems
+    assert job.result["differences"] == []
+    assert len(job.result["submission_ids"]) == 6  # two of each team
+    assert job.result["value_count"] > 6 * 30
+
+
+@on_sqlite
+def test_a_stored_value_that_was_tampered_with_is_found(service: Any, closed: Competition) -> None:
+    with service.database.write() as session:
+        version = competitions.live(competitions.get(session, slug=closed.slug))
+        chosen = verification.competing(session, version=version)[0]
+        score = session.scalars(
+            select(Score).where(Score.submission_id == chosen.id, Score.split == Split.PRIVATE)
+        ).one()
+        score.counts = score.counts | {"overall_wins": score.counts["overall_wins"] + 1}
+        name, number = chosen.team.name, chosen.id
+    job = run(service, ask_to_verify(service, closed))
+    assert job.state is JobState.DONE
+    assert [(each["submission_id"], each["team"], each["what"]) for each in job.result["differences"]] == [
+        (number, name, "private overall_wins")
+    ]
+
+
+@on_sqlite
+def test_a_lost_file_is_a_difference_and_not_an_end(service: Any, closed: Competition) -> None:
+    with service.database.read() as session:
+        version = competitions.live(competitions.get(session, slug=closed.slug))
+        chosen = verification.competing(session, version=version)[1]
+    service.storage.delete(chosen.sha256)
+    job = run(service, ask_to_verify(service, closed))
+    assert job.state is JobState.DONE
+    assert [(each["submission_id"], each["what"]) for each in job.result["differences"]] == [
+        (chosen.id, "file")
+    ]
+    assert len(job.result["submission_ids"]) == 6
+
+
+@on_sqlite
+def test_a_killed_verification_goes_on_and_verifies_nothing_twice(
+    service: Any, closed: Competition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recounted: list[int] = []
+    recount = verification.verify_scores
+
+    def counted(found: Receipt, **options: Any) -> Any:
+        if len(recounted) == 3:
+            recounted.append(0)
+            raise SystemExit("kill -9")
+        recounted.append(found.submission)
+        return recount(found, **options)
+
+    monkeypatch.setattr(verification, "verify_scores", counted)
+    job = ask_to_verify(service, closed)
+    with pytest.raises(SystemExit):
+        run(service, job, lease=timedelta())
+    job = run(service, job)
+    assert job.state is JobState.DONE
+    done = [number for number in recounted if number]
+    assert sorted(done) == sorted(set(done)) == job.result["submission_ids"]
+
+
+@on_sqlite
+def test_verifying_waits_for_the_close_and_needs_something_to_verify(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + timedelta(hours=1))
+    with service.database.write() as session, pytest.raises(NotClosed):
+        verification.request(session, competition=competition, actor=ACTOR, now=service.now)
+    job = run(service, ask_to_verify(service, competition))
+    assert job.state is JobState.REJECTED
+    assert "nothing to verify" in job.problems[0]["message"]
+
+
+def unpacked(service: Any, job: OrganizerJob) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(service.storage.read(job.result["sha256"]))) as archive:
+        return {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
+
+
+def test_a_bundle_holds_the_final_standings_and_no_solution(service: Any, closed: Competition) -> None:
+    competition = finish(service, closed)
+    job = run(service, ask_for_bundle(service, competition, with_solution=False))
+    assert job.state is JobState.DONE, job.problems
+    files = unpacked(service, job)
+    assert sorted(files) == [
+        "CITATION.cff",
+        "README.txt",
+        "SHA256SUMS",
+        "boards/private.csv",
+        "boards/private.json",
+        "boards/public.csv",
+        "boards/public.json",
+        "hashes.csv",
+        "identities/private.csv",
+        "identities/private.tex",
+        "identities/public.csv",
+        "identities/public.tex",
+        "metric.json",
+        "metric.md",
+        "results.html",
+    ]
+    board = json.loads(files["boards/private.json"])
+    assert [team["rank"] for team in board["teams"]] == [1, 2, 3]
+    lines = list(csv.DictReader(io.StringIO(files["boards/private.csv"].decode())))
+    assert [line["team"] for line in lines] == [team["team"] for team in board["teams"]]
+    assert {line["team"] for line in lines} == {"ada", "bob", "cyd"}
+    tables = list(csv.DictReader(io.StringIO(files["identities/public.csv"].decode())))
+    assert {len(line["bpsn_auc"]) for line in tables} == {4}
+    assert not any(word in files["identities/public.csv"].decode() for word in ("positives", "size"))
+    assert json.loads(files["metric.json"])["solution"]["sha256"] in files["hashes.csv"].decode()
+    page = files["results.html"].decode()
+    assert "<script" not in page
+    assert "http-equiv" not in page
+    assert "src=" not in page
+    assert not service.storage.exists(job.result["solution"])  # not written in plain without the choice
+
+
+@on_sqlite
+def test_a_bundle_with_the_solution_verifies_itself(service: Any, closed: Competition, tmp_path: Any) -> None:
+    competition = finish(service, closed)
+    job = run(service, ask_for_bundle(service, competition, with_solution=True))
+    files = unpacked(service, job)
+    assert hashlib.sha256(files["solution.csv"]).hexdigest() == job.result["solution"]
+    assert job.result["solution"] == competition.live_scoring_version.solution.digest
+    names = [name for name in files if name.startswith("receipts/")]
+    assert len(names) == 3
+    for name in names:
+        found = Receipt.from_json(files[name])
+        checks = verify(found, submission=bytes_of(service, found.submission), solution=files["solution.csv"])
+        assert all(check.holds for check in checks)
+    for name, data in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=tmp_path, check=True)
+
+
+@on_sqlite
+def test_the_same_results_give_the_same_bytes(service: Any, closed: Competition) -> None:
+    competition = finish(service, closed)
+    one, other = (
+        run(service, ask_for_bundle(service, competition, with_solution=True)).result["sha256"]
+        for _ in range(2)
+    )
+    assert one == other
+
+
+@on_sqlite
+def test_a_bundle_waits_for_the_final_standings(service: Any, closed: Competition) -> None:
+    with service.database.write() as session:
+        with pytest.raises(NotFinal):
+            bundles.request(
+                session, competition=closed, with_solution=False, actor=ACTOR, now=service.now + LATER
+            )
+        closing.reveal(session, competition=closed, actor=ACTOR, now=service.now + LATER)
+        with pytest.raises(NotFinal):
+            bundles.request(
+                session, competition=closed, with_solution=False, actor=ACTOR, now=service.now + LATER
+            )
+
+
+@on_sqlite
+def test_the_solution_is_published_once_after_the_reveal_and_in_the_public_log(
+    service: Any, closed: Competition
+) -> None:
+    with service.database.write() as session:
+        with pytest.raises(NotRevealed):
+            bundles.publish_solution(session, competition=closed, actor=ACTOR, now=service.now + LATER)
+        with pytest.raises(SolutionNotPublished):
+            bundles.published_solution(closed)
+        closing.reveal(session, competition=closed, actor=ACTOR, now=service.now + LATER)
+        job = bundles.publish_solution(session, competition=closed, actor=ACTOR, now=service.now + LATER)
+    competition = service.reload(closed)
+    assert run(service, job).state is JobState.DONE
+    digest = bundles.published_solution(competition)
+    assert hashlib.sha256(service.storage.read(digest)).hexdigest() == digest
+    with service.database.write() as session:
+        with pytest.raises(SolutionPublished):
+            bundles.publish_solution(session, competition=competition, actor=ACTOR, now=service.now + LATER)
+        entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "solution.publish")).one()
+        assert entry.is_public
+        assert entry.after["sha256"] == digest
