@@ -2,19 +2,22 @@
 
 import csv
 import io
+import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, CompetitionState
-from grader.services import closing, competitions, participations
-from grader.services.competitions import NoScoringVersion
+from grader.services import closing, competition_settings, competitions, metric_choice, participations
 from grader.services.rules import Rules
 from webapp import formats
 from webapp.representations.terms import TERMS, Term
+
+_MAILBOX = re.compile(r"[^@\s<>\"]+@[^@\s<>\"]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,11 @@ class CompetitionView:
         self.selection_count = competition.selection_count
         self.must_ask = participations.must_ask(competition)
         self.entry_page = participations.entry_page(competition)
+        self.positive_name = competition.positive_name
+        self.negative_name = competition.negative_name
+        self.contact = competition.contact
+        self.discussion_url = competition.discussion_url
+        self._choice = metric_choice.of(competition)
         self._version = competition.live_scoring_version
         self.has_solution = self._version is not None
         solution = self._version.solution if self._version else None
@@ -98,6 +106,13 @@ class CompetitionView:
         return Deadline("closed", self.closes_at, None)
 
     @property
+    def contact_link(self) -> str | None:
+        """Where the contact leads, if it is the address of a page or a mailbox."""
+        if competition_settings.is_web_address(self.contact):
+            return self.contact
+        return f"mailto:{quote(self.contact, safe='@')}" if _MAILBOX.fullmatch(self.contact) else None
+
+    @property
     def why_not_open(self) -> str:
         """The sentence in place of the submit form."""
         if self.phase is Phase.SCHEDULED and self.opens_at:
@@ -106,10 +121,12 @@ class CompetitionView:
         return f"This competition closed{closed}. No files are accepted any more."
 
     def metric(self) -> MetricView:
-        """Return how the live scoring version scores; raise NoScoringVersion before there is one."""
+        """Return how the live scoring version scores; of a draft without one, how it is to score."""
         if self._version is None:
-            raise NoScoringVersion
-        rules = Rules.from_dict(self._version.metric_settings)
+            rules, label = Rules(self._choice.identities or (), self._choice.metric), "label"
+        else:
+            rules = Rules.from_dict(self._version.metric_settings)
+            label = self._version.solution.report["label"]
         metric = rules.metric
         weights = metric.weights.as_dict()
         return MetricView(
@@ -118,7 +135,7 @@ class CompetitionView:
             label_threshold=f"{metric.label_threshold:g}",
             identity_threshold=f"{metric.identity_threshold:g}",
             identities=rules.identities,
-            command=_command(rules, label=self._version.solution.report["label"]),
+            command=_command(rules, label=label),
         )
 
     def as_json(self) -> dict[str, Any]:
