@@ -19,7 +19,7 @@ RUN pip wheel --no-build-isolation --no-deps --wheel-dir /wheels . \
 
 FROM python:3.13-slim-trixie
 RUN useradd --uid 10001 --user-group --no-create-home --home-dir /data --shell /usr/sbin/nologin fairboard \
-    && install --directory --owner 10001 --group 10001 --mode 700 /data
+    && install --directory --owner 10001 --group 10001 --mode 700 /data /cache
 COPY --from=build /opt/fairboard /opt/fairboard
 ENV PATH=/opt/fairboard/bin:$PATH \
     PYTHONUNBUFFERED=1 \

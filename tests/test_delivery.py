@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 
 from grader.cli import main
 from grader.settings import PREFIX, Settings
+from grader.worker.broker import RESCORING_QUEUE
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
@@ -38,7 +39,20 @@ def test_the_compose_file_follows_the_compose_schema():
 
 
 def test_the_compose_file_has_every_part_of_the_service(compose):
-    assert set(compose["services"]) == {"migrate", "web", "worker", "sweeper", "postgres", "valkey"}
+    parts = {"migrate", "web", "worker", "rescorer", "sweeper", "postgres", "valkey"}
+    assert set(compose["services"]) == parts
+
+
+def test_rescorings_have_a_worker_and_a_queue_of_their_own(compose):
+    words = {name: " ".join(compose["services"][name]["command"]) for name in ("worker", "rescorer")}
+    assert f"--queues={RESCORING_QUEUE}" in words["rescorer"]
+    assert "--queues" not in words["worker"]  # Celery's default queue is the one of live scoring
+
+
+def test_no_cache_lies_in_a_volume_that_is_backed_up(compose):
+    for name, service in compose["services"].items():
+        folder = service.get("environment", {}).get("FAIRBOARD_CACHE_DIR")
+        assert folder is None or f"cache:{folder}" in service["volumes"], name
 
 
 def test_every_service_runs_without_rights_it_does_not_need(compose):
@@ -84,7 +98,7 @@ def check_command(words: list[str], data_dir: Path) -> None:
         assert arguments[0] in main.list_commands(None), words
         assert main.get_command(None, arguments[0]) is not None, words
     if program == "celery":
-        module, _, name = arguments[arguments.index("--app") + 1].partition(":")
+        module, _, name = re.search(r"--app[ =](\S+)", " ".join(arguments))[1].partition(":")
         assert isinstance(getattr(importlib.import_module(module), name), Celery), words
     if program == "gunicorn":
         subprocess.run(

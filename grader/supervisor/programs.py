@@ -1,4 +1,4 @@
-"""What the service consists of besides Valkey: guardian, web, worker and sweeper, as command lines."""
+"""What the service consists of besides Valkey: guardian, web, workers and sweeper, as command lines."""
 
 import sys
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from grader.settings import Settings
 from grader.supervisor.child import Program
+from grader.worker.broker import QUEUE, RESCORING_QUEUE
 
 # -P: whatever lies in the folder that `serve` was started from is not imported.
 PYTHON = (sys.executable, "-P", "-m")
@@ -36,11 +37,21 @@ def web(settings: Settings, *, application: str, listener: int, environment: Map
 
 def worker(settings: Settings, environment: Mapping[str, str]) -> Program:
     """Return the Celery worker with its scoring processes."""
-    options = ("--concurrency", str(settings.scoring_processes), "--loglevel", "WARNING")
-    command = (*PYTHON, "celery", "--quiet", "--app", "grader.worker.app:celery_app", "worker", *options)
-    return Program("worker", command, {**environment, **ONE_THREAD})
+    return _celery("worker", environment, queue=QUEUE, processes=settings.scoring_processes)
+
+
+def rescorer(environment: Mapping[str, str]) -> Program:
+    """Return the Celery worker of rescorings, which live scoring never waits for."""
+    return _celery("rescorer", environment, queue=RESCORING_QUEUE, processes=1)
 
 
 def sweeper(environment: Mapping[str, str]) -> Program:
     """Return the sweeper."""
     return Program("sweeper", (*PYTHON, "grader.cli", "sweeper"), {**environment, **ONE_THREAD})
+
+
+def _celery(name: str, environment: Mapping[str, str], *, queue: str, processes: int) -> Program:
+    options = {"hostname": f"{name}@%h", "queues": queue, "concurrency": processes, "loglevel": "WARNING"}
+    flags = tuple(part for option, value in options.items() for part in (f"--{option}", str(value)))
+    command = (*PYTHON, "celery", "--quiet", "--app", "grader.worker.app:celery_app", "worker", *flags)
+    return Program(name, command, {**environment, **ONE_THREAD})

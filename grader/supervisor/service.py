@@ -64,6 +64,7 @@ def _start(
     if broker_url:
         environment[f"{PREFIX}BROKER_URL"] = broker_url
         supervisor.add(programs.worker(settings, environment))
+        supervisor.add(programs.rescorer(environment))
     supervisor.add(programs.sweeper(environment))
     supervisor.add(
         programs.web(settings, application=application, listener=web_socket.fileno(), environment=environment)

@@ -1,4 +1,4 @@
-"""How Celery talks to the broker. A message is only a hint with a job's id: the job is the database row."""
+"""How Celery talks to the broker. A message is only a hint: the job is the database row."""
 
 from typing import Any
 
@@ -8,6 +8,9 @@ from grader.settings import Settings
 
 QUEUE = "fairboard.scoring"
 TASK = "fairboard.score"
+# Of its own, with a worker of its own, so that no live score waits behind a rescoring.
+RESCORING_QUEUE = "fairboard.rescoring"
+RESCORING_TASK = "fairboard.rescore"
 
 
 def configuration(settings: Settings) -> dict[str, Any]:
@@ -24,6 +27,7 @@ def configuration(settings: Settings) -> dict[str, Any]:
             "unacked_restore_throttle": 1,
         },
         "task_default_queue": QUEUE,
+        "task_routes": {RESCORING_TASK: {"queue": RESCORING_QUEUE}},
         "task_serializer": "json",
         "accept_content": ["json"],
         "task_ignore_result": True,

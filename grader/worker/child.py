@@ -1,6 +1,6 @@
 """A scoring process that is fed and watched: what a poison file kills is only this child.
 
-The parent writes a job's id on a line, the child (`grader.worker.sandbox`) answers with a line when it is
+The parent writes on a line what to score, the child (`grader.worker.sandbox`) answers with a line when it is
 through.
 """
 
@@ -13,7 +13,10 @@ from types import TracebackType
 from typing import IO, Self
 
 from grader.settings import Settings
+from grader.worker.rescoring_batches import time_limit_seconds
 
+SCORE, RESCORE = "score", "rescore"
+DONE, NOTHING_TO_DO = "done", "nothing to do"
 GRACE_SECONDS = 5
 START_SECONDS = 30
 
@@ -41,19 +44,11 @@ class ScoringChild:
 
     def run(self, job_id: int) -> bool:
         """Score a job in the child; False if the child died of it, which leaves the job to its lease."""
-        process = self._running()
-        try:
-            _pipe(process.stdin).write(f"{job_id}\n".encode())
-        except BrokenPipeError:
-            self.close()
-            return False
-        limit = START_SECONDS + self._settings.scoring_time_limit_seconds + GRACE_SECONDS
-        ready, _, _ = select.select([_pipe(process.stdout)], [], [], limit)
-        if ready and _pipe(process.stdout).readline():
-            return True
-        self.close()
-        logger.warning("The scoring process died of job %s (code %s).", job_id, process.returncode)
-        return False
+        return self._ask(SCORE, job_id, self._settings.scoring_time_limit_seconds) is not None
+
+    def rescore(self, scoring_version_id: int) -> bool:
+        """Score a batch of a scoring version in the child; False if nothing was done or the child died."""
+        return self._ask(RESCORE, scoring_version_id, time_limit_seconds(self._settings)) == DONE
 
     def kill(self) -> None:
         """End a running child from another thread; `run` then returns False."""
@@ -69,6 +64,22 @@ class ScoringChild:
             _pipe(self._process.stdin).close()
             _pipe(self._process.stdout).close()
             self._process = None
+
+    def _ask(self, what: str, subject_id: int, limit_seconds: int) -> str | None:
+        """Return the child's answer, None if it died."""
+        process = self._running()
+        try:
+            _pipe(process.stdin).write(f"{what} {subject_id}\n".encode())
+        except BrokenPipeError:
+            self.close()
+            return None
+        limit = START_SECONDS + limit_seconds + GRACE_SECONDS
+        ready, _, _ = select.select([_pipe(process.stdout)], [], [], limit)
+        if ready and (answer := _pipe(process.stdout).readline()):
+            return answer.decode().strip()
+        self.close()
+        logger.warning("The scoring process died (%s %s, code %s).", what, subject_id, process.returncode)
+        return None
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is not None:

@@ -1,4 +1,4 @@
-"""Hints to the queue that a job waits. They may be lost: the sweeper finds every job without them."""
+"""Hints to the queues that something waits. They may be lost: the sweeper finds every job without them."""
 
 import logging
 import os
@@ -10,10 +10,12 @@ from contextlib import suppress
 from celery import Celery
 
 from grader.settings import Settings
-from grader.worker.broker import TASK, create_app
+from grader.worker.broker import RESCORING_TASK, TASK, create_app
 
 SOCKET_TIMEOUT_SECONDS = 0.2
 MAX_WAITING = 10_000
+
+Hint = tuple[str, int]  # a task and the id of what it is about
 
 logger = logging.getLogger(__name__)
 
@@ -33,16 +35,11 @@ class Hints:
 
     def send(self, job_ids: Iterable[int]) -> None:
         """Hand over the ids of jobs whose transaction is committed; returns at once and never raises."""
-        if self._settings.broker_url is None:
-            return
-        if self._pid != os.getpid():
-            self._start_afresh()
-        self._ensure_thread()
-        for job_id in job_ids:
-            try:
-                self._waiting.put_nowait(job_id)
-            except queue.Full:
-                return
+        self._send((TASK, job_id) for job_id in job_ids)
+
+    def send_rescoring(self, scoring_version_id: int) -> None:
+        """Hand over a committed scoring version that is being prepared; returns at once and never raises."""
+        self._send([(RESCORING_TASK, scoring_version_id)])
 
     def close(self, *, timeout_seconds: float = 2) -> None:
         """Wait a moment for the hints that are under way; a short-lived command calls it at its end."""
@@ -51,10 +48,22 @@ class Hints:
             self._thread.join(timeout_seconds)
             self._thread = None
 
+    def _send(self, hints: Iterable[Hint]) -> None:
+        if self._settings.broker_url is None:
+            return
+        if self._pid != os.getpid():
+            self._start_afresh()
+        self._ensure_thread()
+        for hint in hints:
+            try:
+                self._waiting.put_nowait(hint)
+            except queue.Full:
+                return
+
     def _start_afresh(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.Lock()
-        self._waiting: queue.Queue[int | None] = queue.Queue(self._max_waiting)
+        self._waiting: queue.Queue[Hint | None] = queue.Queue(self._max_waiting)
         self._thread = None
 
     def _ensure_thread(self) -> None:
@@ -65,9 +74,10 @@ class Hints:
 
     def _publish(self) -> None:
         app, waiting = _impatient_app(self._settings), self._waiting
-        while (job_id := waiting.get()) is not None:
+        while (hint := waiting.get()) is not None:
+            task, subject_id = hint
             try:
-                app.send_task(TASK, [job_id], retry=False, ignore_result=True)
+                app.send_task(task, [subject_id], retry=False, ignore_result=True)
             except Exception as error:
                 dropped = 1 + _drain(waiting)
                 logger.warning(
@@ -75,13 +85,13 @@ class Hints:
                 )
 
 
-def _drain(waiting: "queue.Queue[int | None]") -> int:
+def _drain(waiting: "queue.Queue[Hint | None]") -> int:
     """Drop what waits, for a broker that is gone for one hint is gone for all; return how many there were."""
     dropped = 0
     with suppress(queue.Empty):
-        while (job_id := waiting.get_nowait()) is not None:
+        while (hint := waiting.get_nowait()) is not None:
             dropped += 1
-        waiting.put(job_id)  # the word to end is no hint
+        waiting.put(hint)  # the word to end is no hint
     return dropped
 
 

@@ -1,34 +1,63 @@
 """The program of a `ScoringChild`: limits itself, ends at the time limit and when its parent is gone."""
 
 import logging
+import os
 import signal
 import sys
+from functools import cached_property
 
 from grader.metrics import check_golden_vectors
-from grader.settings import load
+from grader.settings import Settings, load
+from grader.worker.child import DONE, NOTHING_TO_DO, RESCORE
 from grader.worker.limits import end_process_after, limit_memory
+from grader.worker.rescoring_batches import NICENESS, BatchScorer, time_limit_seconds
 from grader.worker.scoring import Scorer
 
 logger = logging.getLogger(__name__)
 
 
 def main() -> None:
-    """Score the jobs that the parent names, until it closes the pipe; the argument is the log's level."""
+    """Score what the parent names, until it closes the pipe; the argument is the log's level."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     logging.basicConfig(level=sys.argv[1], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     settings = load()
     check_golden_vectors()
     limit_memory(settings.scoring_memory_mb)
-    scorer = Scorer.of(settings)
+    sandbox = Sandbox(settings)
     for line in sys.stdin.buffer:
-        end_process_after(settings.scoring_time_limit_seconds)
-        try:
-            scorer.run(int(line))
-        except Exception:
-            logger.exception("Job %s could not be claimed or recorded.", int(line))
-        end_process_after(0)
-        sys.stdout.buffer.write(b"done\n")
+        what, subject_id = line.decode().split()
+        answer = sandbox.do(what, int(subject_id))
+        sys.stdout.buffer.write(f"{answer}\n".encode())
         sys.stdout.buffer.flush()
+
+
+class Sandbox:
+    """Scores jobs and batches, each within its time limit."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def do(self, what: str, subject_id: int) -> str:
+        """Score a job or a batch of a scoring version; return whether there was something to do."""
+        limit = self._settings.scoring_time_limit_seconds
+        end_process_after(time_limit_seconds(self._settings) if what == RESCORE else limit)
+        try:
+            scorer = self._batch_scorer if what == RESCORE else self._scorer
+            return DONE if scorer.run(subject_id) else NOTHING_TO_DO
+        except Exception:
+            logger.exception("What was asked (%s %s) could not be claimed or recorded.", what, subject_id)
+            return NOTHING_TO_DO
+        finally:
+            end_process_after(0)
+
+    @cached_property
+    def _scorer(self) -> Scorer:
+        return Scorer.of(self._settings)
+
+    @cached_property
+    def _batch_scorer(self) -> BatchScorer:
+        os.nice(NICENESS)
+        return BatchScorer.of(self._settings)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from grader import db
 from grader.db import Database
-from grader.services import organizer_jobs, scoring
+from grader.services import batches, organizer_jobs, scoring
 from grader.settings import Settings
 from grader.storage import open_storage
 from grader.worker.calendar import Calendar
@@ -32,15 +32,18 @@ class Sweeper:
 
     Two children, so that a file that keeps one busy up to the time limit does not make the others wait. They
     start with the first job that needs them and end when there is nothing left. Organizers' jobs have a lane
-    and a child of their own: they may take minutes, and scoring never waits for them.
+    and a child of their own: they may take minutes, and scoring never waits for them. So has a rescoring
+    that nobody works on.
     """
 
     def __init__(self, settings: Settings, database: Database, *, heartbeat: Path | None = None) -> None:
         self._settings = settings
+        self._patience = timedelta(seconds=settings.sweep_after_seconds)
         self._heartbeat = heartbeat
         self._database = database
         self._calendar = Calendar(database)
         self._children = [ScoringChild(settings) for _ in range(CHILDREN)]
+        self._rescoring_child = ScoringChild(settings)
         self._organizers_child = OrganizerChild(settings)
         self._overdue: deque[int] = deque()
         self._lock = threading.Lock()
@@ -52,6 +55,7 @@ class Sweeper:
             for number, child in enumerate(self._children)
         ]
         lanes.append(threading.Thread(target=self._keep_dates, args=(stop,), name="calendar"))
+        lanes.append(threading.Thread(target=self._rescore, args=(stop,), name="rescoring"))
         lanes.append(threading.Thread(target=self._work_for_organizers, args=(stop,), name="organizers"))
         for lane in lanes:
             lane.start()
@@ -59,7 +63,7 @@ class Sweeper:
         self._organizers_child.kill()  # its job starts afresh elsewhere
         for lane in lanes:
             lane.join(STOP_GRACE_SECONDS)
-        for child in self._children:
+        for child in (*self._children, self._rescoring_child):
             child.kill()
         for lane in lanes:
             lane.join()
@@ -72,6 +76,23 @@ class Sweeper:
                     child.close()
                 if job_id is None or not child.run(job_id):
                     stop.wait(self._settings.sweep_interval_seconds)
+
+    def _rescore(self, stop: threading.Event) -> None:
+        with self._rescoring_child as child:
+            while not stop.is_set():
+                version_id = self._next_rescoring()
+                if version_id is None:
+                    child.close()
+                if version_id is None or not child.rescore(version_id):
+                    stop.wait(self._settings.sweep_interval_seconds)
+
+    def _next_rescoring(self) -> int | None:
+        try:
+            with self._database.read() as session:
+                return batches.unattended(session, older_than=self._patience, now=db.now(session))
+        except SQLAlchemyError:
+            logger.exception("The database could not be asked for rescorings.")
+            return None
 
     def _keep_dates(self, stop: threading.Event) -> None:
         while not stop.is_set():
@@ -114,9 +135,10 @@ class Sweeper:
         with self._database.read() as session:
             return scoring.waiting(
                 session,
-                older_than=timedelta(seconds=self._settings.sweep_after_seconds),
+                older_than=self._patience,
                 limit=BATCH,
                 now=db.now(session),
+                with_rescorings=False,
             )
 
 
@@ -129,7 +151,7 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     open_storage(settings.storage()).remove_abandoned()
-    database = Database(settings.database(), pool_size=CHILDREN + 3)
+    database = Database(settings.database(), pool_size=CHILDREN + 4)
     mailer = threading.Thread(target=Mailer(settings, database).run, args=(stop,), name="mailer", daemon=True)
     try:
         if settings.sends_mail():

@@ -1,10 +1,13 @@
 """Celery's tasks."""
 
+import os
 from functools import cache
 
 from grader.settings import load
 from grader.worker.app import celery_app
-from grader.worker.broker import TASK
+from grader.worker.broker import RESCORING_TASK, TASK
+from grader.worker.hints import Hints
+from grader.worker.rescoring_batches import NICENESS, BatchScorer, time_limit_seconds
 from grader.worker.scoring import Scorer
 
 
@@ -14,7 +17,27 @@ def score(job_id: int) -> None:
     _scorer().run(int(job_id))
 
 
+@celery_app.task(name=RESCORING_TASK, time_limit=time_limit_seconds(load()))
+def rescore(scoring_version_id: int) -> None:
+    """Score one batch of a scoring version, and hint at the next one while there is something to do."""
+    if _batch_scorer().run(int(scoring_version_id)):
+        _hints().send_rescoring(int(scoring_version_id))
+
+
+# Made by the first task, so after the fork: connections are never shared between processes.
+
+
 @cache
 def _scorer() -> Scorer:
-    # Made by the first task, so after the fork: connections are never shared between processes.
     return Scorer.of(load())
+
+
+@cache
+def _batch_scorer() -> BatchScorer:
+    os.nice(NICENESS)
+    return BatchScorer.of(load())
+
+
+@cache
+def _hints() -> Hints:
+    return Hints(load())

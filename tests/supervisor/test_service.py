@@ -8,7 +8,7 @@ from redis import Redis
 
 from grader.supervisor import leftovers, valkey
 
-PROGRAMS = ("valkey-server", "celery", "sweeper", "gunicorn", "supervisor.guardian")
+PROGRAMS = ("valkey-server", "worker@%h", "rescorer@%h", "sweeper", "gunicorn", "supervisor.guardian")
 WITHOUT_VALKEY = (
     "import click; from grader.settings import load; from grader.supervisor import service, valkey; "
     "valkey.find_server = lambda: None; service.serve(load(port=0), announce=click.echo)"
@@ -74,7 +74,7 @@ def test_a_killed_service_leaves_no_process_and_the_next_one_has_everything(make
     socket_path = str(valkey.socket_path(running.data_dir.resolve()))
     with Redis(unix_socket_path=socket_path) as client:
         client.lpush("waiting", *range(50))
-    running.child("celery").suspend()  # nobody scores what is sent now
+    running.child("worker@%h").suspend()  # nobody scores what is sent now
     sent = running.submit("cup", token, submission.read_text())
 
     running.kill()
@@ -87,7 +87,7 @@ def test_a_killed_service_leaves_no_process_and_the_next_one_has_everything(make
     assert "is taken" in again.command("user", "create", "anna").stderr
 
     # Killed together with its guardian, a service leaves its processes to the next start.
-    worker = again.child("celery")
+    worker = again.child("worker@%h")
     again.child("supervisor.guardian").kill()
     again.kill()
     make_service().start()
@@ -119,5 +119,5 @@ def test_without_a_valkey_the_sweeper_scores(make_service, files):
     sent = running.submit("cup", token, submission.read_text())
 
     assert running.wait_until_scored(sent, token)["status"] == "scored"
-    assert running.child("celery") is None
+    assert running.child("worker@%h") is None
     assert "There is no Valkey" in running.log()

@@ -1,0 +1,100 @@
+"""Rescoring in batches: many jobs of a scoring version that is being prepared under one lease.
+
+A batch is claimed in one short transaction and recorded in another. What was tried before, by somebody who
+may have died of it, is claimed alone, so that no file fails its neighbours.
+"""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import Select, select, update
+from sqlalchemy.orm import Session, joinedload
+
+from grader.models import JobState, ScoringJob, ScoringVersion, ScoringVersionState
+from grader.services import scoring
+from grader.services.scoring import Claim, Outcome
+
+
+def unattended(session: Session, *, older_than: timedelta, now: datetime) -> int | None:
+    """Return a scoring version whose jobs wait longer than `older_than` while nobody works on any of them."""
+    jobs = select(ScoringJob.id).where(ScoringJob.scoring_version_id == ScoringVersion.id)
+    is_worked_on = jobs.where(ScoringJob.state == JobState.CLAIMED, ScoringJob.lease_until > now).exists()
+    return session.scalar(
+        select(ScoringVersion.id)
+        .where(
+            ScoringVersion.state == ScoringVersionState.PREPARING,
+            ~is_worked_on,
+            jobs.where(scoring.free(now, older_than)).exists(),
+        )
+        .order_by(ScoringVersion.id)
+        .limit(1)
+    )
+
+
+def claim(
+    session: Session, *, scoring_version_id: int, limit: int, lease: timedelta, now: datetime
+) -> list[Claim]:
+    """Take up to `limit` jobs of a version that is being prepared under one token, or one that was tried.
+
+    An empty list says that there is nothing to do now.
+    """
+    # In any order: sorting all that wait would cost each batch more than its claim.
+    fresh = session.scalars(
+        _of(scoring_version_id, now)
+        .where(ScoringJob.state == JobState.WAITING, ScoringJob.attempt_count == 0)
+        .options(joinedload(ScoringJob.submission))
+        .limit(limit)
+        .with_for_update(of=ScoringJob, skip_locked=True)
+    ).all()
+    if fresh:
+        return _take(session, fresh, lease=lease, now=now)
+    tried = session.scalars(_of(scoring_version_id, now).with_only_columns(ScoringJob.id).limit(limit)).all()
+    claims = (scoring.claim(session, job_id=job_id, lease=lease, now=now) for job_id in tried)
+    first = next((each for each in claims if each is not None), None)
+    return [] if first is None else [first]
+
+
+def record(
+    session: Session, *, claims: Sequence[Claim], outcomes: Mapping[int, Outcome], now: datetime
+) -> int:
+    """Write the outcomes of a batch, by job; return how many jobs were still held.
+
+    Held jobs without an outcome wait again as if they had not been claimed.
+    """
+    held = scoring.hold(session, job_ids=[each.job_id for each in claims], token=claims[0].token)
+    if held is None:
+        return 0
+    competition, jobs = held
+    finished = [(job, outcomes[job.id]) for job in jobs if job.id in outcomes]
+    for job in jobs:
+        if job.id not in outcomes:
+            job.state = JobState.WAITING
+            job.lease_until = job.token = None
+            job.attempt_count -= 1
+    scoring.write_outcomes(session, competition=competition, outcomes=finished, now=now)
+    return len(finished)
+
+
+def _of(scoring_version_id: int, now: datetime) -> Select[ScoringJob]:
+    return (
+        select(ScoringJob)
+        .join(ScoringJob.scoring_version)
+        .where(
+            ScoringVersion.id == scoring_version_id,
+            ScoringVersion.state == ScoringVersionState.PREPARING,
+            ScoringJob.scoring_version_id == scoring_version_id,
+            scoring.free(now),
+        )
+    )
+
+
+def _take(session: Session, jobs: Sequence[ScoringJob], *, lease: timedelta, now: datetime) -> list[Claim]:
+    token = secrets.token_hex(16)
+    session.execute(
+        update(ScoringJob)
+        .where(ScoringJob.id.in_([job.id for job in jobs]))
+        .values(state=JobState.CLAIMED, lease_until=now + lease, token=token, attempt_count=1)
+        .execution_options(synchronize_session=False)
+    )
+    return [scoring.claim_of(job, token=token, attempt=1) for job in jobs]

@@ -1,0 +1,87 @@
+"""Scoring one batch of a rescoring: claim, compute with no transaction open, record."""
+
+import logging
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+
+from grader import db
+from grader.db import Database
+from grader.services import batches
+from grader.services.scoring import Claim, Outcome
+from grader.settings import Settings
+from grader.storage import Storage, open_storage
+from grader.worker.calculator import Calculator
+from grader.worker.rank_cache import RankCache
+
+BATCH_JOBS = 100
+# After this no further file is begun, so that a batch outlasts it by one file at most.
+BATCH_SECONDS = 5
+NICENESS = 10  # live scoring and pages go before
+
+logger = logging.getLogger(__name__)
+
+
+def time_limit_seconds(settings: Settings) -> int:
+    """Return the hard limit of one batch, the last file of which may take as long as any."""
+    return BATCH_SECONDS + settings.scoring_time_limit_seconds
+
+
+class BatchScorer:
+    """Scores the jobs of scoring versions that are being prepared, batch by batch, in one process.
+
+    A process that is killed loses the batch it has in hand and nothing else.
+    """
+
+    def __init__(
+        self, database: Database, storage: Storage, *, lease: timedelta, ranks: RankCache | None = None
+    ) -> None:
+        self._database = database
+        self._calculator = Calculator(storage, ranks)
+        self._lease = lease
+
+    @classmethod
+    def of(cls, settings: Settings) -> "BatchScorer":
+        """Return a batch scorer with its own connections."""
+        return cls(
+            Database(settings.database(), pool_size=1),
+            open_storage(settings.storage()),
+            lease=timedelta(seconds=BATCH_SECONDS + settings.scoring_lease_seconds),
+            ranks=RankCache.of(settings),
+        )
+
+    def run(self, scoring_version_id: int) -> bool:
+        """Score one batch of a scoring version; False if it has nothing to do."""
+        start = time.monotonic()
+        with self._database.write() as session:
+            claims = batches.claim(
+                session,
+                scoring_version_id=scoring_version_id,
+                limit=BATCH_JOBS,
+                lease=self._lease,
+                now=db.now(session),
+            )
+        if not claims:
+            return False
+        outcomes = self._compute(claims)
+        with self._database.write() as session:
+            recorded = batches.record(session, claims=claims, outcomes=outcomes, now=db.now(session))
+        logger.info(
+            "Scoring version %s: %s jobs claimed, %s computed, %s recorded, %.2f s.",
+            scoring_version_id,
+            len(claims),
+            len(outcomes),
+            recorded,
+            time.monotonic() - start,
+        )
+        return True
+
+    def _compute(self, claims: Sequence[Claim]) -> dict[int, Outcome]:
+        """Compute the first job, and further ones while there is time."""
+        end = time.monotonic() + BATCH_SECONDS
+        outcomes: dict[int, Outcome] = {}
+        for claim in claims:
+            if outcomes and time.monotonic() >= end:
+                break
+            outcomes[claim.job_id] = self._calculator.outcome(claim)
+        return outcomes

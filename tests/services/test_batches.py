@@ -1,0 +1,206 @@
+"""Batches of a rescoring: claimed and recorded together, each job by its own token, on both databases."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader import db
+from grader.models import JobState, Score, ScoringJob, ScoringVersion, ScoringVersionState, Standing
+from grader.services import batches, scoring
+from grader.services.scoring import Breakdown, Claim, Rejection
+from grader.storage import Storage
+from grader.worker.calculator import Calculator
+
+LEASE = timedelta(seconds=40)
+
+
+@pytest.fixture
+def competition(service: Any) -> Any:
+    """A competition with four scored submissions of three teams."""
+    competition = service.competition()
+    for number, name in enumerate(("ada", "bob", "cleo", "ada")):
+        service.score(service.submit(competition, user=name, seed=number, skill=number / 10))
+    return service.reload(competition)
+
+
+@pytest.fixture
+def version(prepare_version: Any, competition: Any) -> ScoringVersion:
+    """A scoring version that is being prepared, with a job for each submission."""
+    prepared: ScoringVersion = prepare_version(competition)
+    return prepared
+
+
+def claim(service: Any, version: ScoringVersion, *, limit: int = 10, after: timedelta = timedelta()) -> Any:
+    with service.database.write() as session:
+        now = service.now + after
+        return batches.claim(session, scoring_version_id=version.id, limit=limit, lease=LEASE, now=now)
+
+
+def record(service: Any, claims: list[Claim], outcomes: dict[int, Any]) -> int:
+    with service.database.write() as session:
+        return batches.record(session, claims=claims, outcomes=outcomes, now=service.now)
+
+
+def compute(storage: Storage, claims: list[Claim]) -> dict[int, Any]:
+    calculator = Calculator(storage, None)
+    return {each.job_id: calculator.outcome(each) for each in claims}
+
+
+def jobs(service: Any, version: ScoringVersion) -> dict[int, ScoringJob]:
+    with service.database.read() as session:
+        found = session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version.id))
+        return {job.id: job for job in found}
+
+
+def unattended(service: Any, *, after: timedelta, older_than: timedelta = timedelta()) -> int | None:
+    with service.database.read() as session:
+        return batches.unattended(session, older_than=older_than, now=service.now + after)
+
+
+def facts(service: Any, version_id: int) -> Any:
+    """Return what was written under a scoring version, without ids and times."""
+    with service.database.read() as session:
+        scores = session.scalars(select(Score).where(Score.scoring_version_id == version_id))
+        standings = session.scalars(select(Standing).where(Standing.scoring_version_id == version_id))
+        terms = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
+        return (
+            {
+                (score.submission_id, score.split): (
+                    score.score,
+                    [getattr(score, t) for t in terms],
+                    score.counts,
+                )
+                for score in scores
+            },
+            {
+                (row.team_id, row.split): (row.submission_id, row.score_units, row.submitted_at)
+                for row in standings
+            },
+        )
+
+
+def test_a_batch_writes_what_the_jobs_would_write_one_by_one(
+    service: Any, competition: Any, version: ScoringVersion, prepare_version: Any
+) -> None:
+    claims = claim(service, version)
+    assert len(claims) == 4 and len({each.token for each in claims}) == 1
+    assert record(service, claims, compute(service.storage, claims)) == 4
+    together = facts(service, version.id)
+    assert {job.state for job in jobs(service, version).values()} == {JobState.DONE}
+    with service.database.write() as session:
+        session.get_one(ScoringVersion, version.id).state = ScoringVersionState.DROPPED
+    twin = prepare_version(competition)
+    service.run(*jobs(service, twin))
+    assert facts(service, twin.id) == together
+    assert len(together[1]) == 3
+
+
+def test_two_batches_share_no_job(service: Any, version: ScoringVersion) -> None:
+    first, second = claim(service, version, limit=3), claim(service, version, limit=3)
+    assert (len(first), len(second)) == (3, 1)
+    assert {each.job_id for each in first}.isdisjoint(each.job_id for each in second)
+    assert claim(service, version) == []
+
+
+def test_a_job_that_lost_its_token_is_skipped_and_the_others_are_recorded(
+    service: Any, version: ScoringVersion
+) -> None:
+    claims = claim(service, version)
+    lost = claims[2].job_id
+    with service.database.write() as session:
+        session.get_one(ScoringJob, lost).token = "another's"
+    assert record(service, claims, compute(service.storage, claims)) == 3
+    states = {job_id: job.state for job_id, job in jobs(service, version).items()}
+    assert states.pop(lost) is JobState.CLAIMED
+    assert set(states.values()) == {JobState.DONE}
+    assert record(service, claims, compute(service.storage, claims)) == 0
+
+
+def test_every_kind_of_outcome_ends_its_own_job_only(service: Any, version: ScoringVersion) -> None:
+    claims = claim(service, version)
+    outcomes = compute(service.storage, claims)
+    scored, rejected, broken, unreached = (each.job_id for each in claims)
+    outcomes |= {rejected: Rejection([{"code": "x"}]), broken: Breakdown("abc")}
+    del outcomes[unreached]
+    assert record(service, claims, outcomes) == 3
+    after = jobs(service, version)
+    assert (after[scored].state, after[rejected].state) == (JobState.DONE, JobState.REJECTED)
+    assert (after[broken].state, after[broken].error_count) == (JobState.WAITING, 1)
+    assert after[broken].available_at > service.now
+    waiting = after[unreached]
+    assert (waiting.state, waiting.attempt_count, waiting.token) == (JobState.WAITING, 0, None)
+    assert [each.job_id for each in claim(service, version)] == [unreached]
+
+
+def test_what_lost_a_lease_is_claimed_alone_and_after_the_fresh_ones(
+    service: Any, version: ScoringVersion
+) -> None:
+    lost = claim(service, version, limit=2)
+    fresh = claim(service, version, after=LEASE)
+    assert {each.job_id for each in fresh}.isdisjoint(each.job_id for each in lost) and len(fresh) == 2
+    record(service, fresh, compute(service.storage, fresh))
+    alone = [claim(service, version, after=LEASE) for _ in range(3)]
+    assert [len(each) for each in alone] == [1, 1, 0]
+    assert {each[0].job_id for each in alone[:2]} == {each.job_id for each in lost}
+    assert {each[0].attempt for each in alone[:2]} == {2}
+
+
+def test_a_file_that_kills_whoever_reads_it_fails_in_the_end(service: Any, version: ScoringVersion) -> None:
+    claims = claim(service, version)
+    poison = claims[0].job_id
+    rest = compute(service.storage, claims[1:])
+    with service.database.write() as session:  # only the poison loses its lease
+        batches.record(session, claims=claims[1:], outcomes=rest, now=service.now)
+    for lost in range(1, scoring.MAX_LOST_LEASES):
+        assert [each.job_id for each in claim(service, version, after=lost * LEASE)] == [poison]
+    assert claim(service, version, after=scoring.MAX_LOST_LEASES * LEASE) == []
+    assert jobs(service, version)[poison].state is JobState.FAILED
+
+
+def test_a_version_is_unattended_when_jobs_wait_and_nobody_holds_one(
+    service: Any, version: ScoringVersion
+) -> None:
+    second = timedelta(seconds=1)
+    assert unattended(service, after=9 * second, older_than=10 * second) is None
+    assert unattended(service, after=10 * second, older_than=10 * second) == version.id
+    held = claim(service, version, limit=1, after=10 * second)
+    assert unattended(service, after=20 * second) is None
+    assert unattended(service, after=10 * second + LEASE) == version.id
+    record(service, held, compute(service.storage, held))
+    rest = claim(service, version, after=20 * second)
+    record(service, rest, compute(service.storage, rest))
+    assert unattended(service, after=timedelta(days=1)) is None
+
+
+def test_only_a_version_that_is_being_prepared_is_scored_in_batches(
+    service: Any, version: ScoringVersion
+) -> None:
+    with service.database.write() as session:
+        session.get_one(ScoringVersion, version.id).state = ScoringVersionState.RETIRED
+    assert claim(service, version) == []
+    assert unattended(service, after=timedelta(days=1)) is None
+
+
+def test_live_lanes_can_leave_rescorings_out(service: Any, competition: Any, version: ScoringVersion) -> None:
+    accepted = service.submit(competition, user="dan", seed=9)
+    with service.database.read() as session:
+        waiting = scoring.waiting(
+            session,
+            older_than=timedelta(),
+            limit=100,
+            now=db.now(session),
+            with_rescorings=False,
+        )
+    assert waiting == [accepted.job_ids[0]]
+
+
+def test_a_batch_of_a_dropped_version_records_nothing(service: Any, version: ScoringVersion) -> None:
+    claims = claim(service, version)
+    outcomes = compute(service.storage, claims)
+    with service.database.write() as session:
+        for job in session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version.id)):
+            session.delete(job)
+    assert record(service, claims, outcomes) == 0
+    assert facts(service, version.id) == ({}, {})
