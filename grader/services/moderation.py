@@ -1,4 +1,4 @@
-"""What an organizer decides about teams and submissions: disqualifying, reinstating, and what kind ranks."""
+"""What an organizer decides about teams and submissions: disqualifying, renaming, and what kind ranks."""
 
 from datetime import datetime
 
@@ -8,7 +8,16 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, Submission, SubmissionKind, Team
-from grader.services import audit, competitions, final_boards, limits, names, standing_rows
+from grader.services import (
+    audit,
+    competitions,
+    final_boards,
+    limits,
+    names,
+    rosters,
+    standing_rows,
+    team_notices,
+)
 from grader.services.audit import Actor
 from grader.services.texts import one_line
 
@@ -26,8 +35,8 @@ class UnknownTeam(OrganizerError):
 class ReasonNeeded(OrganizerError):
     """A decision against a team is kept with its reason."""
 
-    def __init__(self) -> None:
-        super().__init__("Give the reason for the disqualification.")
+    def __init__(self, decision: str = "disqualification") -> None:
+        super().__init__(f"Give the reason for the {decision}; the team reads it.")
 
 
 class AlreadyDisqualified(OrganizerError):
@@ -42,6 +51,30 @@ class NotDisqualified(OrganizerError):
 
     def __init__(self, team: Team) -> None:
         super().__init__(f"{team.name} is not disqualified.")
+
+
+class MergedTeam(OrganizerError):
+    """A team that was merged into another is no team any more."""
+
+    def __init__(self, team: Team) -> None:
+        super().__init__(f"{team.name} was merged into another team; nothing can be decided about it.")
+
+
+class NameTaken(OrganizerError):
+    """Another team has this name, or one that looks like it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The name {name!r} is taken by another team, or looks like one that is.")
+
+
+class OnlyATest(OrganizerError):
+    """The organizers do not compete."""
+
+    def __init__(self, submission_id: int) -> None:
+        super().__init__(
+            f"Submission #{submission_id} is a test of the organizers: it can be a benchmark or hidden, "
+            "and never ranks."
+        )
 
 
 class UnknownSubmissionHere(OrganizerError):
@@ -73,6 +106,7 @@ def disqualify(
         raise AlreadyDisqualified(found)
     found.disqualified_at, found.disqualification_reason = now, reason
     _show(session, competition, found.id, reason=f"{found.name} was disqualified: {reason}", now=now)
+    team_notices.disqualified(session, competition=competition, team=found, now=now)
     audit.record(
         session,
         competition=competition,
@@ -104,6 +138,7 @@ def reinstate(
     before = {"disqualified_at": found.disqualified_at, "reason": found.disqualification_reason}
     found.disqualified_at, found.disqualification_reason = None, ""
     _show(session, competition, found.id, reason=f"{found.name} was reinstated.", now=now)
+    team_notices.reinstated(session, competition=competition, team=found, now=now)
     audit.record(
         session,
         competition=competition,
@@ -114,6 +149,47 @@ def reinstate(
         after={"disqualified_at": None, "reason": ""},
         reason=one_line(reason, REASON_MAX_LENGTH),
         public_text=f"The team {found.name} was reinstated.",
+        now=now,
+    )
+    return found
+
+
+def rename(
+    session: Session,
+    *,
+    competition: Competition,
+    team: str,
+    name: str,
+    reason: str,
+    actor: Actor,
+    now: datetime | None = None,
+) -> Team:
+    """Give a team another name in the place of an offensive one; the log does not repeat the old one.
+
+    Raises UnknownTeam, InvalidName, NameTaken, ReasonNeeded.
+    """
+    reason = one_line(reason, REASON_MAX_LENGTH)
+    if not reason:
+        raise ReasonNeeded("renaming")
+    shown = names.clean_name(name)
+    competition, found, now = _lock(session, competition, team, now)
+    other = rosters.find_by_name(session, competition=competition, name=shown)
+    if other is not None and other.id != found.id:
+        raise NameTaken(shown)
+    before = found.name
+    found.name, found.name_key = shown, names.name_key(shown)
+    session.flush()
+    team_notices.renamed(session, competition=competition, team=found, reason=reason, now=now)
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="team.rename",
+        subject=f"team {found.id}",
+        before={"name": before},
+        after={"name": shown},
+        reason=reason,
+        public_text=f"The organizers gave a team the name {shown}.",
         now=now,
     )
     return found
@@ -130,13 +206,15 @@ def mark(
 ) -> Submission:
     """Make a submission one that ranks its team, a benchmark that is shown unranked, or a hidden one.
 
-    Benchmarks and hidden ones use no quota and cannot be selected. Raises UnknownSubmissionHere.
+    Benchmarks and hidden ones use no quota and cannot be selected. Raises UnknownSubmissionHere, OnlyATest.
     """
     competition = competitions.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     submission = session.get(Submission, submission_id)
     if submission is None or submission.competition_id != competition.id:
         raise UnknownSubmissionHere(submission_id)
+    if submission.team.is_organizers and kind not in (SubmissionKind.BENCHMARK, SubmissionKind.HIDDEN):
+        raise OnlyATest(submission_id)
     before, submission.kind = submission.kind, kind
     submission.is_selected = submission.is_selected and kind is SubmissionKind.NORMAL
     limits.update_slot(submission)
@@ -177,8 +255,10 @@ def _lock(
     team = session.scalar(
         select(Team).where(Team.competition_id == competition.id, Team.name_key == names.name_key(name))
     )
-    if team is None:
+    if team is None or team.is_organizers:
         raise UnknownTeam(name)
+    if team.merged_into_id is not None:
+        raise MergedTeam(team)
     return competition, team, now
 
 

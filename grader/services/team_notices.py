@@ -3,22 +3,21 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, User
-from grader.services import mail, rosters
+from grader.services import mail, organizers, rosters
 from grader.services.mail import Notice
 
 
 def asked_to_join(
     session: Session, *, competition: Competition, participation: Participation, user: User, now: datetime
 ) -> None:
-    """Tell the administrators that somebody asks to join."""
-    for admin in session.scalars(select(User).where(User.is_admin, User.deleted_at.is_(None))):
+    """Tell the organizers that somebody asks to join."""
+    for organizer in organizers.to_notify(session, competition=competition):
         mail.notify(
             session,
-            user=admin,
+            user=organizer,
             kind=Notice.ORGANIZER,
             key=f"asked-to-join:{participation.id}",
             subject=f"{user.name} asks to join {competition.title}",
@@ -106,6 +105,47 @@ def merged(session: Session, *, competition: Competition, request: MergeRequest,
         body,
         now,
     )
+
+
+def disqualified(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
+    """Tell a team that it is disqualified, why, and how to appeal."""
+    body = (
+        f"The organizers disqualified your team {team.name} in {competition.title}:\n"
+        f"{team.disqualification_reason}\n\n{how_to_appeal(competition)}\n{_page(competition, 'team')}"
+    )
+    _moderated(session, competition, team, "disqualified", body, now)
+
+
+def reinstated(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
+    """Tell a team that it competes again."""
+    body = (
+        f"The organizers reinstated your team {team.name} in {competition.title}: it stands on the boards "
+        f"again.\n{_page(competition, 'team')}"
+    )
+    _moderated(session, competition, team, "reinstated", body, now)
+
+
+def renamed(session: Session, *, competition: Competition, team: Team, reason: str, now: datetime) -> None:
+    """Tell a team its new name and why it has one."""
+    body = (
+        f"The organizers gave your team in {competition.title} the name {team.name}:\n{reason}\n\n"
+        f"{_page(competition, 'team')}"
+    )
+    _moderated(session, competition, team, "renamed", body, now)
+
+
+def how_to_appeal(competition: Competition) -> str:
+    """Return the sentence that says how a team objects to what the organizers decided."""
+    contact = f", or write to the organizers: {competition.contact}" if competition.contact else ""
+    return f"To appeal, question the score of one of your submissions on its page{contact}."
+
+
+def _moderated(
+    session: Session, competition: Competition, team: Team, what: str, body: str, now: datetime
+) -> None:
+    key = f"team-{what}:{team.id}:{now:%Y%m%dT%H%M%S}"
+    subject = f"{competition.title}: your team was {what}"
+    _tell(session, _people(session, team), key, subject, body, now)
 
 
 def _people(session: Session, team: Team) -> list[User]:
