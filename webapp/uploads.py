@@ -21,10 +21,12 @@ from webapp.site import current_site
 PAGE_ENDPOINT = "submissions.submit"
 ENDPOINTS = frozenset({PAGE_ENDPOINT, "api.submit", "api.check"})
 FORM_OVERHEAD_BYTES = 64_000
-# What an organizer may send, by endpoint; only an editor's body is read.
+# What an organizer may send, by endpoint, None for as much as a submission; only an editor's body is read.
+SOLUTION_MAX_BYTES = 2_000_000_000
 ORGANIZERS_LIMITS = {
     "organize_data.upload": data_files.MAX_BYTES,
-    "organize_data.add_baseline": data_files.MAX_BYTES,
+    "organize_data.add_baseline": None,
+    "organize_solution.upload": 2 * SOLUTION_MAX_BYTES,  # test.csv may come with it
 }
 YES = frozenset({"1", "true", "yes", "on"})
 
@@ -89,15 +91,16 @@ def received_file() -> FileStorage:
     return file
 
 
-def _set_organizers_limit(limit_bytes: int) -> ResponseReturnValue | None:
-    """Let an organizer's file come; of anybody else's not a byte is read."""
+def _set_organizers_limit(limit_bytes: int | None) -> ResponseReturnValue | None:
+    """Let an organizer's file come; from anybody else no more than a form, which the page then refuses."""
     if g.user is None:
         return auth.ask_to_log_in()
     with current_site().database.read() as session:
         competition = finding.competition_of(session, (request.view_args or {})["slug"])
-        organizers.require(session, competition=competition, user=g.user, role=Role.EDITOR)
-    g.file_limit_bytes = limit_bytes
-    request.max_content_length = limit_bytes + FORM_OVERHEAD_BYTES
+    if not organizers.reaches(g.organizer_role, Role.EDITOR):
+        return None
+    g.file_limit_bytes = submissions.size_cap(competition) if limit_bytes is None else limit_bytes
+    request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
     return None
 
 

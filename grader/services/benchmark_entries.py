@@ -1,29 +1,39 @@
 """The benchmarks that organizers give a competition: the sample submission, and a baseline of their own."""
 
+import os
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Organizer, Role, Submission, SubmissionKind, SubmissionStatus, User
-from grader.services import audit, competitions, organizers_team, scoring
+from grader.services import audit, competitions, lifecycle, organizers_team, scoring
 from grader.services.audit import Actor
 from grader.services.submissions import Accepted, NothingToScore
 from grader.services.texts import one_line
-from grader.storage import StoredBlob
+from grader.storage import Storage, StoredBlob
 
 SAMPLE_NAME = "Sample submission"
 BASELINE_NAME = "Baseline"
 DESCRIPTION_MAX_LENGTH = 64
 
 
+def publish(
+    session: Session, *, storage: Storage, competition: Competition, actor: Actor, now: datetime
+) -> Accepted | None:
+    """Publish a draft and enter the sample submission; raise what `lifecycle.publish` raises."""
+    competition = lifecycle.publish(session, competition=competition, actor=actor, now=now)
+    return add_sample(session, storage=storage, competition=competition, actor=actor, now=now)
+
+
 def add_sample(
-    session: Session, *, competition: Competition, sample: StoredBlob, actor: Actor, now: datetime
+    session: Session, *, storage: Storage, competition: Competition, actor: Actor, now: datetime
 ) -> Accepted | None:
     """Enter the sample submission, which scores exactly 0.50000; None where it stands there already.
 
     It needs somebody in whose name it is entered: without an organizer nothing happens.
     """
+    sample = _sample(storage, competition)
     entered = select(Submission.id).where(
         Submission.competition_id == competition.id,
         Submission.kind == SubmissionKind.BENCHMARK,
@@ -96,6 +106,13 @@ def list_all(session: Session, *, competition: Competition) -> list[Submission]:
         Submission.competition_id == competition.id, Submission.kind == SubmissionKind.BENCHMARK
     )
     return list(session.scalars(query.order_by(Submission.id)))
+
+
+def _sample(storage: Storage, competition: Competition) -> StoredBlob:
+    """Return the blob of the sample submission with its length, which no table keeps."""
+    sha256 = competitions.live(competition).solution.sample_submission_sha256
+    with storage.open(sha256) as file:
+        return StoredBlob(sha256, file.seek(0, os.SEEK_END))
 
 
 def _first_owner(session: Session, competition: Competition) -> User | None:

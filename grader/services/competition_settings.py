@@ -23,7 +23,8 @@ from grader.services.settings_changes import as_json, public_text
 from grader.services.texts import one_line
 
 TITLE_MAX_LENGTH = 200
-TEXT_MAX_LENGTH = 50_000
+TEXT_MAX_LENGTH = 20_000
+RULES_MAX_LENGTH = 50_000
 CLASS_NAME_MAX_LENGTH = 64
 LINK_MAX_LENGTH = 500
 MAX_IDENTITIES = 1000
@@ -246,7 +247,8 @@ def _text_problems(settings: CompetitionSettings) -> Iterable[str]:
         ("discussion_url", "address of the discussion", LINK_MAX_LENGTH),
         ("positive_name", "name of the positive class", CLASS_NAME_MAX_LENGTH),
         ("negative_name", "name of the negative class", CLASS_NAME_MAX_LENGTH),
-        *((name, words, TEXT_MAX_LENGTH) for name, words in TEXTS.items()),
+        *((name, words, TEXT_MAX_LENGTH) for name, words in TEXTS.items() if name != "rules"),
+        ("rules", "text of the rules", RULES_MAX_LENGTH),
     ):
         if len(getattr(settings, name)) > limit:
             yield f"The {words} has at most {limit:,} characters."

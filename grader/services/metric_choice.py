@@ -1,7 +1,7 @@
 """What an organizer chooses of the metric before there is a solution to fix it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from grader.metrics import MetricSettings
@@ -43,10 +43,10 @@ class MetricChoice:
 
 
 def of(competition: Competition) -> MetricChoice:
-    """Return what was chosen in the draft; of a competition made without one, what its solution fixed."""
-    if competition.draft_metric is not None:
-        return MetricChoice.from_dict(competition.draft_metric)
+    """Return the metric of the live scoring version; before there is one, what was chosen."""
+    draft = competition.draft_metric
+    chosen = MetricChoice() if draft is None else MetricChoice.from_dict(draft)
     if competition.live_scoring_version is None:
-        return MetricChoice()
+        return chosen
     rules = Rules.from_dict(competition.live_scoring_version.metric_settings)
-    return MetricChoice(identities=rules.identities, metric=rules.metric)
+    return replace(chosen, identities=rules.identities, metric=rules.metric)

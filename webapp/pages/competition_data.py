@@ -1,0 +1,56 @@
+"""The data page of a competition, for participants: what the files are, and the files."""
+
+from flask import Blueprint, Response, g, render_template, send_file
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.leaderboard.visibility import Phase
+from grader.services import data_files
+from grader.services.participations import EntryRefused
+from webapp import auth, finding, prose
+from webapp.representations.competition import CompetitionView
+from webapp.site import current_site
+
+blueprint = Blueprint("competition_data", __name__, url_prefix="/competitions/<slug>/data")
+
+
+@blueprint.get("")
+def show(slug: str) -> ResponseReturnValue:
+    """Show the text on the data and list the files."""
+    entry_fault = None
+    with current_site().database.read() as session:
+        competition, now = finding.competition_of(session, slug), db.now(session)
+        files = data_files.list_all(session, competition=competition)
+        view = CompetitionView(competition, now)
+        if g.user is not None and g.organizer_role is None and view.phase is not Phase.SCHEDULED:
+            try:
+                data_files.require_open(session, competition=competition, user=g.user, now=now)
+            except EntryRefused as refused:
+                entry_fault = refused.message
+    return render_template(
+        "competitions/data.html",
+        competition=view,
+        text=prose.render(competition.data_description),
+        files=files,
+        is_given_out=g.organizer_role is not None or view.phase is not Phase.SCHEDULED,
+        entry_fault=entry_fault,
+    )
+
+
+@blueprint.get("/files/<name>")
+@auth.login_required
+def file(slug: str, name: str) -> Response:
+    """Download a file: participants from the opening on, organizers at any time."""
+    site = current_site()
+    with site.database.read() as session:
+        competition = finding.competition_of(session, slug)
+        if g.organizer_role is None:
+            data_files.require_open(session, competition=competition, user=g.user, now=db.now(session))
+        found = data_files.get(session, competition=competition, name=name)
+    return send_file(
+        site.storage.open(found.sha256),
+        mimetype="application/octet-stream",
+        as_attachment=True,
+        download_name=found.name,
+        etag=found.sha256,
+    )

@@ -1,0 +1,118 @@
+"""The data files that participants download, and the organizers' baseline."""
+
+from flask import Blueprint, flash, g, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.errors import OrganizerError, ParticipantError
+from grader.models import Role
+from grader.services import benchmark_entries, data_files
+from grader.services.submissions import NothingToScore
+from webapp import checking, finding, uploads
+from webapp.errors import status_of, wants_json
+from webapp.organizing import actor, organizers_only
+from webapp.representations.competition import CompetitionView
+from webapp.settings_steps import STEPS
+from webapp.site import current_site
+
+blueprint = Blueprint("organize_data", __name__, url_prefix="/competitions/<slug>/organize/data")
+REFUSALS = (data_files.InvalidDataFile, uploads.FileMissing)
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """List the data files and the benchmarks."""
+    return _page(slug)
+
+
+@blueprint.post("")
+@organizers_only(Role.EDITOR)
+def upload(slug: str) -> ResponseReturnValue:
+    """Add a data file, in place of one of the same name."""
+    site = current_site()
+    try:
+        file = uploads.received_file()
+        name = data_files.checked_name(file.filename or "")
+        blob = site.storage.put(file.stream)
+        with site.database.write() as session:
+            data_files.add(
+                session,
+                competition=finding.competition_of(session, slug),
+                name=name,
+                description=request.form.get("description", ""),
+                blob=blob,
+                actor=actor(),
+                now=db.now(session),
+            )
+    except REFUSALS as error:
+        return _refused(slug, error)
+    flash(f"{name} is here.")
+    return redirect(url_for("organize_data.index", slug=slug), 303)
+
+
+@blueprint.post("/remove")
+@organizers_only(Role.EDITOR)
+def remove(slug: str) -> ResponseReturnValue:
+    """Take a data file away."""
+    name = request.form.get("name", "")
+    with current_site().database.write() as session:
+        competition = finding.competition_of(session, slug)
+        data_files.remove(session, competition=competition, name=name, actor=actor(), now=db.now(session))
+    flash(f"{name} is removed.")
+    return redirect(url_for("organize_data.index", slug=slug), 303)
+
+
+@blueprint.post("/baseline")
+@organizers_only(Role.EDITOR)
+def add_baseline(slug: str) -> ResponseReturnValue:
+    """Enter a file of predictions as a benchmark, checked like any submission."""
+    site = current_site()
+    with site.database.read() as session:
+        competition = finding.competition_of(session, slug)
+    try:
+        sent = uploads.arrived()
+        checked = checking.check(competition, sent)
+        if checked is not None and checked.problems:
+            return _page(slug, problems=[problem["message"] for problem in checked.problems]), 422
+        sent.stream.seek(0)
+        blob = site.storage.put(sent.stream)
+        with site.database.write() as session:
+            entered = benchmark_entries.add(
+                session,
+                competition=competition,
+                blob=blob,
+                file_name=sent.file_name,
+                name=request.form.get("name", ""),
+                user=g.user,
+                actor=actor(),
+                now=db.now(session),
+            )
+    except (*REFUSALS, NothingToScore) as error:
+        return _refused(slug, error)
+    site.hints.send(entered.job_ids)
+    flash(f"“{entered.submission.description}” is a benchmark.")
+    return redirect(url_for("organize_data.index", slug=slug), 303)
+
+
+def _refused(slug: str, error: OrganizerError | ParticipantError) -> ResponseReturnValue:
+    if wants_json():
+        raise error
+    return _page(slug, problems=[error.message]), status_of(error)
+
+
+def _page(slug: str, *, problems: list[str] | None = None) -> str:
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        files = data_files.list_all(session, competition=competition)
+        benchmarks = benchmark_entries.list_all(session, competition=competition)
+    return render_template(
+        "organize/data.html",
+        competition=view,
+        steps=STEPS,
+        files=files,
+        benchmarks=benchmarks,
+        problems=problems or [],
+        max_bytes=data_files.MAX_BYTES,
+    )

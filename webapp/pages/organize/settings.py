@@ -1,0 +1,89 @@
+"""The settings of a competition in steps: a wizard while it is a draft, the same pages afterwards."""
+
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import Role
+from grader.services import competition_settings, leak_budgets
+from grader.services.conditions import InvalidCompetition
+from webapp import finding, settings_forms
+from webapp.organizing import actor, organizers_only
+from webapp.representations.competition import CompetitionView
+from webapp.settings_forms import Read
+from webapp.settings_steps import BY_KEY, STEPS, Step
+from webapp.site import current_site
+
+blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize/settings")
+STEP = f"/<any({','.join(BY_KEY)}):step>"
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """Show the first step."""
+    return _page(slug, STEPS[0])
+
+
+@blueprint.get(STEP)
+@organizers_only(Role.VIEWER)
+def show(slug: str, step: str) -> ResponseReturnValue:
+    """Show a step: its fields, and why some are locked."""
+    return _page(slug, BY_KEY[step])
+
+
+@blueprint.post(STEP)
+@organizers_only(Role.EDITOR)
+def save(slug: str, step: str) -> ResponseReturnValue:
+    """Change the settings of a step; what is wrong is told all at once, and what was entered stays."""
+    page = BY_KEY[step]
+    problems: list[str] = []
+    changed: frozenset[str] = frozenset()
+    with current_site().database.write() as session:
+        competition, now = finding.competition_of(session, slug), db.now(session)
+        before = competition_settings.of(competition)
+        locked = competition_settings.locks(competition, now)
+        found = settings_forms.read(page, request.form, before=before, locked=locked)
+        if not found.problems:
+            try:
+                changed = competition_settings.change(
+                    session, competition=competition, changes=found.changes, actor=actor(), now=now
+                )
+            except InvalidCompetition as error:
+                problems = list(error.problems)
+    if found.problems or problems:
+        return _page(slug, page, found=found, problems=problems), 422
+    flash("Saved." if changed else "Nothing was changed.")
+    following = STEPS.index(page) + 1
+    if "next" not in request.form:
+        return redirect(url_for("organize_settings.show", slug=slug, step=page.key), 303)
+    if following < len(STEPS):
+        return redirect(url_for("organize_settings.show", slug=slug, step=STEPS[following].key), 303)
+    return redirect(url_for("organize_data.index", slug=slug), 303)
+
+
+def _page(slug: str, step: Step, *, found: Read | None = None, problems: list[str] | None = None) -> str:
+    with current_site().database.read() as session:
+        competition, now = finding.competition_of(session, slug), db.now(session)
+        settings = competition_settings.of(competition)
+        shown: dict[str, Any] = settings_forms.texts(settings)
+        if found is not None:
+            shown |= settings_forms.entered(step, request.form)
+        budget = leak_budgets.of(competition, settings, now=now) if step.key == "metric" else None
+        files = leak_budgets.files_of_a_team(settings, now=now)
+        view = CompetitionView(competition, now)
+        locked = competition_settings.locks(competition, now)
+    return render_template(
+        "organize/settings.html",
+        competition=view,
+        step=step,
+        steps=STEPS,
+        values=shown,
+        locked={field.name: locked.get(settings_forms.setting_of(field.name)) for field in step.fields},
+        field_problems=found.problems if found else {},
+        problems=[*(found.problems.values() if found else ()), *(problems or ())],
+        budget=budget,
+        files_of_a_team=files,
+    )

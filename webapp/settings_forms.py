@@ -1,0 +1,143 @@
+"""Settings as the texts of a form and back: what cannot be read is told by its field, all at once."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from grader.leaderboard.visibility import Feedback
+from grader.metrics import MetricSettings, Weights
+from grader.models import EntryMode, RevealRule
+from grader.services.competition_settings import CompetitionSettings
+from webapp.settings_steps import Field, Step
+
+CHOICES = {"feedback": Feedback, "entry_mode": EntryMode, "reveal_rule": RevealRule}
+WEIGHTS = tuple(Weights().as_dict())
+METRIC = ("power", *WEIGHTS, "label_threshold", "identity_threshold")
+MAX_COUNT = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a form says: changed settings, and by field what could not be read."""
+
+    changes: dict[str, Any]
+    problems: dict[str, str]
+
+
+def texts(settings: CompetitionSettings) -> dict[str, str]:
+    """Return the texts that stand in the form's inputs."""
+    shown = {name: _text(getattr(settings, name)) for name in CompetitionSettings.__dataclass_fields__}
+    metric = settings.metric
+    shown |= {name: _text(value) for name, value in metric.weights.as_dict().items()}
+    shown |= {name: _text(getattr(metric, name)) for name in METRIC if name not in WEIGHTS}
+    for name in ("opens_at", "closes_at", "entry_deadline", "merger_deadline", "reveals_at"):
+        moment = getattr(settings, name)
+        shown[f"{name}_date"] = f"{moment:%Y-%m-%d}" if moment else ""
+        shown[f"{name}_time"] = f"{moment:%H:%M}" if moment else ""
+    return shown
+
+
+def entered(step: Step, form: Mapping[str, str]) -> dict[str, str]:
+    """Return the texts of a form as they were entered, to stand in its inputs again."""
+    return {name: form.get(name, "") for name in _inputs(step)}
+
+
+def setting_of(field_name: str) -> str:
+    """Return the setting that a field belongs to: the parts of the metric are one."""
+    return "metric" if field_name in METRIC else field_name
+
+
+def read(
+    step: Step, form: Mapping[str, str], *, before: CompetitionSettings, locked: Mapping[str, str]
+) -> Read:
+    """Read the fields of a step that are not locked."""
+    changes: dict[str, Any] = {}
+    problems: dict[str, str] = {}
+    for field in step.fields:
+        if setting_of(field.name) in locked:
+            continue
+        try:
+            changes[field.name] = _value(field, form)
+        except ValueError as error:
+            problems[field.name] = f"{field.label}: {error}"
+    parts = {name: changes.pop(name) for name in METRIC if name in changes}
+    if len(parts) == len(METRIC):
+        try:
+            weights = Weights(**{name: parts.pop(name) for name in WEIGHTS})
+            changes["metric"] = MetricSettings(weights=weights, undefined=before.metric.undefined, **parts)
+        except ValueError as error:
+            problems["overall_auc" if "weights" in str(error) else "power"] = str(error).replace("`", "")
+    return Read(changes, problems)
+
+
+def _inputs(step: Step) -> list[str]:
+    names = []
+    for field in step.fields:
+        names += [f"{field.name}_date", f"{field.name}_time"] if field.kind == "date" else [field.name]
+    return names
+
+
+def _value(field: Field, form: Mapping[str, str]) -> Any:
+    text = form.get(field.name, "").strip()
+    match field.kind:
+        case "count":
+            return _count(text)
+        case "limit":
+            return _count(text) if text else None
+        case "number":
+            return _number(text)
+        case "date":
+            return _moment(form.get(f"{field.name}_date", ""), form.get(f"{field.name}_time", ""), field)
+        case "check":
+            return text == "yes"
+        case "names":
+            return tuple(line.strip() for line in text.splitlines() if line.strip()) or None
+        case "choice":
+            return _choice(field, text)
+    return text
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or int(text[:12]) > MAX_COUNT:
+        raise ValueError(f"give a whole number up to {MAX_COUNT:,}, not {text!r}.")
+    return int(text)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"give a number, not {text!r}.") from None
+
+
+def _choice(field: Field, text: str) -> Any:
+    try:
+        return CHOICES[field.name](text)
+    except ValueError:
+        raise ValueError("choose one.") from None
+
+
+def _moment(date: str, time: str, field: Field) -> datetime | None:
+    if not date.strip():
+        return None
+    try:
+        moment = datetime.fromisoformat(f"{date.strip()}T{time.strip() or field.default_time}")
+    except ValueError:
+        raise ValueError(
+            f"give a date such as 2026-12-31 and a time such as 23:59, not {date!r} and {time!r}."
+        ) from None
+    return moment.replace(tzinfo=UTC)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return "\n".join(value)
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0") if math.isfinite(value) else f"{value}"
+    return str(value.value if hasattr(value, "value") else value)
