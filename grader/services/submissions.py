@@ -237,7 +237,7 @@ def get_own(session: Session, *, user: User, submission_id: int) -> Submission:
             joinedload(Submission.team),
         )
     )
-    if submission is None or not _is_own(session, submission, user):
+    if submission is None or not is_own(session, submission=submission, user=user):
         raise UnknownSubmission(submission_id)
     return submission
 
@@ -292,7 +292,8 @@ def _kind(competition: Competition, now: datetime) -> SubmissionKind:
     return SubmissionKind.LATE if phase is Phase.REVEALED else SubmissionKind.NORMAL
 
 
-def _is_own(session: Session, submission: Submission, user: User) -> bool:
+def is_own(session: Session, *, submission: Submission, user: User) -> bool:
+    """Tell whether a submission is of the person's team; organizers' tests are of all organizers."""
     if submission.team.is_organizers:
         return organizers_team.is_for(session, competition=submission.competition, user=user)
     member = select(TeamMember.id).where(

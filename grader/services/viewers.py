@@ -6,8 +6,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.leaderboard.visibility import Viewer
-from grader.models import Competition, ScoringVersion, Submission, TeamMember, User
-from grader.services import organizers
+from grader.models import Competition, ScoringVersion, Submission, User
+from grader.services import organizers, submissions
 from grader.services.submissions import UnknownSubmission
 
 
@@ -38,16 +38,9 @@ def open_submission(session: Session, *, user: User, submission_id: int) -> Open
     )
     if submission is None:
         raise UnknownSubmission(submission_id)
-    is_own = _is_member(session, submission, user)
+    is_own = submissions.is_own(session, submission=submission, user=user)
     if organizers.role_of(session, competition=submission.competition, user=user) is not None:
         return Opened(submission, Viewer.ORGANIZER, is_own)
     if not is_own:
         raise UnknownSubmission(submission_id)
     return Opened(submission, Viewer.TEAM, is_own)
-
-
-def _is_member(session: Session, submission: Submission, user: User) -> bool:
-    query = select(TeamMember.id).where(
-        TeamMember.team_id == submission.team_id, TeamMember.user_id == user.id
-    )
-    return session.scalar(query) is not None
