@@ -24,6 +24,7 @@ from grader.db import Database
 from grader.files import read_solution
 from grader.models import Competition, DailyRank, Score, Split, Submission, Team, TeamMember, User
 from grader.services import competitions, daily_ranks, schema, solutions, standing_rows
+from grader.services.audit import Actor
 from grader.settings import Settings
 from grader.storage import open_storage
 from webapp import create_app
@@ -75,7 +76,7 @@ def fill(database: Database, settings: Settings) -> None:
             title="Large",
             solution=stored,
             opens_at=start,
-            created_by="benchmark",
+            actor=Actor(None, "benchmark"),
             now=start,
         )
         version_id = competitions.live(competition).id

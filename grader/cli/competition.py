@@ -12,12 +12,15 @@ from grader import db
 from grader.cli.closing import disqualify, finalize, mark, reinstate, reveal
 from grader.cli.condition_options import condition_options, given
 from grader.cli.entry import admit, change
-from grader.cli.installation import Installation, opened, operator
+from grader.cli.installation import Installation, opened
+from grader.cli.lifecycle import archive, unarchive
 from grader.cli.metric_options import metric_options, metric_settings
+from grader.cli.organizers import organizer, show_audit
 from grader.cli.parameters import NameList, Time, WeightsInAnyForm
 from grader.cli.solution_report import describe
 from grader.models import Competition
 from grader.services import competitions, solutions
+from grader.services.audit import Actor
 from grader.services.conditions import Conditions
 
 if TYPE_CHECKING:
@@ -31,7 +34,19 @@ def competition() -> None:
     """Create, list, change, moderate, reveal and finalize competitions."""
 
 
-for command in (change, admit, reveal, finalize, disqualify, reinstate, mark):
+for command in (
+    change,
+    admit,
+    reveal,
+    finalize,
+    archive,
+    unarchive,
+    disqualify,
+    reinstate,
+    mark,
+    organizer,
+    show_audit,
+):
     competition.add_command(command)
 
 
@@ -103,7 +118,7 @@ def create(
                 opens_at=opens_at,
                 closes_at=closes_at,
                 conditions=conditions,
-                created_by=operator(),
+                actor=Actor.shell(),
                 now=db.now(session),
             )
     click.echo(describe(stored))

@@ -1,6 +1,5 @@
 """What administrative commands work on: the same data folder and settings as the service, running or not."""
 
-import getpass
 import os
 import re
 from collections.abc import Iterator
@@ -144,11 +143,3 @@ def _unusable_urls(settings: Settings) -> Iterator[str]:
 
 def _unusable(problems: list[str]) -> click.ClickException:
     return click.ClickException("These settings cannot be used:\n" + "\n".join(problems))
-
-
-def operator() -> str:
-    """Return who types the commands, for the record of who changed what."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # containers run under ids without a name
-        return f"user {os.getuid()}"

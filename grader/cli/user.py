@@ -4,8 +4,9 @@ import click
 
 from grader import db
 from grader.cli.alignment import aligned
-from grader.cli.installation import Installation, opened, operator
-from grader.services import accounts, resets, sign_ups
+from grader.cli.installation import Installation, opened
+from grader.services import accounts, administrators, resets, sign_ups
+from grader.services.audit import Actor, operator
 from grader.settings import SignUp
 
 
@@ -44,6 +45,24 @@ def list_(search: str) -> None:
                 lines.append([account.name + role, email, f"{account.created_at:%Y-%m-%d}"])
     for line in aligned(lines, numbers=False):
         click.echo(line)
+
+
+@user.command("admin")
+@click.argument("name")
+@click.option("--on/--off", "is_admin", default=True, help="Make NAME one, or an ordinary account again.")
+def admin(name: str, is_admin: bool) -> None:
+    """Make the account NAME an administrator of the site, or no longer one."""
+    with opened() as installation, installation.database.write() as session:
+        account = administrators.change(
+            session,
+            user=accounts.get(session, name=name),
+            is_admin=is_admin,
+            actor=Actor.shell(),
+            now=db.now(session),
+        )
+    click.echo(
+        f"{account.name} is {'an' if is_admin else 'no'} administrator{'' if is_admin else ' any more'}."
+    )
 
 
 @user.command("reset-link")

@@ -149,7 +149,7 @@ def operator() -> str:
         return f"user {os.getuid()}"
 
 
-def _page(session: Session, query: Select[tuple[AuditEntry]], *, page: int, page_size: int) -> AuditPage:
+def _page(session: Session, query: Select[AuditEntry], *, page: int, page_size: int) -> AuditPage:
     total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
     page_count = max(1, -(-total // page_size))
     page = min(max(page, 1), page_count)

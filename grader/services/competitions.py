@@ -16,7 +16,9 @@ from grader.models import (
     ScoringVersionState,
     Solution,
 )
+from grader.services import audit, organizers
 from grader.services import conditions as conditions_of
+from grader.services.audit import Actor
 from grader.services.conditions import Conditions, InvalidCompetition
 from grader.services.solutions import StoredSolution
 from grader.services.texts import one_line
@@ -92,10 +94,13 @@ def create(
     opens_at: datetime | None = None,
     closes_at: datetime | None = None,
     conditions: Conditions = ORDINARY,
-    created_by: str,
+    actor: Actor,
     now: datetime,
 ) -> Competition:
-    """Make a competition with scoring version 1, open at once without a date; raise InvalidCompetition."""
+    """Make a competition with scoring version 1, open at once without a date; raise InvalidCompetition.
+
+    The actor becomes its owner.
+    """
     opens_at = opens_at or now
     check(session, slug=slug, title=title, opens_at=opens_at, closes_at=closes_at, conditions=conditions)
     competition = Competition(
@@ -120,11 +125,21 @@ def create(
         solution=solution,
         reason="First scoring version.",
         state=ScoringVersionState.LIVE,
-        created_by=created_by,
+        created_by=actor.name,
         now=now,
     )
     competition.live_scoring_version.published_at = now
     session.flush()
+    organizers.make_owner(session, competition=competition, actor=actor, now=now)
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="competition.create",
+        subject=f"competition {slug}",
+        after={"slug": slug, "state": competition.state, "scoring_version": 1},
+        now=now,
+    )
     return competition
 
 

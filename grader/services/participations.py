@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from grader.errors import ParticipantError
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, EntryMode, Participation, RequestState, Team, User
-from grader.services import competitions, rosters, team_notices
+from grader.services import competitions, organizers, rosters, team_notices
 
 
 class EntryRefused(ParticipantError):
@@ -156,7 +156,8 @@ def join(
         _require_entry(competition, code=code, now=now)
     _require_rules(competition, accepted_rules_version)
     if found is None or known is EntryState.OUTSIDE:
-        waits = competition.entry_mode is EntryMode.APPROVAL and not user.is_admin
+        role = organizers.role_of(session, competition=competition, user=user)
+        waits = competition.entry_mode is EntryMode.APPROVAL and role is None
         entered = _enter(session, competition, user, found, waits=waits, now=now)
         if waits:
             team_notices.asked_to_join(

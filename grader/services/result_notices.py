@@ -1,17 +1,16 @@
-"""Mails about what became of a submission: to its sender, and to administrators when scoring failed."""
+"""Mails about what became of a submission: to its sender, and to organizers when scoring failed."""
 
 from datetime import datetime
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.models import Submission, SubmissionStatus, User
-from grader.services import mail
+from grader.models import Submission, SubmissionStatus
+from grader.services import mail, organizers
 from grader.services.mail import Notice
 
 
 def tell_result(session: Session, *, submission: Submission, now: datetime) -> None:
-    """Write to the sender that a submission was scored, rejected or has failed; to administrators a failure.
+    """Write to the sender that a submission was scored, rejected or has failed; to organizers a failure.
 
     The mail holds no score: the page that it links to shows what its reader may see.
     """
@@ -27,10 +26,10 @@ def tell_result(session: Session, *, submission: Submission, now: datetime) -> N
         now=now,
     )
     if submission.status is SubmissionStatus.FAILED:
-        for admin in session.scalars(select(User).where(User.is_admin, User.deleted_at.is_(None))):
+        for organizer in organizers.to_notify(session, competition=submission.competition):
             mail.notify(
                 session,
-                user=admin,
+                user=organizer,
                 kind=Notice.ORGANIZER,
                 key=f"organizer-failed:{submission.id}",
                 subject=f"{name} has failed: incident {submission.incident}",

@@ -1,0 +1,104 @@
+"""`fairboard competition organizer` and `fairboard competition audit`."""
+
+import json
+
+import click
+
+from grader import db
+from grader.cli.alignment import aligned
+from grader.cli.installation import opened
+from grader.models import AuditEntry, Role
+from grader.services import accounts, audit, competitions, organizers
+from grader.services.audit import Actor
+
+ROLE = click.Choice([role.value for role in Role])
+
+
+@click.group()
+def organizer() -> None:
+    """Say who runs a competition: owners do everything, editors all but this, viewers look."""
+
+
+@organizer.command()
+@click.argument("slug")
+@click.argument("user")
+@click.option("--role", type=ROLE, default=Role.EDITOR.value, show_default=True, help="What USER may do.")
+def add(slug: str, user: str, role: str) -> None:
+    """Make the account USER an organizer of SLUG; an organizer gets the new role."""
+    with opened() as installation, installation.database.write() as session:
+        account = accounts.get(session, name=user)
+        competition = competitions.get(session, slug=slug)
+        given = any(
+            each.user_id == account.id for each in organizers.list_all(session, competition=competition)
+        )
+        act = organizers.change if given else organizers.add
+        act(
+            session,
+            competition=competition,
+            user=account,
+            role=Role(role),
+            actor=Actor.shell(),
+            now=db.now(session),
+        )
+    click.echo(f"{account.name} is {role} of {slug}.")
+
+
+@organizer.command()
+@click.argument("slug")
+@click.argument("user")
+def remove(slug: str, user: str) -> None:
+    """Take the role of the account USER in SLUG away; one owner always stays."""
+    with opened() as installation, installation.database.write() as session:
+        account = accounts.get(session, name=user)
+        organizers.remove(
+            session,
+            competition=competitions.get(session, slug=slug),
+            user=account,
+            actor=Actor.shell(),
+            now=db.now(session),
+        )
+    click.echo(f"{account.name} is no organizer of {slug} any more.")
+
+
+@organizer.command("list")
+@click.argument("slug")
+def list_all(slug: str) -> None:
+    """List the organizers of SLUG."""
+    with opened() as installation, installation.database.read() as session:
+        competition = competitions.get(session, slug=slug)
+        found = organizers.list_all(session, competition=competition)
+        lines = [[each.user.name, each.role.value, f"{each.added_at:%Y-%m-%d}"] for each in found]
+    for line in aligned([["name", "role", "since"], *lines], numbers=False):
+        click.echo(line)
+
+
+@click.command("audit")
+@click.argument("slug")
+@click.option("--action", default="", help="Only this action, or all of its noun, such as `team`.")
+@click.option(
+    "--by", "person", default="", help="Only acts of this account, or of an origin such as calendar."
+)
+@click.option("--page", default=1, show_default=True, type=click.IntRange(1), help="Pages hold 50 acts.")
+def show_audit(slug: str, action: str, person: str, page: int) -> None:
+    """Show who did what in SLUG, when and why; the newest first."""
+    with opened() as installation, installation.database.read() as session:
+        competition = competitions.get(session, slug=slug)
+        found = audit.list_page(session, competition=competition, action=action, person=person, page=page)
+        for entry in found.entries:
+            for line in _lines(entry):
+                click.echo(line)
+    if found.page_count > 1:
+        click.echo(f"Page {found.page} of {found.page_count}.", err=True)
+
+
+def _lines(entry: AuditEntry) -> list[str]:
+    by = entry.actor.name if entry.actor else entry.origin
+    lines = [f"{entry.at:%Y-%m-%d %H:%M:%S} UTC  {entry.action}  {entry.subject}  (by {by})"]
+    for name in [*entry.after, *(name for name in entry.before if name not in entry.after)]:
+        before, after = (
+            json.dumps(values.get(name), ensure_ascii=False) for values in (entry.before, entry.after)
+        )
+        lines.append(f"    {name}: {before} -> {after}")
+    if entry.reason:
+        lines.append(f"    reason: {entry.reason}")
+    return lines

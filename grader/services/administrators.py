@@ -1,0 +1,47 @@
+"""Administrators of the site: owners of every competition, who see to accounts as well."""
+
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader.errors import OrganizerError
+from grader.models import User
+from grader.services import audit
+from grader.services.audit import Actor
+
+
+class LastAdministrator(OrganizerError):
+    """A site always has somebody who can see to it."""
+
+    def __init__(self, user: User) -> None:
+        super().__init__(f"{user.name} is the only administrator. Make somebody else one first.")
+
+
+def change(session: Session, *, user: User, is_admin: bool, actor: Actor, now: datetime) -> User:
+    """Make an account an administrator, or an ordinary account again; raise LastAdministrator."""
+    # All of them are locked, or two could each take the other's right.
+    admins = session.scalars(
+        select(User)
+        .where(User.is_admin, User.deleted_at.is_(None))
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    ).all()
+    account = session.get_one(User, user.id, populate_existing=True)
+    if account.is_admin == is_admin:
+        return account
+    if not is_admin and len(admins) == 1:
+        raise LastAdministrator(account)
+    account.is_admin = is_admin
+    session.flush()
+    audit.record(
+        session,
+        competition=None,
+        actor=actor,
+        action="administrator.make" if is_admin else "administrator.unmake",
+        subject=f"person {account.name}",
+        before={"is_admin": not is_admin},
+        after={"is_admin": is_admin},
+        now=now,
+    )
+    return account
