@@ -6,12 +6,12 @@ When the solution is published, the team's receipt has everything too.
 from collections.abc import Iterable
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ParticipantError
 from grader.leaderboard import standings
 from grader.leaderboard.visibility import Field, Phase, Viewer, visible
-from grader.models import Score, ScoringVersion, Split, Submission
+from grader.models import Competition, Score, ScoringVersion, Split, Submission
 from grader.receipts import Receipt
 from grader.receipts.receipt import SplitReceipt
 from grader.receipts.recount import TERMS
@@ -48,13 +48,18 @@ def whole(session: Session, *, submission: Submission, version: ScoringVersion) 
 
 
 def visible_to(
-    session: Session, *, submission: Submission, version: ScoringVersion, viewer: Viewer, phase: Phase
+    session: Session, *, submission: Submission, viewer: Viewer, phase: Phase, number: int | None = None
 ) -> Receipt:
     """Return as much of a receipt as `viewer` may see; raise NoReceipt, DigestPending.
 
-    What the leaderboard shows of each split until the solution is published, and then everything.
+    What the leaderboard shows of each split until the solution is published, and then everything. Organizers
+    may ask for a scoring version by its number; the receipts of all others are of the live one.
     """
     competition = submission.competition
+    asked = number if viewer is Viewer.ORGANIZER else None
+    version = _version(session, competition, asked)
+    if version is None:
+        raise NoReceipt(submission.id)
     if viewer is Viewer.ORGANIZER or competition.solution_published_at is not None:
         return whole(session, submission=submission, version=version)
     shown = {
@@ -63,6 +68,16 @@ def visible_to(
         if visible(_SHOWN[score.split], viewer, phase, competition.feedback)
     }
     return _receipt(submission, version, shown)
+
+
+def _version(session: Session, competition: Competition, number: int | None) -> ScoringVersion | None:
+    if number is None:
+        return competition.live_scoring_version
+    return session.scalar(
+        select(ScoringVersion)
+        .where(ScoringVersion.competition_id == competition.id, ScoringVersion.number == number)
+        .options(joinedload(ScoringVersion.solution))
+    )
 
 
 def _scores(session: Session, submission: Submission, version: ScoringVersion) -> Iterable[Score]:

@@ -74,10 +74,7 @@ def ask_for_bundle(service: Any, competition: Competition, *, with_solution: boo
 def receipt(service: Any, submission_id: int, viewer: Viewer, phase: Phase) -> Receipt:
     with service.database.read() as session:
         submission = session.get_one(Submission, submission_id)
-        version = competitions.live(submission.competition)
-        return receipts.visible_to(
-            session, submission=submission, version=version, viewer=viewer, phase=phase
-        )
+        return receipts.visible_to(session, submission=submission, viewer=viewer, phase=phase)
 
 
 def bytes_of(service: Any, submission_id: int) -> bytes:

@@ -1,0 +1,109 @@
+"""What an organizer looks at before the reveal and before the standings become final."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import Session, joinedload
+
+from grader.models import (
+    Competition,
+    Dispute,
+    JobState,
+    OrganizerJob,
+    OrganizerJobKind,
+    ScoringVersion,
+    ScoringVersionState,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+)
+from grader.services import closing, organizer_jobs
+from grader.services.closing import Stage
+from grader.services.verification import Verified
+
+NAMED_COUNT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class CloseState:
+    """Where the close is, and what is not done yet.
+
+    `waiting` and `failed` name the first of the submissions accepted in time that have no result.
+    `verify_job` is the newest verification and `verified` what it found, of the live scoring version if
+    `is_current`.
+    """
+
+    stage: Stage
+    waiting_count: int
+    waiting: tuple[Submission, ...]
+    failed_count: int
+    failed: tuple[Submission, ...]
+    preparing: int | None
+    open_dispute_count: int
+    verify_job: OrganizerJob | None
+    verified: Verified | None
+    is_current: bool
+
+    @property
+    def agrees(self) -> bool:
+        """Whether what competes was verified under the live scoring version, without a difference."""
+        is_done = self.verify_job is not None and self.verify_job.state is JobState.DONE
+        return bool(is_done and self.is_current and self.verified and not self.verified.differences)
+
+
+def state(session: Session, *, competition: Competition, now: datetime) -> CloseState:
+    """Return where the close of a competition is."""
+    version = competition.live_scoring_version
+    job = next(
+        iter(organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.VERIFY)), None
+    )
+    is_current = (
+        job is not None and version is not None and (job.parameters["scoring_version_id"] == version.id)
+    )
+    return CloseState(
+        stage=closing.stage(competition, now),
+        waiting_count=_count(session, competition, SubmissionStatus.PENDING),
+        waiting=_first(session, competition, SubmissionStatus.PENDING),
+        failed_count=_count(session, competition, SubmissionStatus.FAILED),
+        failed=_first(session, competition, SubmissionStatus.FAILED),
+        preparing=session.scalar(
+            select(ScoringVersion.number).where(
+                ScoringVersion.competition_id == competition.id,
+                ScoringVersion.state == ScoringVersionState.PREPARING,
+            )
+        ),
+        open_dispute_count=session.scalar(
+            select(func.count()).where(
+                Dispute.competition_id == competition.id, Dispute.answered_at.is_(None)
+            )
+        )
+        or 0,
+        verify_job=job,
+        verified=Verified.from_dict(job.result) if job is not None and job.result else None,
+        is_current=is_current,
+    )
+
+
+def _count(session: Session, competition: Competition, status: SubmissionStatus) -> int:
+    return session.scalar(select(func.count()).where(*_in_time(competition, status))) or 0
+
+
+def _first(session: Session, competition: Competition, status: SubmissionStatus) -> tuple[Submission, ...]:
+    return tuple(
+        session.scalars(
+            select(Submission)
+            .where(*_in_time(competition, status))
+            .options(joinedload(Submission.team))
+            .order_by(Submission.submitted_at, Submission.id)
+            .limit(NAMED_COUNT)
+        )
+    )
+
+
+def _in_time(competition: Competition, status: SubmissionStatus) -> tuple[ColumnElement[bool], ...]:
+    return (
+        Submission.competition_id == competition.id,
+        Submission.status == status,
+        Submission.kind != SubmissionKind.LATE,
+    )

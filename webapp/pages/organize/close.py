@@ -1,0 +1,174 @@
+"""The close of a competition: verify, reveal, make final, publish the solution, pack the results."""
+
+from collections.abc import Callable
+from typing import Any
+
+from flask import Blueprint, Response, flash, jsonify, redirect, render_template, request, send_file, url_for
+from flask.typing import ResponseReturnValue
+from sqlalchemy.orm import Session
+
+from grader import db
+from grader.errors import OrganizerError
+from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind, Role
+from grader.services import bundles, close_checks, closing, organizer_jobs, verification
+from grader.services.organizer_jobs import UnknownOrganizerJob
+from webapp import finding
+from webapp.errors import BadRequest, wants_json
+from webapp.organizing import actor, organizers_only
+from webapp.representations.close import CloseView, JobView, live_json
+from webapp.representations.competition import CompetitionView
+from webapp.site import current_site
+
+blueprint = Blueprint("organize_close", __name__, url_prefix="/competitions/<slug>/organize/close")
+
+BUNDLES_SHOWN = 5
+
+
+class NotConfirmed(BadRequest):
+    """An act that cannot be taken back needs its box ticked."""
+
+    def __init__(self) -> None:
+        super().__init__("Tick the box first: this cannot be taken back.")
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """Show where the close is and what is missing."""
+    return _page(slug)
+
+
+@blueprint.get("/status")
+@organizers_only(Role.VIEWER)
+def status(slug: str) -> ResponseReturnValue:
+    """Tell how the jobs of the close stand."""
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, slug)
+        jobs = _jobs(session, competition)
+        stage = closing.stage(competition, db.now(session))
+    return _status(jobs, stage.value).make_conditional(request)
+
+
+@blueprint.post("/verify")
+@organizers_only(Role.EDITOR)
+def verify(slug: str) -> ResponseReturnValue:
+    """Have the submissions that compete rescored from their raw files and compared."""
+    return _act(slug, verification.request, "The verification has begun.")
+
+
+@blueprint.post("/reveal")
+@organizers_only(Role.EDITOR)
+def reveal(slug: str) -> ResponseReturnValue:
+    """Open the private leaderboard to everybody."""
+    return _act(slug, closing.reveal, "The private leaderboard is public.", must_confirm=True)
+
+
+@blueprint.post("/finalize")
+@organizers_only(Role.EDITOR)
+def finalize(slug: str) -> ResponseReturnValue:
+    """Make the provisional standings final."""
+    reason = request.form.get("reason", "").strip()
+    return _act(slug, closing.finalize, "The standings are final.", must_confirm=True, reason=reason)
+
+
+@blueprint.post("/solution")
+@organizers_only(Role.EDITOR)
+def publish_solution(slug: str) -> ResponseReturnValue:
+    """Let everybody see the solution."""
+    reason = request.form.get("reason", "").strip()
+    return _act(slug, bundles.publish_solution, "The solution is public.", must_confirm=True, reason=reason)
+
+
+@blueprint.post("/bundle")
+@organizers_only(Role.EDITOR)
+def bundle(slug: str) -> ResponseReturnValue:
+    """Have the results packed, with the solution if that is chosen."""
+    with_solution = request.form.get("with_solution") == "yes"
+    return _act(slug, bundles.request, "The results are being packed.", with_solution=with_solution)
+
+
+@blueprint.get("/bundle/<int:number>")
+@organizers_only(Role.VIEWER)
+def download(slug: str, number: int) -> Response:
+    """Download a results bundle."""
+    site = current_site()
+    with site.database.read() as session:
+        job = organizer_jobs.get(
+            session,
+            competition=finding.competition_of(session, slug),
+            job_id=number,
+            kind=OrganizerJobKind.BUNDLE,
+        )
+    if job.state is not JobState.DONE or "sha256" not in job.result:
+        raise UnknownOrganizerJob(number)
+    return send_file(
+        site.storage.open(job.result["sha256"]),
+        mimetype="application/zip",
+        as_attachment=True,
+        download_name=job.result["file_name"],
+        etag=job.result["sha256"],
+    )
+
+
+def _act(
+    slug: str, act: Callable[..., object], done: str, *, must_confirm: bool = False, **options: Any
+) -> ResponseReturnValue:
+    """Do an act of the close; where it cannot be done the page says why and keeps what was written."""
+    try:
+        if must_confirm:
+            _require_confirmed()
+        with current_site().database.write() as session:
+            competition = finding.competition_of(session, slug)
+            act(session, competition=competition, actor=actor(), now=db.now(session), **options)
+    except (OrganizerError, NotConfirmed) as error:
+        if wants_json():
+            raise
+        return _page(slug, problem=error.message), 409
+    flash(done)
+    return redirect(url_for("organize_close.index", slug=slug), 303)
+
+
+def _require_confirmed() -> None:
+    if request.form.get("confirm") != "yes":
+        raise NotConfirmed
+
+
+def _page(slug: str, *, problem: str = "") -> str:
+    with current_site().database.read() as session:
+        now = db.now(session)
+        competition = finding.competition_of(session, slug)
+        state = close_checks.state(session, competition=competition, now=now)
+        view = CompetitionView(competition, now)
+        jobs = _jobs(session, competition)
+    version = competition.live_scoring_version
+    return render_template(
+        "organize/close.html",
+        competition=view,
+        close=CloseView(state),
+        bundles=[JobView(job) for job in jobs if job.kind is OrganizerJobKind.BUNDLE],
+        is_live=any(map(organizer_jobs.is_open, jobs)),
+        etag=_status(jobs, state.stage.value).headers["ETag"],
+        revealed_at=competition.revealed_at,
+        finalized_at=competition.finalized_at,
+        reveals_at=view.reveals_at,
+        solution_published_at=competition.solution_published_at,
+        solution_sha256=version.solution.digest if version else None,
+        takes_late=competition.takes_late_submissions,
+        problem=problem,
+        reason=request.form.get("reason", ""),
+    )
+
+
+def _jobs(session: Session, competition: Competition) -> list[OrganizerJob]:
+    kinds = {OrganizerJobKind.VERIFY: 1, OrganizerJobKind.BUNDLE: BUNDLES_SHOWN}
+    return [
+        job
+        for kind, limit in kinds.items()
+        for job in organizer_jobs.newest(session, competition=competition, kind=kind, limit=limit)
+    ]
+
+
+def _status(jobs: list[OrganizerJob], stage: str) -> Response:
+    answer = jsonify(live_json(jobs, stage))
+    answer.add_etag()
+    return answer

@@ -1,0 +1,26 @@
+"""The solution of a competition whose organizers have published it."""
+
+from flask import Blueprint, Response, send_file
+
+from grader.services import bundles
+from grader.services.receipts import DigestPending
+from grader.storage import BlobMissing
+from webapp import finding
+from webapp.site import current_site
+
+blueprint = Blueprint("competition_solution", __name__, url_prefix="/competitions/<slug>")
+
+
+@blueprint.get("/data/solution.csv")
+def download(slug: str) -> Response:
+    """Download the published solution in its canonical form: its sha256 is its digest."""
+    site = current_site()
+    with site.database.read() as session:
+        digest = bundles.published_solution(finding.competition_of(session, slug))
+    try:
+        stream = site.storage.open(digest)
+    except BlobMissing as error:
+        raise DigestPending from error
+    return send_file(
+        stream, mimetype="text/csv", as_attachment=True, download_name="solution.csv", etag=digest
+    )

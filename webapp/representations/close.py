@@ -1,0 +1,142 @@
+"""The close as organizers see it: the way, what is missing, and the jobs on it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grader.models import JobState, OrganizerJob, Submission
+from grader.services import organizer_jobs
+from grader.services.close_checks import CloseState
+from grader.services.closing import Stage
+from webapp import formats
+
+STAGES = {
+    Stage.RUNNING: "Running",
+    Stage.CLOSED: "Closed",
+    Stage.SETTLED: "Settled",
+    Stage.PROVISIONAL: "Revealed",
+    Stage.FINAL: "Final",
+}
+EXPLANATIONS = {
+    Stage.RUNNING: "Files are accepted until the close. A reveal now would close the competition at once.",
+    Stage.CLOSED: "What was accepted in time is still being scored. Then the private standings are computed.",
+    Stage.SETTLED: "The private standings are computed and hidden. Verify them, then reveal.",
+    Stage.PROVISIONAL: "Everybody sees the private leaderboard; it is provisional until you make it final.",
+    Stage.FINAL: "The standings are final and stored; what changes them later is appended as the next number.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One stage of the way."""
+
+    words: str
+    is_done: bool
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """A job's line: what it does now, or what came of it."""
+
+    job: OrganizerJob
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still waits or is under way."""
+        return organizer_jobs.is_open(self.job)
+
+    @property
+    def done(self) -> int:
+        """How much of `total` is done."""
+        return int(self.job.progress.get("done", 0))
+
+    @property
+    def total(self) -> int:
+        """How much there is to do; 0 where that is not known yet."""
+        return int(self.job.progress.get("total", 0))
+
+    @property
+    def words(self) -> str:
+        """What it does."""
+        found = self.job.progress.get("words") or "Waiting for a worker"
+        return f"{found}: {self.done:,} of {self.total:,}" if self.total else f"{found}…"
+
+    @property
+    def failure(self) -> str:
+        """Why there is no result; empty where there is none to tell."""
+        if self.job.state is JobState.REJECTED:
+            return " ".join(problem["message"] for problem in self.job.problems)
+        if self.job.state is JobState.FAILED:
+            return f"It failed: our fault. The log has it as incident {self.job.incident}."
+        return ""
+
+    @property
+    def result(self) -> Mapping[str, Any]:
+        """What came of it."""
+        return self.job.result
+
+
+class CloseView:
+    """The state of the close in words."""
+
+    def __init__(self, state: CloseState) -> None:
+        self.state = state
+        self.stage = state.stage.value
+        self.explanation = EXPLANATIONS[state.stage]
+        place = list(STAGES).index(state.stage)
+        self.steps = [
+            Step(words, number < place, number == place) for number, words in enumerate(STAGES.values())
+        ]
+        self.verify_job = JobView(state.verify_job) if state.verify_job else None
+        self.can_verify = state.stage is not Stage.RUNNING
+        self.can_reveal = state.stage in (Stage.RUNNING, Stage.CLOSED, Stage.SETTLED)
+        self.can_finalize = state.stage is Stage.PROVISIONAL
+        self.is_final = state.stage is Stage.FINAL
+        self.missing = list(_missing(state))
+
+
+def live_json(jobs: Sequence[OrganizerJob], stage: str) -> dict[str, Any]:
+    """Return what the page follows: the jobs with their progress, and the stage."""
+    return {
+        "is_final": not any(map(organizer_jobs.is_open, jobs)),
+        "stage": stage,
+        "jobs": [{"id": job.id, "state": job.state.value, "progress": job.progress} for job in jobs],
+    }
+
+
+def _missing(state: CloseState) -> Iterator[str]:
+    if state.waiting_count:
+        yield (
+            f"{_files(state.waiting_count)} still being scored, and the reveal waits: "
+            f"{_named(state.waiting, state.waiting_count)}."
+        )
+    if state.failed_count:
+        yield (
+            f"{_files(state.failed_count)} in state failed, by a fault of ours, and would stand on no board: "
+            f"{_named(state.failed, state.failed_count)}."
+        )
+    if state.preparing is not None:
+        yield f"Scoring version {state.preparing} is prepared and neither published nor dropped."
+    if state.open_dispute_count:
+        count = formats.counted(state.open_dispute_count, "question")
+        yield f"{count} about scores {'is' if state.open_dispute_count == 1 else 'are'} not answered."
+    if state.stage is not Stage.RUNNING and not state.agrees:
+        if state.verify_job is None:
+            yield "The submissions that compete are not verified."
+        elif not state.is_current:
+            yield "The last verification was of another scoring version than the live one."
+        elif state.verify_job.state is JobState.DONE:
+            yield "The last verification found differences."
+        else:
+            yield "The verification has not ended well yet."
+
+
+def _files(count: int) -> str:
+    return f"{formats.counted(count, 'file')} accepted in time {'is' if count == 1 else 'are'}"
+
+
+def _named(submissions: Sequence[Submission], count: int) -> str:
+    names = [f"#{each.id} of {each.team.name}" for each in submissions]
+    more = [f"{count - len(names):,} more"] if count > len(names) else []
+    return ", ".join(names + more)
