@@ -22,6 +22,7 @@ from grader.services import (
     competitions,
     limits,
     placing,
+    receipts,
     results,
     rosters,
     selections,
@@ -141,6 +142,33 @@ def file(slug: str, submission_id: int) -> Response:
         download_name=submission.file_name,
         etag=submission.sha256,
     )
+
+
+@blueprint.get("/submissions/<int:submission_id>/receipt")
+@auth.login_required
+def receipt(slug: str, submission_id: int) -> Response:
+    """Download the receipt of a submission's score, as much of it as the person may see.
+
+    Organizers may ask for another scoring version than the live one: `?version=2`.
+    """
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, slug)
+        opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+        _require_here(opened.submission, slug)
+        found = receipts.visible_to(
+            session,
+            submission=opened.submission,
+            viewer=opened.viewer,
+            number=request.args.get("version", type=int),
+            phase=competitions.phase(competition, db.now(session)),
+        )
+    answer = Response(found.to_json(), mimetype="application/json")
+    answer.headers.set(
+        "Content-Disposition",
+        "attachment",
+        filename=f"receipt-{submission_id}-v{found.scoring_version}.json",
+    )
+    return answer
 
 
 @blueprint.post("/submissions/<int:submission_id>/description")

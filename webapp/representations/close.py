@@ -22,7 +22,7 @@ EXPLANATIONS = {
     Stage.CLOSED: "What was accepted in time is still being scored. Then the private standings are computed.",
     Stage.SETTLED: "The private standings are computed and hidden. Verify them, then reveal.",
     Stage.PROVISIONAL: "Everybody sees the private leaderboard; it is provisional until you make it final.",
-    Stage.FINAL: "The standings are final and stored; what changes them later is appended as the next number.",
+    Stage.FINAL: "The standings are final; what changes them later is appended as the next number.",
 }
 
 
