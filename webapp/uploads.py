@@ -10,6 +10,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import FileStorage
 
 from grader import db
+from grader.files.solution import SIZE_CAP
 from grader.models import Competition, Role, Submission
 from grader.services import data_files, organizers, submissions
 from grader.services.submissions import Accepted
@@ -22,11 +23,10 @@ PAGE_ENDPOINT = "submissions.submit"
 ENDPOINTS = frozenset({PAGE_ENDPOINT, "api.submit", "api.check"})
 FORM_OVERHEAD_BYTES = 64_000
 # What an organizer may send, by endpoint, None for as much as a submission; only an editor's body is read.
-SOLUTION_MAX_BYTES = 2_000_000_000
 ORGANIZERS_LIMITS = {
     "organize_data.upload": data_files.MAX_BYTES,
     "organize_data.add_baseline": None,
-    "organize_solution.upload": 2 * SOLUTION_MAX_BYTES,  # test.csv may come with it
+    "organize_solution.upload": 2 * SIZE_CAP,  # test.csv may come with it
 }
 YES = frozenset({"1", "true", "yes", "on"})
 

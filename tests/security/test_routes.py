@@ -62,6 +62,29 @@ TABLE = {
     ("POST", "submissions.describe"): Access(
         f"{HERE}/submissions/{{own}}/description", (302, 404, 303), data={"description": "new"}
     ),
+    ("GET", "competitions.evaluation"): Access(f"{HERE}/evaluation", (200, 200, 200)),
+    ("GET", "competition_data.show"): Access(f"{HERE}/data", (200, 200, 200)),
+    ("GET", "competition_data.file"): Access(f"{HERE}/data/files/guessed.csv", (302, 404, 404)),
+    ("GET", "organize_creating.show"): Access("/competitions/new", (302, 403, 403)),
+    ("POST", "organize_creating.create"): Access(
+        "/competitions/new", (302, 403, 403), data={"slug": "mine", "title": "Mine"}
+    ),
+    ("GET", "organize_settings.index"): Access(f"{HERE}/organize/settings", (302, 403, 403)),
+    ("GET", "organize_settings.show"): Access(f"{HERE}/organize/settings/dates", (302, 403, 403)),
+    ("POST", "organize_settings.save"): Access(
+        f"{HERE}/organize/settings/dates", (302, 403, 403), data={"closes_at_date": "2999-01-01"}
+    ),
+    ("GET", "organize_data.index"): Access(f"{HERE}/organize/data", (302, 403, 403)),
+    ("POST", "organize_data.upload"): Access(f"{HERE}/organize/data", (302, 403, 403), data=upload),
+    ("POST", "organize_data.remove"): Access(
+        f"{HERE}/organize/data/remove", (302, 403, 403), data={"name": "p.csv"}
+    ),
+    ("POST", "organize_data.add_baseline"): Access(
+        f"{HERE}/organize/data/baseline", (302, 403, 403), data=upload
+    ),
+    ("GET", "organize_publishing.show"): Access(f"{HERE}/organize/state", (302, 403, 403)),
+    ("POST", "organize_publishing.publish"): Access(f"{HERE}/organize/state/publish", (302, 403, 403)),
+    ("POST", "organize_publishing.archive"): Access(f"{HERE}/organize/state/archive", (302, 403, 403)),
     ("GET", "entry.show"): Access(f"{HERE}/join", (200, 200, 200)),
     ("POST", "entry.join"): Access(f"{HERE}/join", (302, 303, 303)),
     ("GET", "entry.requests"): Access(f"{HERE}/entries", (302, 403, 403)),

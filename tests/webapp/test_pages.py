@@ -38,20 +38,20 @@ def test_the_list_names_phase_and_deadline(arena: Any) -> None:
     assert re.search(r"Over closed closed .* UTC", text)
 
 
-def test_the_overview_tells_how_the_score_is_made(arena: Any) -> None:
+def test_the_evaluation_tells_how_the_score_is_made(arena: Any) -> None:
     arena.competition(overview="## The *task*")
-    page = arena.app.test_client().get(HERE)
-    assert "<h2>The <em>task</em></h2>" in page.text
-    text = _text(page)
+    stranger = arena.app.test_client()
+    assert "<h2>The <em>task</em></h2>" in stranger.get(HERE).text
+    text = _text(stranger.get(f"{HERE}/evaluation"))
     assert "computed on 50% of the test set" in text
     assert (
-        "harmless rows that mention the identity against harmful rows that do not false alarms 0.25" in text
+        "negative rows that mention the identity against positive rows that do not false alarms 0.25" in text
     )
     assert "power mean with p = -5" in text
     assert "male female black or african" in text
 
 
-def test_the_command_on_the_overview_scores_a_fold_as_the_server_does(
+def test_the_command_on_the_evaluation_page_scores_a_fold_as_the_server_does(
     arena: Any, ann: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = arena.truth.predictions(noise=1.6)
@@ -62,7 +62,7 @@ def test_the_command_on_the_overview_scores_a_fold_as_the_server_does(
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_fold.csv").write_bytes(_public_fold(arena, file))
-    page = arena.app.test_client().get(HERE).text
+    page = arena.app.test_client().get(f"{HERE}/evaluation").text
     command = unescape(re.findall(r"<code>(fairboard score .*?)</code>", page, re.S)[0])
     words = shlex.split(command.replace("\\\n", " "))
     result = CliRunner().invoke(main, [*words[1:], "--json"], catch_exceptions=False)

@@ -8,9 +8,14 @@ from markupsafe import Markup
 from grader.settings import SignUp
 from webapp.pages import account_access
 from webapp.pages.account import blueprint as account
+from webapp.pages.competition_data import blueprint as competition_data
 from webapp.pages.competitions import blueprint as competitions
 from webapp.pages.entry import blueprint as entry
 from webapp.pages.leaderboards import blueprint as leaderboards
+from webapp.pages.organize.creating import blueprint as organize_creating
+from webapp.pages.organize.data import blueprint as organize_data
+from webapp.pages.organize.publishing import blueprint as organize_publishing
+from webapp.pages.organize.settings import blueprint as organize_settings
 from webapp.pages.people import blueprint as people
 from webapp.pages.submit import blueprint as submissions
 from webapp.pages.teams import blueprint as teams
@@ -23,6 +28,14 @@ CURRENT = Markup(' aria-current="page"')
 def init_app(app: Flask) -> None:
     """Register the pages and what all their templates need."""
     for family in (account, people, competitions, entry, leaderboards, submissions, teams):
+        app.register_blueprint(family)
+    for family in (
+        competition_data,
+        organize_creating,
+        organize_settings,
+        organize_data,
+        organize_publishing,
+    ):
         app.register_blueprint(family)
     app.add_template_global(_current, "current")
     app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]

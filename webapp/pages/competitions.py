@@ -4,7 +4,8 @@ from flask import Blueprint, Response, g, render_template, send_file
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import competitions, participations
+from grader.services import drafts, participations
+from grader.services.competitions import NoScoringVersion
 from grader.services.participations import EntryState
 from webapp import finding, prose
 from webapp.representations.competition import CompetitionView
@@ -19,12 +20,13 @@ def index() -> ResponseReturnValue:
     with current_site().database.read() as session:
         now = db.now(session)
         views = [CompetitionView(competition, now) for competition in finding.listed(session)]
-    return render_template("competitions/index.html", competitions=views)
+        may_create = g.user is not None and drafts.may_create(session, user=g.user)
+    return render_template("competitions/index.html", competitions=views, may_create=may_create)
 
 
 @blueprint.get("/competitions/<slug>")
 def show(slug: str) -> ResponseReturnValue:
-    """Show what a competition is about and how it scores."""
+    """Show what a competition is about."""
     with current_site().database.read() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
         found = g.user and participations.find(session, competition=competition, user=g.user)
@@ -41,12 +43,29 @@ def show(slug: str) -> ResponseReturnValue:
     )
 
 
+@blueprint.get("/competitions/<slug>/evaluation")
+def evaluation(slug: str) -> ResponseReturnValue:
+    """Show how a competition scores."""
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+    return render_template(
+        "competitions/evaluation.html",
+        competition=view,
+        metric=view.metric(),
+        text=prose.render(competition.evaluation),
+    )
+
+
 @blueprint.get("/competitions/<slug>/data/sample_submission.csv")
 def sample_submission(slug: str) -> Response:
     """Download the sample submission, whose ids are in id order."""
     site = current_site()
     with site.database.read() as session:
-        solution = competitions.live(finding.competition_of(session, slug)).solution
+        competition = finding.competition_of(session, slug)
+        if competition.live_scoring_version is None:
+            raise NoScoringVersion
+        solution = competition.live_scoring_version.solution
     return send_file(
         site.storage.open(solution.sample_submission_sha256),
         mimetype="text/csv",

@@ -1,5 +1,6 @@
 """The four terms of the score: their names and what they tell, in the same words everywhere."""
 
+import re
 from dataclasses import dataclass
 
 
@@ -11,6 +12,11 @@ class Term:
     name: str
     rows: str
     low: str
+
+    def rows_of(self, positive: str, negative: str) -> str:
+        """Return the compared rows in a competition's words for its two classes."""
+        names = {"harmful": positive, "harmless": negative}
+        return re.sub("harmful|harmless", lambda word: names[word[0]], self.rows)
 
     @property
     def explanation(self) -> str:

@@ -1,0 +1,228 @@
+"""Making a competition in the browser: drafts, their steps, data files and what participants see of them."""
+
+import io
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import Competition, CompetitionState, User
+from grader.services import competition_settings, competitions
+from webapp.settings_steps import STEPS
+
+HERE = "/competitions/toxicity/organize"
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def root(arena: Any) -> Any:
+    """An administrator of the site."""
+    person = arena.person("Root")
+    with arena.database.write() as session:
+        session.get_one(User, person.user.id).is_admin = True
+    return person
+
+
+def settings_of(arena: Any, slug: str) -> Any:
+    with arena.database.read() as session:
+        return competition_settings.of(competitions.get(session, slug=slug))
+
+
+def form_of(page: str) -> dict[str, str]:
+    """Return what a browser would send for the settings' form of a page, unchanged."""
+    form = page[page.index('class="setup"') :]
+    values = {}
+    for tag in re.findall(r"<input [^>]*>", form):
+        parts = dict(re.findall(r'([\w-]+)="([^"]*)"', tag))
+        if parts.get("type") in {"radio", "checkbox"} and " checked" not in tag:
+            continue
+        values[parts["name"]] = parts.get("value", "")
+    values |= dict(re.findall(r'<textarea[^>]* name="(\w+)"[^>]*>\n?([^<]*)</textarea>', form))
+    return values
+
+
+def make(root: Any, slug: str = "toxicity", **form: str) -> Any:
+    return root.post("/competitions/new", {"title": "Toxicity", "slug": slug, **form})
+
+
+def test_a_draft_is_made_in_the_browser_and_only_its_organizers_see_it(arena: Any, root: Any) -> None:
+    bob = arena.person("Bob")
+    answer = make(root)
+    assert answer.status_code == 303
+    assert answer.location == f"{HERE}/settings"
+    for step in STEPS:
+        assert root.browser.get(f"{HERE}/settings/{step.key}").status_code == 200, step.key
+    for path in ("/competitions/toxicity", f"{HERE}/settings", "/competitions/toxicity/data"):
+        assert bob.browser.get(path).status_code == 404, path
+    for path in (
+        "/competitions/toxicity",
+        "/competitions/toxicity/evaluation",
+        "/competitions/toxicity/data",
+    ):
+        assert root.browser.get(path).status_code == 200, path
+
+
+def test_who_may_not_create_is_refused(arena: Any) -> None:
+    bob = arena.person("Bob")
+    assert bob.browser.get("/competitions/new").status_code == 403
+    assert make(bob).status_code == 403
+    assert "Make a competition" not in bob.browser.get("/").text
+
+
+def test_what_was_entered_stays_when_a_draft_cannot_be_made(root: Any) -> None:
+    answer = make(root, slug="New!", title="My <title>")
+    assert answer.status_code == 422
+    assert "lower-case letters" in answer.text
+    assert 'value="New!"' in answer.text
+    assert 'value="My &lt;title&gt;"' in answer.text
+
+
+@pytest.mark.parametrize("step", [step.key for step in STEPS])
+def test_a_form_that_is_sent_back_unchanged_changes_nothing(arena: Any, root: Any, step: str) -> None:
+    make(root)
+    before = settings_of(arena, "toxicity")
+    page = root.browser.get(f"{HERE}/settings/{step}").text
+    answer = root.post(f"{HERE}/settings/{step}", form_of(page))
+    assert answer.status_code == 303, answer.text
+    assert settings_of(arena, "toxicity") == before
+
+
+def test_saving_goes_on_to_the_next_step(root: Any) -> None:
+    make(root)
+    form = form_of(root.browser.get(f"{HERE}/settings/basics").text)
+    answer = root.post(f"{HERE}/settings/basics", {**form, "overview": "# Hello", "next": "yes"})
+    assert answer.location == f"{HERE}/settings/dates"
+    assert "<h1>Hello</h1>" in root.browser.get("/competitions/toxicity").text
+
+
+def test_dates_are_those_of_utc_and_a_deadline_ends_at_2359(arena: Any, root: Any) -> None:
+    make(root)
+    page = root.browser.get(f"{HERE}/settings/dates").text
+    assert form_of(page)["closes_at_time"] == "23:59"
+    form = form_of(page) | {"opens_at_date": "2030-01-01", "closes_at_date": "2030-03-01"}
+    assert root.post(f"{HERE}/settings/dates", form).status_code == 303
+    found = settings_of(arena, "toxicity")
+    assert found.opens_at.isoformat() == "2030-01-01T00:00:00+00:00"
+    assert found.closes_at.isoformat() == "2030-03-01T23:59:00+00:00"
+    with arena.database.read() as session:
+        stored = competitions.get(session, slug="toxicity")
+        assert stored.entry_deadline.isoformat() == "2030-02-22T23:59:00+00:00"
+
+
+def test_everything_that_is_wrong_is_told_at_once_and_what_was_entered_stays(arena: Any, root: Any) -> None:
+    make(root)
+    form = form_of(root.browser.get(f"{HERE}/settings/dates").text)
+    wrong = {"closes_at_date": "soon", "max_daily_submissions": "many", "selection_count": ""}
+    answer = root.post(f"{HERE}/settings/dates", form | wrong)
+    assert answer.status_code == 422
+    for words in ("Closes: give a date", "Submissions a UTC day: give a whole", "Selected submissions: give"):
+        assert words in answer.text
+    assert 'value="soon"' in answer.text
+    assert 'value="many"' in answer.text
+    answer = root.post(
+        f"{HERE}/settings/dates", form | {"selection_count": "0", "max_pending_submissions": "0"}
+    )
+    assert answer.text.count("must be at least 1") == 2
+
+
+def test_the_weights_of_the_metric_must_sum_to_one(arena: Any, root: Any) -> None:
+    make(root)
+    form = form_of(root.browser.get(f"{HERE}/settings/metric").text)
+    answer = root.post(f"{HERE}/settings/metric", form | {"overall_auc": "0.5"})
+    assert answer.status_code == 422
+    assert "must sum to 1" in answer.text
+    changed = {
+        "overall_auc": "0.1",
+        "subgroup_auc": "0.3",
+        "bpsn_auc": "0.3",
+        "bnsp_auc": "0.3",
+        "power": "-inf",
+    }
+    answer = root.post(f"{HERE}/settings/metric", form | changed | {"identities": "male\nfemale\n"})
+    assert answer.status_code == 303
+    found = settings_of(arena, "toxicity")
+    assert found.metric.weights.overall_auc == 0.1
+    assert found.identities == ("male", "female")
+    assert "-inf" in root.browser.get(f"{HERE}/settings/metric").text
+
+
+def test_what_is_fixed_is_shown_with_the_reason_and_cannot_be_sent(arena: Any, root: Any) -> None:
+    arena.competition(closes_at=arena.now() + 30 * DAY)
+    page = root.browser.get(f"{HERE}/settings/metric").text
+    assert "Changed settings are a rescoring." in page
+    assert 'name="power"' not in page
+    assert "Leak budget" in page
+    before = settings_of(arena, "toxicity")
+    root.post(f"{HERE}/settings/metric", {"power": "-2", "feedback": "score"})
+    assert settings_of(arena, "toxicity") == before
+
+
+def test_a_competition_begins_as_a_copy(arena: Any, root: Any) -> None:
+    arena.competition(closes_at=arena.now() + 30 * DAY, rules="Be fair.")
+    answer = make(root, slug="next", title="Next", source="toxicity", with_solution="yes")
+    assert answer.status_code == 303
+    with arena.database.read() as session:
+        found = session.scalar(select(Competition).where(Competition.slug == "next"))
+        assert (found.state, found.rules) == (CompetitionState.DRAFT, "Be fair.")
+        assert found.live_scoring_version is not None
+
+
+def test_participants_download_data_files_from_the_opening_on(arena: Any, root: Any) -> None:
+    ann, stranger = arena.person("Ann"), arena.app.test_client()
+    arena.competition(opens_at=arena.now() + DAY)
+    file = {"file": (io.BytesIO(b"id,comment_text\n1,hi\n"), "train.csv"), "description": "To learn from"}
+    assert root.post(f"{HERE}/data", file).status_code == 303
+    address = "/competitions/toxicity/data/files/train.csv"
+    assert root.browser.get(address).data == b"id,comment_text\n1,hi\n"
+    assert ann.browser.get(address).status_code == 403
+    assert "once the competition opens" in ann.browser.get("/competitions/toxicity/data").text
+    with arena.database.write() as session:
+        competitions.get(session, slug="toxicity").opens_at = arena.now() - DAY
+    answer = ann.browser.get(address)
+    assert answer.data == b"id,comment_text\n1,hi\n"
+    assert "attachment" in answer.headers["Content-Disposition"]
+    assert stranger.get(address).status_code == 302
+    page = ann.browser.get("/competitions/toxicity/data").text
+    assert "To learn from" in page
+    assert "/data/files/train.csv" in page
+
+
+def test_data_wait_for_the_rules_to_be_accepted(arena: Any, root: Any) -> None:
+    ann = arena.person("Ann")
+    arena.competition(rules="Be fair.")
+    root.post(f"{HERE}/data", {"file": (io.BytesIO(b"x"), "train.csv")})
+    address = "/competitions/toxicity/data/files/train.csv"
+    assert ann.browser.get(address).status_code == 403
+    ann.post("/competitions/toxicity/join", {"accepted_rules_version": "1"})
+    assert ann.browser.get(address).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["sample_submission.csv", "..", "<b>.csv"])
+def test_a_file_name_that_cannot_be_an_address_is_refused(arena: Any, root: Any, name: str) -> None:
+    arena.competition()
+    answer = root.post(f"{HERE}/data", {"file": (io.BytesIO(b"x"), name)})
+    assert answer.status_code == 409
+    assert "name" in answer.text
+
+
+def test_a_data_file_is_replaced_and_removed(arena: Any, root: Any) -> None:
+    arena.competition()
+    for content in (b"old", b"new"):
+        root.post(f"{HERE}/data", {"file": (io.BytesIO(content), "test.csv"), "description": "Test"})
+    assert root.browser.get("/competitions/toxicity/data/files/test.csv").data == b"new"
+    assert root.post(f"{HERE}/data/remove", {"name": "test.csv"}).status_code == 303
+    assert root.browser.get("/competitions/toxicity/data/files/test.csv").status_code == 404
+    assert root.post(f"{HERE}/data/remove", {"name": "test.csv"}).status_code == 404
+
+
+def test_a_baseline_is_a_benchmark_once_it_is_checked(arena: Any, root: Any) -> None:
+    arena.competition()
+    answer = root.post(f"{HERE}/data/baseline", {"file": (io.BytesIO(b"id,prediction\n1,0\n"), "b.csv")})
+    assert answer.status_code == 422
+    file = io.BytesIO(arena.truth.predictions(noise=2.0))
+    answer = root.post(f"{HERE}/data/baseline", {"file": (file, "b.csv"), "name": "Word counts"})
+    assert answer.status_code == 303, answer.text
+    arena.score_all()
+    assert "Word counts" in arena.app.test_client().get("/competitions/toxicity/leaderboard").text
