@@ -10,9 +10,10 @@ from grader.cli.progress import ProgressLine
 from grader.cli.solution_report import describe
 from grader.errors import OrganizerError
 from grader.models import Competition, ScoringVersion
-from grader.services import competitions, rescoring, solutions
+from grader.services import competitions, rescoring, rescoring_publication, solutions
 from grader.services.audit import Actor
-from grader.services.rescoring import RescoringIncomplete, RescoringUnderWay
+from grader.services.rescoring import RescoringUnderWay
+from grader.services.rescoring_publication import RescoringIncomplete
 from grader.services.solutions import StoredSolution
 from grader.worker.child import ScoringChild
 
@@ -99,7 +100,7 @@ def _score_and_publish(installation: Installation, version: ScoringVersion, *, l
             _show(installation, version, line)
             try:
                 with installation.database.write() as session:
-                    rescoring.publish(
+                    rescoring_publication.publish(
                         session,
                         scoring_version_id=version.id,
                         actor=Actor.shell(),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader import db
@@ -81,6 +81,17 @@ class Archived(OrganizerError):
         super().__init__("The competition is archived. Bring it back from the archive first.")
 
 
+class SelectionOpen(OrganizerError):
+    """Organizers reopened the final selection; nothing is settled or revealed before it ends."""
+
+    def __init__(self, until: datetime) -> None:
+        super().__init__(
+            f"Teams may change their final selection until {until:%Y-%m-%d %H:%M} UTC; the private board "
+            "waits until then."
+        )
+        self.until = until
+
+
 class NotYetOpen(OrganizerError):
     """There is nothing to reveal before the competition opens."""
 
@@ -128,7 +139,7 @@ def stage(competition: Competition, now: datetime) -> Stage:
 def settle(session: Session, *, competition: Competition, now: datetime | None = None) -> Competition:
     """Compute the private standings of a closed competition, which stay hidden; a settled one stays as it is.
 
-    Raises NotClosed, and ScoringPending while something accepted in time has no result.
+    Raises NotClosed, SelectionOpen, and ScoringPending while something accepted in time has no result.
     """
     competition = competitions.lock(session, competition_id=competition.id)
     now = now or db.now(session)
@@ -143,8 +154,8 @@ def reveal(
 ) -> Revealed:
     """Open the private standings to everybody as provisional, closing a competition that is still open.
 
-    Raises NotYetOpen, ScoringPending while something accepted in time has no result, AlreadyRevealed, and
-    Archived.
+    Raises NotYetOpen, SelectionOpen, ScoringPending while something accepted in time has no result,
+    AlreadyRevealed, and Archived.
     """
     competition = competitions.lock(session, competition_id=competition.id)
     now = now or db.now(session)
@@ -227,7 +238,10 @@ def unsettled(session: Session, *, now: datetime) -> list[Competition]:
         .exists()
     )
     closed = select(Competition).where(
-        Competition.state == CompetitionState.PUBLISHED, Competition.closes_at <= now, ~pending
+        Competition.state == CompetitionState.PUBLISHED,
+        Competition.closes_at <= now,
+        _selection_is_over(now),
+        ~pending,
     )
     return [competition for competition in session.scalars(closed) if not is_settled(competition)]
 
@@ -240,6 +254,7 @@ def due(session: Session, *, now: datetime) -> list[Competition]:
                 Competition.state == CompetitionState.PUBLISHED,
                 Competition.closes_at <= now,
                 Competition.reveals_at <= now,
+                _selection_is_over(now),
             )
         )
     )
@@ -267,7 +282,13 @@ def _record(session: Session, competition: Competition, actor: Actor, action: st
     )
 
 
+def _selection_is_over(now: datetime) -> ColumnElement[bool]:
+    return or_(Competition.selection_deadline.is_(None), Competition.selection_deadline <= now)
+
+
 def _settle(session: Session, competition: Competition, now: datetime) -> None:
+    if competition.selection_deadline is not None and now < competition.selection_deadline:
+        raise SelectionOpen(competition.selection_deadline)
     pending = count_pending(session, competition=competition)
     if pending:
         raise ScoringPending(_pending(session, competition), pending)
@@ -282,9 +303,10 @@ def _settle(session: Session, competition: Competition, now: datetime) -> None:
 
 
 def is_settled(competition: Competition) -> bool:
-    """Tell whether the private standings are computed; a close that was put off undoes it."""
-    settled_at, closes_at = competition.settled_at, competition.closes_at
-    return settled_at is not None and (closes_at is None or settled_at >= closes_at)
+    """Tell whether the private standings are computed; a later close or a reopened selection undoes it."""
+    settled_at = competition.settled_at
+    ends = (competition.closes_at, competition.selection_deadline)
+    return settled_at is not None and all(end is None or settled_at >= end for end in ends)
 
 
 def _count(session: Session, competition: Competition, status: SubmissionStatus) -> int:

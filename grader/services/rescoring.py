@@ -1,11 +1,15 @@
-"""Rescoring: all submissions scored beside the live version with a corrected solution, then one switch."""
+"""Rescoring: all submissions scored beside the live version, with a corrected solution or changed settings.
+
+Nothing changes on the boards before the new version is published, see `rescoring_publication`; until then it
+can be dropped, and what it would change is seen in `rescoring_difference`.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import Select, delete, func, insert, literal, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader import db
@@ -16,15 +20,17 @@ from grader.models import (
     ScoringJob,
     ScoringVersion,
     ScoringVersionState,
-    Split,
     Submission,
     SubmissionStatus,
 )
-from grader.services import audit, competitions, final_boards, scoring, standing_rows
+from grader.services import audit, competitions, scoring
 from grader.services.audit import Actor
 from grader.services.solutions import StoredSolution
+from grader.services.texts import plain_text
 
-_RESCORED = (SubmissionStatus.SCORED, SubmissionStatus.PENDING, SubmissionStatus.FAILED)
+RESCORED = (SubmissionStatus.SCORED, SubmissionStatus.PENDING, SubmissionStatus.FAILED)
+RATE_WINDOW = timedelta(seconds=60)
+CREATED_BY_MAX_LENGTH = 64
 
 
 class RescoringUnderWay(OrganizerError):
@@ -46,24 +52,19 @@ class NotPreparing(OrganizerError):
         self.version = version
 
 
-class RescoringIncomplete(OrganizerError):
-    """Some submissions that are finished under the live version are not yet so under the new one."""
+class UnknownScoringVersion(OrganizerError):
+    """A competition has no scoring version of this number."""
 
-    def __init__(self, count: int) -> None:
-        noun = "submission is" if count == 1 else "submissions are"
-        super().__init__(f"{count:,} {noun} not yet scored under the new version.")
-        self.count = count
+    def __init__(self, number: int) -> None:
+        super().__init__(f"There is no scoring version {number}.")
+        self.number = number
 
 
-class RescoringLosesScores(OrganizerError):
-    """Submissions that have scores now would have none under the new version."""
+class ReasonNeeded(OrganizerError):
+    """Participants read why scores change."""
 
-    def __init__(self, count: int) -> None:
-        noun = "submission that has a score would lose it" if count == 1 else "submissions would lose scores"
-        super().__init__(
-            f"{count:,} {noun}: scoring under the new version broke. The log has their incident ids."
-        )
-        self.count = count
+    def __init__(self) -> None:
+        super().__init__("Give the reason of the rescoring; participants read it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +77,16 @@ class SolutionColumns:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a scoring version is: its jobs by state."""
+    """How far a scoring version is: its jobs by state, and how many come to an end in a second.
+
+    `per_second` is None while nothing tells: when nothing was finished in the last minute.
+    """
 
     total: int
     done: int
     rejected: int
     failed: int
+    per_second: float | None
 
     @property
     def open(self) -> int:
@@ -107,57 +112,105 @@ def prepare(
     solution: StoredSolution,
     reason: str,
     actor: Actor,
+    changes: Mapping[str, Any] | None = None,
     now: datetime | None = None,
 ) -> ScoringVersion:
-    """Make a scoring version with a job for every submission; raise RescoringUnderWay.
+    """Make a scoring version with a job for every submission; raise ReasonNeeded, RescoringUnderWay.
 
     Files that were rejected stay so: every solution of a competition has the same row ids. Submissions that
-    arrive from now on get a job under both versions.
+    arrive from now on get a job under both versions. `changes` is what a check found that a corrected
+    solution changes; it is kept with the solution's report.
     """
+    reason = checked_reason(reason)
     competition = competitions.lock(session, competition_id=competition.id)
     now = now or db.now(session)
-    preparing = open_version(session, competition=competition)
-    if preparing is not None:
-        raise RescoringUnderWay(preparing)
+    require_none_open(session, competition=competition)
+    if changes is not None:
+        solution = replace(solution, report={**solution.report, "changes": dict(changes)})
     version = competitions.add_scoring_version(
         session,
         competition=competition,
         solution=solution,
         reason=reason,
         state=ScoringVersionState.PREPARING,
-        created_by=actor.name,
+        created_by=actor.name[:CREATED_BY_MAX_LENGTH],
         now=now,
     )
-    submission_ids = session.scalars(
-        select(Submission.id)
-        .where(Submission.competition_id == competition.id, Submission.status.in_(_RESCORED))
-        .order_by(Submission.id)
-    )
-    session.add_all(
-        ScoringJob(
-            submission_id=submission_id,
-            scoring_version_id=version.id,
-            state=JobState.WAITING,
-            created_at=now,
-            available_at=now,
-        )
-        for submission_id in submission_ids
-    )
+    add_missing_jobs(session, version=version, now=now)
+    _record(session, competition, version, actor, "prepare", now=now)
+    return version
+
+
+def begin_again(
+    session: Session, *, competition: Competition, version: ScoringVersion, actor: Actor, now: datetime
+) -> None:
+    """Prepare a retired version of a locked competition again; raise RescoringUnderWay."""
+    require_none_open(session, competition=competition)
+    version.state = ScoringVersionState.PREPARING
     session.flush()
     _record(session, competition, version, actor, "prepare", now=now)
+
+
+def add_missing_jobs(session: Session, *, version: ScoringVersion, now: datetime) -> None:
+    """Give a scoring version a job for every submission that has none under it; failed ones try again."""
+    has_job = select(ScoringJob.id).where(
+        ScoringJob.submission_id == Submission.id, ScoringJob.scoring_version_id == version.id
+    )
+    columns = ScoringJob.__table__.columns
+    same = {
+        "scoring_version_id": version.id,
+        "state": JobState.WAITING,
+        "created_at": now,
+        "available_at": now,
+        "attempt_count": 0,
+        "error_count": 0,
+        "problems": [],
+        "notes": [],
+    }
+    session.execute(
+        insert(ScoringJob).from_select(
+            ["submission_id", *same],
+            select(Submission.id, *(literal(value, columns[name].type) for name, value in same.items()))
+            .where(
+                Submission.competition_id == version.competition_id,
+                Submission.status.in_(RESCORED),
+                ~has_job.exists(),
+            )
+            .order_by(Submission.id),
+        )
+    )
+    session.execute(
+        update(ScoringJob)
+        .where(ScoringJob.scoring_version_id == version.id, ScoringJob.state == JobState.FAILED)
+        .values(state=JobState.WAITING, available_at=now, attempt_count=0, error_count=0, finished_at=None)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def list_all(session: Session, *, competition: Competition) -> list[ScoringVersion]:
+    """Return the scoring versions of a competition with their solutions, the newest first."""
+    query = _of(competition).order_by(ScoringVersion.number.desc())
+    return list(session.scalars(query))
+
+
+def get(session: Session, *, competition: Competition, number: int) -> ScoringVersion:
+    """Return a scoring version with its solution; raise UnknownScoringVersion."""
+    version = session.scalar(_of(competition).where(ScoringVersion.number == number))
+    if version is None:
+        raise UnknownScoringVersion(number)
     return version
 
 
 def open_version(session: Session, *, competition: Competition) -> ScoringVersion | None:
     """Return the scoring version that is being prepared, None if there is none."""
-    return session.scalar(
-        select(ScoringVersion)
-        .where(
-            ScoringVersion.competition_id == competition.id,
-            ScoringVersion.state == ScoringVersionState.PREPARING,
-        )
-        .options(joinedload(ScoringVersion.solution))
-    )
+    return session.scalar(_of(competition).where(ScoringVersion.state == ScoringVersionState.PREPARING))
+
+
+def require_none_open(session: Session, *, competition: Competition) -> None:
+    """Raise RescoringUnderWay if a version of a locked competition is being prepared."""
+    preparing = open_version(session, competition=competition)
+    if preparing is not None:
+        raise RescoringUnderWay(preparing)
 
 
 def open_jobs(session: Session, *, scoring_version_id: int) -> list[int]:
@@ -174,84 +227,44 @@ def open_jobs(session: Session, *, scoring_version_id: int) -> list[int]:
     )
 
 
-def progress(session: Session, *, scoring_version_id: int) -> Progress:
-    """Return how far a scoring version is."""
-    counts: Mapping[JobState, int] = dict(
-        session.execute(
-            select(ScoringJob.state, func.count())
-            .where(ScoringJob.scoring_version_id == scoring_version_id)
-            .group_by(ScoringJob.state)
-        ).all()
-    )
+def progress(session: Session, *, scoring_version_id: int, now: datetime | None = None) -> Progress:
+    """Return how far a scoring version is, and how fast it was in the last minute."""
+    now = now or db.now(session)
+    since = now - RATE_WINDOW
+    is_recent = ScoringJob.finished_at > since
+    rows = session.execute(
+        select(
+            ScoringJob.state,
+            func.count(),
+            func.count().filter(is_recent),
+            func.min(ScoringJob.created_at).filter(is_recent),
+        )
+        .where(ScoringJob.scoring_version_id == scoring_version_id)
+        .group_by(ScoringJob.state)
+    ).all()
+    counts: Mapping[JobState, int] = {row[0]: row[1] for row in rows}
+    recent = sum(row[2] for row in rows)
+    begun = min((row[3] for row in rows if row[3] is not None), default=since)
+    seconds = max(1.0, (now - max(begun, since)).total_seconds())
     return Progress(
         total=sum(counts.values()),
         done=counts.get(JobState.DONE, 0),
         rejected=counts.get(JobState.REJECTED, 0),
         failed=counts.get(JobState.FAILED, 0),
+        per_second=recent / seconds if recent else None,
     )
-
-
-def publish(
-    session: Session,
-    *,
-    scoring_version_id: int,
-    actor: Actor,
-    lose_scores: bool = False,
-    now: datetime | None = None,
-) -> ScoringVersion:
-    """Make a prepared scoring version the live one, in this transaction; final standings get a next number.
-
-    Submissions that are still pending stay so, or a stream of new files would put the switch off for ever.
-    Raises NotPreparing, RescoringIncomplete while others are unfinished, and RescoringLosesScores if a
-    submission with a score would have none, unless `lose_scores`.
-    """
-    version, competition = _lock(session, scoring_version_id)
-    now = now or db.now(session)
-    unfinished = _count_unfinished(session, version)
-    if unfinished:
-        raise RescoringIncomplete(unfinished)
-    changed = _jobs_that_change_a_status(session, version)
-    lost = sum(job.submission.status is SubmissionStatus.SCORED for job in changed)
-    if lost and not lose_scores:
-        raise RescoringLosesScores(lost)
-    retired = competitions.live(competition)
-    retired.state = ScoringVersionState.RETIRED
-    version.state = ScoringVersionState.LIVE
-    version.published_at = now
-    competition.live_scoring_version = version
-    for job in changed:
-        scoring.show_result(job)
-    session.flush()
-    if competition.settled_at is not None:
-        standing_rows.write(
-            session, competition=competition, scoring_version_id=version.id, splits=(Split.PRIVATE,)
-        )
-    final_boards.append_if_final(
-        session,
-        competition=competition,
-        reason=f"Scoring version {version.number}: {version.reason}",
-        now=now,
-    )
-    _record(
-        session,
-        competition,
-        version,
-        actor,
-        "publish",
-        before={"scoring_version": retired.number},
-        after={"scoring_version": version.number, "lost_scores": lost},
-        public_text=f"Every score is that of scoring version {version.number} now: {version.reason}",
-        now=now,
-    )
-    return version
 
 
 def drop(
     session: Session, *, scoring_version_id: int, actor: Actor, now: datetime | None = None
 ) -> ScoringVersion:
-    """Give up a scoring version that is being prepared; scores it has stay stored. Raises NotPreparing."""
-    version, competition = _lock(session, scoring_version_id)
-    version.state = ScoringVersionState.DROPPED
+    """Give up a scoring version that is being prepared; scores it has stay stored. Raises NotPreparing.
+
+    A version that was live before stays one that can be rolled back to.
+    """
+    version, competition = lock_preparing(session, scoring_version_id)
+    was_live = version.published_at is not None
+    version.state = ScoringVersionState.RETIRED if was_live else ScoringVersionState.DROPPED
     session.execute(
         delete(ScoringJob).where(
             ScoringJob.scoring_version_id == version.id, ScoringJob.state.in_(scoring.OPEN_STATES)
@@ -281,7 +294,8 @@ def _record(
     )
 
 
-def _lock(session: Session, scoring_version_id: int) -> tuple[ScoringVersion, Competition]:
+def lock_preparing(session: Session, scoring_version_id: int) -> tuple[ScoringVersion, Competition]:
+    """Lock the competition of a version that is being prepared; raise NotPreparing if it is not any more."""
     version = session.get_one(ScoringVersion, scoring_version_id)
     competition = competitions.lock(session, competition_id=version.competition_id)
     session.refresh(version)
@@ -290,33 +304,18 @@ def _lock(session: Session, scoring_version_id: int) -> tuple[ScoringVersion, Co
     return version, competition
 
 
-def _count_unfinished(session: Session, version: ScoringVersion) -> int:
-    query = (
-        select(func.count())
-        .select_from(ScoringJob)
-        .join(ScoringJob.submission)
-        .where(
-            ScoringJob.scoring_version_id == version.id,
-            ScoringJob.state.in_(scoring.OPEN_STATES),
-            Submission.status != SubmissionStatus.PENDING,
-        )
+def checked_reason(reason: str) -> str:
+    """Return a reason as it is stored; raise ReasonNeeded if nothing is left."""
+    reason = plain_text(reason)
+    if not reason:
+        raise ReasonNeeded
+    return reason
+
+
+def _of(competition: Competition) -> Select[ScoringVersion]:
+    return (
+        select(ScoringVersion)
+        .where(ScoringVersion.competition_id == competition.id)
+        .options(joinedload(ScoringVersion.solution))
+        .execution_options(populate_existing=True)
     )
-    return session.scalar(query) or 0
-
-
-def _jobs_that_change_a_status(session: Session, version: ScoringVersion) -> list[ScoringJob]:
-    """Return the new version's jobs whose outcome is not the status that their submission shows now."""
-    changed: list[ScoringJob] = []
-    for state, status in scoring.STATUS_OF.items():
-        query = (
-            select(ScoringJob)
-            .join(ScoringJob.submission)
-            .where(
-                ScoringJob.scoring_version_id == version.id,
-                ScoringJob.state == state,
-                Submission.status != status,
-            )
-            .options(joinedload(ScoringJob.submission))
-        )
-        changed += session.scalars(query)
-    return changed

@@ -27,11 +27,10 @@ from grader.models import (
     SubmissionStatus,
     Team,
 )
-from grader.services import competitions, score_history, scoring
+from grader.services import competitions, rescoring, score_history, scoring
 from grader.services.spreadsheets import csv_lines
 
 CHUNK = 2_000
-RESCORED = (SubmissionStatus.SCORED, SubmissionStatus.PENDING, SubmissionStatus.FAILED)
 
 _SIDES = tuple((side, split) for side in ("before", "after") for split in Split)
 
@@ -113,7 +112,7 @@ def gaps(session: Session, *, competition: Competition, version: ScoringVersion)
         )
         .select_from(Submission)
         .outerjoin(ScoringJob, job)
-        .where(Submission.competition_id == competition.id, Submission.status.in_(RESCORED))
+        .where(Submission.competition_id == competition.id, Submission.status.in_(rescoring.RESCORED))
     ).one()
     return Gaps(unfinished, lost)
 
@@ -226,9 +225,9 @@ def _scored(known: list[Any], public: float | None, private: float | None) -> Sc
     )
 
 
-def _query(competition: Competition, versions: Compared) -> Select[Any]:
+def _query(competition: Competition, versions: Compared) -> Select[*tuple[Any, ...]]:
     scores = {each: aliased(Score) for each in _SIDES}
-    query: Select[Any] = select(
+    query = select(
         Submission.id,
         Submission.team_id,
         Submission.submitted_at,

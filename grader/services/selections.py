@@ -1,7 +1,8 @@
 """The final selection: which submissions of a team compete on the private leaderboard.
 
 A team picks up to N; places that it leaves free are filled with its best public scores as displayed. Picks
-can be changed until the close. A merge keeps the picks of both teams, which may then be more than N.
+can be changed until the close, or until a later deadline where organizers reopened the selection; never after
+the reveal. A merge keeps the picks of both teams, which may then be more than N.
 """
 
 import enum
@@ -13,21 +14,27 @@ from sqlalchemy import select as select_rows
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.errors import ParticipantError
+from grader.errors import OrganizerError, ParticipantError
 from grader.leaderboard import standings
 from grader.leaderboard.standings import Entry
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team, User
-from grader.services import competitions, submissions
+from grader.services import audit, competitions, submissions
+from grader.services.audit import Actor
 
 
 class SelectionClosed(ParticipantError):
-    """The competition has closed, and with it the selection."""
+    """The competition has closed, and with it the selection, or the time is over in which it was reopened."""
 
-    def __init__(self, closes_at: datetime | None) -> None:
-        when = f" at {closes_at:%Y-%m-%d %H:%M:%S} UTC" if closes_at else ""
-        super().__init__(f"The final selection was closed with the competition{when}.")
-        self.closes_at = closes_at
+    def __init__(self, competition: Competition) -> None:
+        self.closed_at = closes_at(competition)
+        when = f" at {self.closed_at:%Y-%m-%d %H:%M:%S} UTC" if self.closed_at else ""
+        with_it = "" if self.closed_at != competition.closes_at else " with the competition"
+        super().__init__(f"The final selection was closed{with_it}{when}.")
+
+
+class SelectionStays(OrganizerError):
+    """The final selection cannot be reopened like this."""
 
 
 class NotSelectable(ParticipantError):
@@ -105,7 +112,7 @@ def select(
     competition = competitions.lock(session, competition_id=found.competition_id)
     now = now or db.now(session)
     if not is_open(competition, now):
-        raise SelectionClosed(competition.closes_at)
+        raise SelectionClosed(competition)
     session.refresh(found)
     if is_selected and not found.is_selected:
         if not is_selectable(found):
@@ -120,7 +127,61 @@ def select(
 
 def is_open(competition: Competition, now: datetime) -> bool:
     """Tell whether picks can be changed at `now`."""
-    return competitions.phase(competition, now) in (Phase.SCHEDULED, Phase.OPEN)
+    match competitions.phase(competition, now):
+        case Phase.SCHEDULED | Phase.OPEN:
+            return True
+        case Phase.CLOSED:
+            return competition.selection_deadline is not None and now < competition.selection_deadline
+        case _:
+            return False
+
+
+def closes_at(competition: Competition) -> datetime | None:
+    """Return until when picks can be changed: the close, or a later deadline of their own."""
+    moments = (competition.closes_at, competition.selection_deadline)
+    if competition.closes_at is None:
+        return None
+    return max(moment for moment in moments if moment is not None)
+
+
+def reopen(
+    session: Session,
+    *,
+    competition: Competition,
+    until: datetime,
+    reason: str,
+    actor: Actor,
+    now: datetime | None = None,
+) -> Competition:
+    """Let picks be changed until a moment after the close; the reveal waits. Raises SelectionStays."""
+    competition = competitions.lock(session, competition_id=competition.id)
+    now = now or db.now(session)
+    if competitions.phase(competition, now) is Phase.REVEALED:
+        raise SelectionStays("The private leaderboard is revealed; the final selection cannot be reopened.")
+    if competition.closes_at is None:
+        raise SelectionStays("The competition has no close; its final selection is open anyway.")
+    if until <= max(now, competition.closes_at):
+        raise SelectionStays(
+            f"The final selection can be reopened until a time ahead and after the close; "
+            f"{until:%Y-%m-%d %H:%M} UTC was given."
+        )
+    before, competition.selection_deadline = competition.selection_deadline, until
+    if competition.reveals_at is not None and competition.reveals_at < until:
+        competition.reveals_at = until
+    session.flush()
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="selection.reopen",
+        subject="final selection",
+        before={"selection_deadline": before},
+        after={"selection_deadline": until},
+        reason=reason,
+        public_text=f"The final selection can be changed until {until:%Y-%m-%d %H:%M} UTC: {reason}",
+        now=now,
+    )
+    return competition
 
 
 def is_selectable(submission: Submission) -> bool:

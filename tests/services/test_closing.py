@@ -17,6 +17,7 @@ from grader.services import (
     final_boards,
     moderation,
     rescoring,
+    rescoring_publication,
     solutions,
     team_results,
 )
@@ -92,7 +93,7 @@ def republish(service: Any, competition: Any, csv: bytes) -> None:
         jobs = rescoring.open_jobs(session, scoring_version_id=version.id)
     service.run(*jobs)
     with service.database.write() as session:
-        rescoring.publish(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
+        rescoring_publication.publish(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
 
 
 def test_a_reveal_writes_the_private_standings_and_closes_what_is_open(service: Any) -> None:

@@ -21,14 +21,10 @@ from grader.models import (
     Split,
     SubmissionStatus,
 )
-from grader.services import boards, competitions, rescoring, scoring, solutions
+from grader.services import boards, competitions, rescoring, rescoring_publication, scoring, solutions
 from grader.services.audit import Actor
-from grader.services.rescoring import (
-    NotPreparing,
-    RescoringIncomplete,
-    RescoringLosesScores,
-    RescoringUnderWay,
-)
+from grader.services.rescoring import NotPreparing, RescoringUnderWay
+from grader.services.rescoring_publication import RescoringIncomplete, RescoringLosesScores
 from grader.services.solutions import UnusableSolution
 from grader.services.truth import Truth
 
@@ -77,7 +73,7 @@ def open_jobs(service: Any, version: ScoringVersion) -> list[int]:
 
 def publish(service: Any, version: ScoringVersion, **options: Any) -> ScoringVersion:
     with service.database.write() as session:
-        return rescoring.publish(
+        return rescoring_publication.publish(
             session, scoring_version_id=version.id, actor=Actor(None, "tests"), now=service.now, **options
         )
 
@@ -294,7 +290,7 @@ def test_a_dropped_version_leaves_no_open_job_and_cannot_be_published(
             session, job_id=second, token=held.token, problems=[], now=service.now
         )
         assert scoring.claim(session, job_id=third, lease=HOUR, now=service.now) is None
-    for act in (rescoring.publish, rescoring.drop):
+    for act in (rescoring_publication.publish, rescoring.drop):
         with pytest.raises(NotPreparing), service.database.write() as session:
             act(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
 

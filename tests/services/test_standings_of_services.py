@@ -21,6 +21,7 @@ from grader.services import (
     moderation,
     placing,
     rescoring,
+    rescoring_publication,
     rosters,
     score_history,
     solutions,
@@ -105,7 +106,22 @@ class Organizer:
             return
         self._score_all()
         with self.service.database.write() as session:
-            rescoring.publish(session, scoring_version_id=begun.id, actor=TESTS, lose_scores=True)
+            rescoring_publication.publish(session, scoring_version_id=begun.id, actor=TESTS, lose_scores=True)
+
+    def roll_back(self) -> None:
+        competition = self.service.reload(self.competition)
+        with self.service.database.read() as session:
+            versions = rescoring.list_all(session, competition=competition)
+        retired = [each.number for each in versions if each.state is ScoringVersionState.RETIRED]
+        if not retired or any(each.state is ScoringVersionState.PREPARING for each in versions):
+            return
+        self.write(
+            rescoring_publication.roll_back,
+            number=self.dice.choice(retired),
+            reason="It was better.",
+            actor=TESTS,
+            lose_scores=True,
+        )
 
     def settle(self) -> None:
         self._score_all()
@@ -130,7 +146,7 @@ class Organizer:
             self.write(function, actor=TESTS, **options)
         except (moderation.UnknownTeam, moderation.AlreadyDisqualified, moderation.NotDisqualified):
             pass
-        except moderation.UnknownSubmissionHere:
+        except (moderation.UnknownSubmissionHere, moderation.MergedTeam):
             pass
 
 
@@ -177,14 +193,15 @@ def test_the_rows_are_the_pure_function_of_the_submissions_after_every_service(
 ) -> None:
     organizer = Organizer(service, random.Random(seed), solution_csv(seed=2))
     running = [organizer.submit] * 10 + [organizer.select, organizer.disqualify, organizer.reinstate]
-    running += [organizer.mark, organizer.mark, organizer.merge, organizer.rescore, organizer.rescore]
+    running += [organizer.mark, organizer.mark, organizer.merge]
+    running += [organizer.rescore, organizer.rescore, organizer.roll_back]
     for _ in range(STEPS):
         organizer.dice.choice(running)()
         check(service, private=False)
     organizer.settle()
     check(service, private=True)
     afterwards = [organizer.disqualify, organizer.reinstate, organizer.mark, organizer.merge]
-    afterwards += [organizer.rescore] * 2
+    afterwards += [organizer.rescore, organizer.rescore, organizer.roll_back]
     for turn in range(2):
         for _ in range(STEPS // 5):
             organizer.dice.choice(afterwards)()

@@ -1,0 +1,189 @@
+"""What teams read of a publication: the notice, and each own file's public score before and now."""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy.orm import Session, aliased
+
+from grader.leaderboard import standings
+from grader.models import (
+    Competition,
+    Score,
+    ScoringVersion,
+    Split,
+    Submission,
+    SubmissionKind,
+    Team,
+    TeamMember,
+    User,
+)
+from grader.services import competitions, mail
+
+SHOWN_KINDS = (SubmissionKind.NORMAL, SubmissionKind.LATE)
+MAILED_LINES = 30
+
+
+@dataclass(frozen=True, slots=True)
+class OldAndNew:
+    """One submission's public scores as displayed; None where it had none before, or has none now."""
+
+    submission_id: int
+    file_name: str
+    submitted_at: datetime
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The publication that the live boards come from: the notice, or without one the reason."""
+
+    number: int
+    replaced_number: int
+    published_at: datetime
+    text: str
+
+
+def latest(competition: Competition) -> Published | None:
+    """Return the last publication of a scoring version in place of another, None if there was none."""
+    version = competition.live_scoring_version
+    if version is None or version.replaced_number is None or version.published_at is None:
+        return None
+    return Published(
+        version.number, version.replaced_number, version.published_at, version.notice or version.reason
+    )
+
+
+def of_team(
+    session: Session,
+    *,
+    competition: Competition,
+    team: Team,
+    submission_ids: Collection[int] | None = None,
+) -> list[OldAndNew]:
+    """Return a team's public scores before and after the last publication, newest submission first.
+
+    Nothing where no version was published in place of another.
+    """
+    published = latest(competition)
+    if published is None:
+        return []
+    version = competitions.live(competition)
+    replaced = session.scalars(
+        select(ScoringVersion.id).where(
+            ScoringVersion.competition_id == competition.id,
+            ScoringVersion.number == published.replaced_number,
+        )
+    ).one()
+    lines = _lines(session, replaced, version.id, team_ids=[team.id], submission_ids=submission_ids)
+    return lines.get(team.id, [])
+
+
+def write(
+    session: Session,
+    *,
+    competition: Competition,
+    version: ScoringVersion,
+    before: ScoringVersion,
+    now: datetime,
+) -> int:
+    """Write the notice to each member of a team with scored files, once; return how many get it."""
+    readers = session.execute(
+        select(User, TeamMember.team_id)
+        .join(TeamMember, TeamMember.user_id == User.id)
+        .where(TeamMember.competition_id == competition.id, User.email_verified_at.is_not(None))
+        .order_by(User.id)
+    ).all()
+    if not readers:
+        return 0
+    lines = _lines(session, before.id, version.id, competition_id=competition.id)
+    return mail.notify_each(
+        session,
+        letters=[
+            (user, _body(competition, version, before, lines[team_id]))
+            for user, team_id in readers
+            if team_id in lines
+        ],
+        kind=mail.Notice.RESULTS,
+        key=f"rescored:{version.id}:{now:%Y%m%dT%H%M%S%f}",
+        subject=f"{competition.title}: all submissions were scored again",
+        now=now,
+    )
+
+
+def _lines(
+    session: Session,
+    before_id: int,
+    after_id: int,
+    *,
+    competition_id: int | None = None,
+    team_ids: Collection[int] = (),
+    submission_ids: Collection[int] | None = None,
+) -> dict[int, list[OldAndNew]]:
+    """Return the lines of teams, or of all teams of a competition, by team, the newest submission first."""
+    before, after = aliased(Score), aliased(Score)
+    query = (
+        select(
+            Submission.team_id,
+            Submission.id,
+            Submission.file_name,
+            Submission.submitted_at,
+            before.score,
+            after.score,
+        )
+        .outerjoin(before, _of(before, before_id))
+        .outerjoin(after, _of(after, after_id))
+        .where(
+            Submission.kind.in_(SHOWN_KINDS),
+            before.id.is_not(None) | after.id.is_not(None),
+            Submission.team_id.in_(team_ids)
+            if competition_id is None
+            else Submission.competition_id == competition_id,
+        )
+        .order_by(Submission.submitted_at.desc(), Submission.id.desc())
+    )
+    if submission_ids is not None:
+        query = query.where(Submission.id.in_(submission_ids))
+    lines: dict[int, list[OldAndNew]] = defaultdict(list)
+    for team_id, submission_id, file_name, submitted_at, old, new in session.execute(query):
+        lines[team_id].append(OldAndNew(submission_id, file_name, submitted_at, _shown(old), _shown(new)))
+    return dict(lines)
+
+
+def _of(score: type[Score], version_id: int) -> ColumnElement[bool]:
+    return and_(
+        score.submission_id == Submission.id,
+        score.scoring_version_id == version_id,
+        score.split == Split.PUBLIC,
+    )
+
+
+def _shown(score: float | None) -> str | None:
+    return None if score is None else standings.score_text(standings.score_units(score))
+
+
+def _body(
+    competition: Competition, version: ScoringVersion, before: ScoringVersion, lines: Sequence[OldAndNew]
+) -> str:
+    shown = [
+        f"  #{each.submission_id}: {each.before or 'no score'} -> {each.after or 'no score'}"
+        for each in lines[:MAILED_LINES]
+    ]
+    more = [f"  and {len(lines) - MAILED_LINES:,} more"] if len(lines) > MAILED_LINES else []
+    page = f"{mail.SITE}/competitions/{competition.slug}/rescoring"
+    return "\n".join(
+        [
+            version.notice,
+            "",
+            f"Public scores of your team's files, under scoring version {before.number} and now under "
+            f"{version.number}:",
+            *shown,
+            *more,
+            "",
+            f"All of them: {page}",
+            "",
+        ]
+    )

@@ -1,0 +1,310 @@
+"""Publishing a prepared scoring version and rolling back to an earlier one: everything changes in one switch.
+
+In one transaction, under the competition's lock: the pointer that every board reads through, the statuses of
+submissions, the standings, a next number of final standings, the notices, and what the publication gives to
+participants: extra submissions, a longer deadline, a selection that is open again.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, joinedload
+
+from grader import db
+from grader.errors import OrganizerError
+from grader.models import (
+    Competition,
+    ScoringJob,
+    ScoringVersion,
+    ScoringVersionState,
+    Split,
+    Submission,
+    SubmissionStatus,
+)
+from grader.services import (
+    audit,
+    competitions,
+    conditions,
+    daily_ranks,
+    final_boards,
+    grants,
+    rescoring,
+    rescoring_notices,
+    scoring,
+    selections,
+    standing_rows,
+)
+from grader.services.audit import Actor
+from grader.services.texts import plain_text
+
+NOTICE_MAX_LENGTH = 5_000
+
+
+class RescoringIncomplete(OrganizerError):
+    """Some submissions that are finished under the live version are not yet so under the new one."""
+
+    def __init__(self, count: int) -> None:
+        noun = "submission is" if count == 1 else "submissions are"
+        super().__init__(f"{count:,} {noun} not yet scored under the new version.")
+        self.count = count
+
+
+class RescoringLosesScores(OrganizerError):
+    """Submissions that have scores now would have none under the new version."""
+
+    def __init__(self, count: int) -> None:
+        noun = "submission that has a score would lose it" if count == 1 else "submissions would lose scores"
+        super().__init__(
+            f"{count:,} {noun}: scoring under the new version broke. The log has their incident ids."
+        )
+        self.count = count
+
+
+class NotRetired(OrganizerError):
+    """Only a version that was live before can be rolled back to."""
+
+    def __init__(self, version: ScoringVersion) -> None:
+        super().__init__(
+            f"Scoring version {version.number} is {version.state}; only a version that was live before can "
+            "be rolled back to."
+        )
+        self.version = version
+
+
+class InvalidPublication(OrganizerError):
+    """What a publication is to give cannot be given; `problems` has one sentence each."""
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+@dataclass(frozen=True, slots=True)
+class Amends:
+    """What participants get with a publication; by default nothing.
+
+    The `notice` is mailed and shown with the old and new public score of each of a team's submissions. The
+    extra submissions are for `extra_day`, by default the day of the publication (UTC).
+    """
+
+    notice: str = ""
+    extra_submissions: int = 0
+    extra_day: date | None = None
+    closes_at: datetime | None = None
+    selection_deadline: datetime | None = None
+
+
+NO_AMENDS = Amends()
+
+
+def publish(
+    session: Session,
+    *,
+    scoring_version_id: int,
+    actor: Actor,
+    amends: Amends = NO_AMENDS,
+    lose_scores: bool = False,
+    now: datetime | None = None,
+) -> ScoringVersion:
+    """Make a prepared scoring version the live one, in this transaction; final standings get a next number.
+
+    Submissions that are still pending stay so, or a stream of new files would put the switch off for ever.
+    Raises NotPreparing, RescoringIncomplete while others are unfinished, RescoringLosesScores if a submission
+    with a score would have none, unless `lose_scores`, and InvalidPublication.
+    """
+    version, competition = rescoring.lock_preparing(session, scoring_version_id)
+    now = now or db.now(session)
+    unfinished = _count_unfinished(session, version)
+    if unfinished:
+        raise RescoringIncomplete(unfinished)
+    _switch(
+        session,
+        competition=competition,
+        version=version,
+        actor=actor,
+        amends=amends,
+        lose_scores=lose_scores,
+        action="rescoring.publish",
+        now=now,
+    )
+    return version
+
+
+def roll_back(
+    session: Session,
+    *,
+    competition: Competition,
+    number: int,
+    reason: str,
+    actor: Actor,
+    amends: Amends = NO_AMENDS,
+    lose_scores: bool = False,
+    now: datetime | None = None,
+) -> ScoringVersion:
+    """Make an earlier live version live again, at once if it has a result for every submission.
+
+    Otherwise it is prepared again, with jobs for what it lacks alone, and published like any other; the state
+    of the version that is returned tells which. Raises UnknownScoringVersion, NotRetired, RescoringUnderWay,
+    RescoringLosesScores, ReasonNeeded and InvalidPublication.
+    """
+    reason = rescoring.checked_reason(reason)
+    competition = competitions.lock(session, competition_id=competition.id)
+    now = now or db.now(session)
+    version = rescoring.get(session, competition=competition, number=number)
+    if version.state is not ScoringVersionState.RETIRED:
+        raise NotRetired(version)
+    version.reason = reason
+    rescoring.add_missing_jobs(session, version=version, now=now)
+    # While it was retired nothing that teams or organizers did changed its standings.
+    standing_rows.write(
+        session, competition=competition, scoring_version_id=version.id, splits=(Split.PUBLIC,)
+    )
+    if _count_unfinished(session, version):
+        rescoring.begin_again(session, competition=competition, version=version, actor=actor, now=now)
+        return version
+    _switch(
+        session,
+        competition=competition,
+        version=version,
+        actor=actor,
+        amends=amends,
+        lose_scores=lose_scores,
+        action="rescoring.roll_back",
+        now=now,
+    )
+    return version
+
+
+def _switch(
+    session: Session,
+    *,
+    competition: Competition,
+    version: ScoringVersion,
+    actor: Actor,
+    amends: Amends,
+    lose_scores: bool,
+    action: str,
+    now: datetime,
+) -> None:
+    changed = _jobs_that_change_a_status(session, version)
+    lost = sum(job.submission.status is SubmissionStatus.SCORED for job in changed)
+    if lost and not lose_scores:
+        raise RescoringLosesScores(lost)
+    retired = competitions.live(competition)
+    retired.state = ScoringVersionState.RETIRED
+    version.state = ScoringVersionState.LIVE
+    version.published_at, version.replaced_number = now, retired.number
+    version.notice = _checked_notice(amends.notice)
+    competition.live_scoring_version = version
+    for job in changed:
+        scoring.show_result(job)
+    session.flush()
+    daily_ranks.forget(session, competition=competition)
+    if competition.settled_at is not None:
+        standing_rows.write(
+            session, competition=competition, scoring_version_id=version.id, splits=(Split.PRIVATE,)
+        )
+    final_boards.append_if_final(
+        session,
+        competition=competition,
+        reason=f"Scoring version {version.number}: {version.reason}",
+        now=now,
+    )
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action=action,
+        subject=f"scoring version {version.number}",
+        before={"scoring_version": retired.number},
+        after={"scoring_version": version.number, "lost_scores": lost, "notice": version.notice},
+        reason=version.reason,
+        public_text=f"Every score is that of scoring version {version.number} now: {version.reason}",
+        now=now,
+    )
+    _give(session, competition, amends, actor, version, now)
+    if version.notice:
+        rescoring_notices.write(session, competition=competition, version=version, before=retired, now=now)
+
+
+def _give(
+    session: Session,
+    competition: Competition,
+    amends: Amends,
+    actor: Actor,
+    version: ScoringVersion,
+    now: datetime,
+) -> None:
+    """Give what the publication gives; raise InvalidPublication with everything that cannot be given."""
+    act: dict[str, Any] = {
+        "competition": competition,
+        "reason": f"Scoring version {version.number} was published.",
+        "actor": actor,
+        "now": now,
+    }
+    problems: list[str] = []
+    if amends.closes_at is not None and amends.closes_at != competition.closes_at:
+        with _collected(problems):
+            conditions.change(session, closes_at=amends.closes_at, **act)
+    if amends.selection_deadline is not None:
+        with _collected(problems):
+            selections.reopen(session, until=amends.selection_deadline, **act)
+    if amends.extra_submissions:
+        day = amends.extra_day or now.astimezone(UTC).date()
+        with _collected(problems):
+            grants.grant(session, team=None, day=day, count=amends.extra_submissions, **act)
+    if problems:
+        raise InvalidPublication(problems)
+
+
+@contextmanager
+def _collected(problems: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except OrganizerError as error:
+        problems += getattr(error, "problems", (error.message,))
+
+
+def _checked_notice(notice: str) -> str:
+    notice = plain_text(notice)
+    if len(notice) > NOTICE_MAX_LENGTH:
+        raise InvalidPublication(
+            [f"The notice has at most {NOTICE_MAX_LENGTH:,} characters; this one has {len(notice):,}."]
+        )
+    return notice
+
+
+def _count_unfinished(session: Session, version: ScoringVersion) -> int:
+    query = (
+        select(func.count())
+        .select_from(ScoringJob)
+        .join(ScoringJob.submission)
+        .where(
+            ScoringJob.scoring_version_id == version.id,
+            ScoringJob.state.in_(scoring.OPEN_STATES),
+            Submission.status != SubmissionStatus.PENDING,
+        )
+    )
+    return session.scalar(query) or 0
+
+
+def _jobs_that_change_a_status(session: Session, version: ScoringVersion) -> list[ScoringJob]:
+    """Return the new version's jobs whose outcome is not the status that their submission shows now."""
+    changed: list[ScoringJob] = []
+    for state, status in scoring.STATUS_OF.items():
+        query = (
+            select(ScoringJob)
+            .join(ScoringJob.submission)
+            .where(
+                ScoringJob.scoring_version_id == version.id,
+                ScoringJob.state == state,
+                Submission.status != status,
+            )
+            .options(joinedload(ScoringJob.submission))
+        )
+        changed += session.scalars(query)
+    return changed
