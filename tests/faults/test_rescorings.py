@@ -1,0 +1,169 @@
+"""kill -9 in the middle of a rescoring: it goes on, and what was committed is not computed again."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import select, update
+
+from grader.models import JobState, Score, ScoringJob, ScoringVersion
+from grader.settings import Settings
+from grader.worker.hints import Hints
+
+pytestmark = pytest.mark.timeout(240)
+# Each takes seconds; where the kind of database cannot matter one is enough.
+on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+FILES = 130  # more than one batch
+
+
+@pytest.fixture
+def settings(make_settings: Callable[..., Settings], valkey: Any) -> Settings:
+    """Settings under which a sweeper takes at once whatever is free."""
+    return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
+
+
+@pytest.fixture
+def competition(service: Any) -> Any:
+    return service.competition()
+
+
+@pytest.fixture
+def accepted(service: Any, competition: Any) -> list[Any]:
+    """Scored submissions."""
+    accepted = [service.submit(competition, seed=seed, user=f"user{seed % 9}") for seed in range(FILES)]
+    service.score(*accepted)
+    return accepted
+
+
+@pytest.fixture
+def version(competition: Any, accepted: list[Any], prepare_version: Any) -> ScoringVersion:
+    """A scoring version that is being prepared."""
+    prepared: ScoringVersion = prepare_version(competition)
+    return prepared
+
+
+def jobs(service: Any, version: ScoringVersion) -> dict[int, ScoringJob]:
+    with service.database.read() as session:
+        found = session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version.id))
+        return {job.submission_id: job for job in found}
+
+
+def count(service: Any, version: ScoringVersion, state: JobState) -> int:
+    return sum(job.state is state for job in jobs(service, version).values())
+
+
+def score_ids(service: Any, version: ScoringVersion) -> set[int]:
+    with service.database.read() as session:
+        return set(session.scalars(select(Score.id).where(Score.scoring_version_id == version.id)))
+
+
+def let_leases_run_out(service: Any) -> None:
+    with service.database.write() as session:
+        held = update(ScoringJob).where(ScoringJob.state == JobState.CLAIMED)
+        session.execute(held.values(lease_until=service.now))
+
+
+def rescorer(processes: Any, settings: Settings) -> Any:
+    options = [
+        "--queues",
+        "fairboard.rescoring",
+        "--concurrency",
+        "1",
+        "--without-mingle",
+        "--loglevel",
+        "WARNING",
+    ]
+    return processes.python(settings, "-m", "celery", "--app", "grader.worker.app", "worker", *options)
+
+
+def hint(settings: Settings, version: ScoringVersion) -> None:
+    hints = Hints(settings)
+    hints.send_rescoring(version.id)
+    hints.close()
+
+
+def test_a_worker_that_is_killed_in_its_second_batch_is_followed_by_one_that_repeats_nothing(
+    service: Any, accepted: list[Any], version: ScoringVersion, processes: Any, snag: Any, eventually: Any
+) -> None:
+    caught = snag(accepted[-1])  # in the second batch, whose reader hangs here
+    worker = rescorer(processes, service.settings)
+    hint(service.settings, version)
+    eventually(caught.holds)
+    processes.kill(worker)
+    committed = score_ids(service, version)
+    assert len(committed) == 2 * count(service, version, JobState.DONE) == 200
+    caught.restore()
+    let_leases_run_out(service)
+    rescorer(processes, service.settings)
+    hint(service.settings, version)
+    eventually(lambda: count(service, version, JobState.DONE) == FILES)
+    after = score_ids(service, version)
+    assert len(after) == 2 * FILES and committed < after
+    attempts = sorted(job.attempt_count for job in jobs(service, version).values())
+    assert attempts == [1] * 100 + [2] * 30
+
+
+@on_sqlite
+def test_a_sweeper_goes_on_with_a_rescoring_that_a_killed_one_began(
+    service: Any, accepted: list[Any], version: ScoringVersion, processes: Any, snag: Any, eventually: Any
+) -> None:
+    caught = snag(accepted[-1])
+    sweeper = processes.sweeper(service.settings)
+    eventually(caught.holds)
+    processes.kill(sweeper)
+    committed = score_ids(service, version)
+    assert len(committed) == 200
+    caught.restore()
+    let_leases_run_out(service)
+    processes.sweeper(service.settings)
+    eventually(lambda: count(service, version, JobState.DONE) == FILES)
+    assert committed < score_ids(service, version)
+
+
+@on_sqlite
+def test_a_new_file_is_scored_while_a_rescoring_hangs(
+    service: Any,
+    competition: Any,
+    accepted: list[Any],
+    version: ScoringVersion,
+    processes: Any,
+    snag: Any,
+    eventually: Any,
+) -> None:
+    caught = snag(accepted[0])  # never let go
+    processes.sweeper(service.settings)
+    eventually(caught.holds)
+    new = service.submit(competition, user="late", seed=1000)
+    eventually(lambda: service.submission(new).finished_at is not None)
+    assert count(service, version, JobState.CLAIMED) == 100
+
+
+@on_sqlite
+def test_a_file_that_kills_its_reader_keeps_no_neighbour_from_its_score(
+    service: Any,
+    accepted: list[Any],
+    version: ScoringVersion,
+    make_settings: Callable[..., Settings],
+    processes: Any,
+    snag: Any,
+    eventually: Any,
+) -> None:
+    settings = make_settings(
+        scoring_time_limit_seconds=1,
+        scoring_lease_seconds=2,
+        sweep_interval_seconds=0.2,
+        sweep_after_seconds=0,
+    )
+    poison = accepted[3]
+    caught = snag(poison)  # never let go: every reader runs into the time limit
+    processes.sweeper(settings)
+    eventually(caught.holds)
+    assert count(service, version, JobState.CLAIMED) == 100
+    with service.database.write() as session:
+        job = session.get_one(ScoringJob, jobs(service, version)[poison.submission.id].id)
+        job.attempt_count = 9  # as if it had lost eight leases before
+    eventually(lambda: count(service, version, JobState.DONE) == FILES - 1)
+    eventually(lambda: count(service, version, JobState.FAILED) == 1)
+    assert jobs(service, version)[poison.submission.id].incident
