@@ -72,6 +72,11 @@ class JobView:
         return ""
 
     @property
+    def has_file(self) -> bool:
+        """Whether there is an archive to download."""
+        return self.job.state is JobState.DONE and "sha256" in self.job.result
+
+    @property
     def result(self) -> Mapping[str, Any]:
         """What came of it."""
         return self.job.result

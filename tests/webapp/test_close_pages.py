@@ -1,0 +1,155 @@
+"""The close on its page: what is missing, the jobs, the acts, the published solution and receipts."""
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from grader import db
+from grader.models import Role
+from grader.services import competitions, organizer_jobs, organizers
+from grader.services.audit import Actor
+from grader.worker.calendar import Calendar
+from grader.worker.organizer_work import OrganizerWorker
+
+HERE = "/competitions/toxicity"
+CLOSE = f"{HERE}/organize/close"
+
+
+@pytest.fixture
+def arena(make_arena: Callable[..., Any]) -> Any:
+    return make_arena()
+
+
+@pytest.fixture
+def scene(arena: Any) -> Any:
+    """A competition with a scored team and an organizer of each role."""
+    arena.competition()
+    arena.ann, arena.ed, arena.vic = (arena.person(name) for name in ("Ann", "Ed", "Vic"))
+    with arena.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        for person, role in ((arena.ed, Role.EDITOR), (arena.vic, Role.VIEWER)):
+            organizers.add(
+                session,
+                competition=competition,
+                user=person.user,
+                role=role,
+                actor=Actor.shell(),
+                now=arena.now(),
+            )
+    arena.submission_id = arena.submit(arena.ann, arena.truth.predictions())
+    arena.submit(arena.ann, arena.truth.predictions(seed=2))
+    arena.score_all()
+    return arena
+
+
+def close(arena: Any) -> None:
+    with arena.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        competition.closes_at = arena.now() - timedelta(seconds=1)
+    Calendar(arena.database).run_due()
+
+
+def work(arena: Any) -> None:
+    """Do what the sweeper's lane for organizers does."""
+    with arena.database.read() as session:
+        found = organizer_jobs.waiting(session, limit=10, now=db.now(session))
+    for job_id in found:
+        OrganizerWorker(arena.settings, arena.database, arena.storage).run(job_id)
+
+
+def test_the_way_to_the_final_standings_goes_by_the_page(scene: Any) -> None:
+    ed = scene.ed
+    page = ed.browser.get(CLOSE).text
+    assert "Running" in page
+    assert "It can be verified after the close." in page
+
+    close(scene)
+    page = ed.browser.get(CLOSE).text
+    assert "The submissions that compete are not verified." in page
+    assert ed.post(f"{CLOSE}/verify").status_code == 303
+    assert "Waiting for a worker" in ed.browser.get(CLOSE).text
+    assert ed.browser.get(f"{CLOSE}/status").json["is_final"] is False
+    work(scene)
+    page = ed.browser.get(CLOSE).text
+    assert "all agree to the last bit" in page
+    assert "Nothing is missing." in page
+    assert ed.browser.get(f"{CLOSE}/status").json["is_final"] is True
+
+    refused = ed.post(f"{CLOSE}/reveal")
+    assert refused.status_code == 409
+    assert "Tick the box first" in refused.text
+    assert ed.post(f"{CLOSE}/reveal", {"confirm": "yes"}).status_code == 303
+    assert ed.post(f"{CLOSE}/bundle").status_code == 409
+    refused = ed.post(f"{CLOSE}/finalize", {"reason": "All is well."})
+    assert refused.status_code == 409
+    assert 'value="All is well."' in refused.text
+    assert ed.post(f"{CLOSE}/finalize", {"confirm": "yes", "reason": "All is well."}).status_code == 303
+    again = ed.post(f"{CLOSE}/finalize", {"confirm": "yes"})
+    assert again.status_code == 409
+    assert "became final" in again.text
+    assert ed.post(f"{CLOSE}/bundle").status_code == 303
+    work(scene)
+    page = ed.browser.get(CLOSE).text
+    number = page.partition("/close/bundle/")[2].partition('"')[0]
+    answer = scene.vic.browser.get(f"{CLOSE}/bundle/{number}")
+    assert answer.mimetype == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(answer.data)) as archive:
+        assert "toxicity-final-1/results.html" in archive.namelist()
+        assert "toxicity-final-1/solution.csv" not in archive.namelist()
+    assert scene.ann.browser.get(f"{CLOSE}/bundle/{number}").status_code == 403
+    assert ed.browser.get(f"{CLOSE}/bundle/1").status_code == 404  # the verification's
+
+
+def test_a_viewer_sees_all_and_changes_nothing(scene: Any) -> None:
+    close(scene)
+    page = scene.vic.browser.get(CLOSE).text
+    assert "What is missing" in page
+    assert "<button" not in page.partition("<h1>Close</h1>")[2].partition("</main>")[0]
+    for act in ("verify", "reveal", "finalize", "solution", "bundle"):
+        assert scene.vic.post(f"{CLOSE}/{act}", {"confirm": "yes"}).status_code == 403
+
+
+def test_what_still_waits_is_named_and_the_reveal_refused(scene: Any) -> None:
+    waiting = scene.submit(scene.ann, scene.truth.predictions(seed=3))
+    close(scene)
+    assert f"1 file accepted in time is still being scored, and the reveal waits: #{waiting} of Ann." in (
+        scene.ed.browser.get(CLOSE).text
+    )
+    refused = scene.ed.post(f"{CLOSE}/reveal", {"confirm": "yes"})
+    assert refused.status_code == 409
+    assert "1 submission is still being scored" in refused.text
+
+
+def test_the_published_solution_is_everybodys_with_whole_receipts(scene: Any) -> None:
+    receipt = f"{HERE}/submissions/{scene.submission_id}/receipt"
+    own = scene.ann.browser.get(receipt)
+    assert own.headers["Content-Disposition"] == "attachment; filename=receipt-1-v1.json"
+    assert set(own.json["splits"]) == {"public"}
+    assert set(own.json["splits"]["public"]) == {"shown"}
+    assert scene.ann.browser.get(f"{receipt}?version=7").json == own.json
+    assert "counts" in scene.vic.browser.get(receipt).json["splits"]["private"]
+    assert scene.vic.browser.get(f"{receipt}?version=1").json == scene.vic.browser.get(receipt).json
+    assert scene.vic.browser.get(f"{receipt}?version=7").status_code == 404
+    assert receipt in scene.ann.browser.get(f"{HERE}/submissions/{scene.submission_id}").text
+
+    refused = scene.ed.post(f"{CLOSE}/solution", {"confirm": "yes"})
+    assert refused.status_code == 409
+    assert "can be published after" in refused.text
+    assert scene.ann.browser.get(f"{HERE}/data/solution.csv").status_code == 404
+    close(scene)
+    scene.reveal()
+    assert set(scene.ann.browser.get(receipt).json["splits"]["private"]) == {"shown"}
+    assert scene.ed.post(f"{CLOSE}/solution", {"confirm": "yes"}).status_code == 303
+    assert scene.ann.browser.get(f"{HERE}/data/solution.csv").status_code == 503  # a moment later
+    work(scene)
+    answer = scene.app.test_client().get(f"{HERE}/data/solution.csv")
+    whole = json.loads(scene.ann.browser.get(receipt).data)
+    assert hashlib.sha256(answer.data).hexdigest() == whole["solution"]["sha256"]
+    assert "counts" in whole["splits"]["private"]
+    assert "solution.csv" in scene.ed.browser.get(CLOSE).text
