@@ -60,9 +60,7 @@ def admin(name: str, is_admin: bool) -> None:
             actor=Actor.shell(),
             now=db.now(session),
         )
-    click.echo(
-        f"{account.name} is {'an' if is_admin else 'no'} administrator{'' if is_admin else ' any more'}."
-    )
+    click.echo(f"{account.name} is {'an administrator' if is_admin else 'no administrator any more'}.")
 
 
 @user.command("reset-link")

@@ -1,0 +1,23 @@
+"""The log of a competition: the organizers' acts that change standings, deadlines or rules."""
+
+from flask import Blueprint, render_template, request
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.services import audit
+from webapp import finding
+from webapp.representations.competition import CompetitionView
+from webapp.site import current_site
+
+blueprint = Blueprint("log", __name__, url_prefix="/competitions/<slug>/log")
+
+
+@blueprint.get("")
+def show(slug: str) -> ResponseReturnValue:
+    """Show a page of what everybody may read, the newest first."""
+    number = request.args.get("page", 1, type=int)
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        found = audit.public_page(session, competition=competition, page=number)
+    return render_template("competitions/log.html", competition=view, page=found)

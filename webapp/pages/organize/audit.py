@@ -1,0 +1,44 @@
+"""The audit of a competition: every act of its organizers."""
+
+from flask import Blueprint, render_template, request
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import Role
+from grader.services import audit
+from webapp import finding
+from webapp.organizing import organizers_only
+from webapp.representations.audit import EntryView
+from webapp.representations.competition import CompetitionView
+from webapp.site import current_site
+
+blueprint = Blueprint("organize_audit", __name__, url_prefix="/competitions/<slug>/organize/audit")
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """Show a page of the audit, of one action or one person if asked."""
+    action, person = request.args.get("action", ""), request.args.get("by", "")
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        found = audit.list_page(
+            session,
+            competition=competition,
+            action=action,
+            person=person,
+            page=request.args.get("page", 1, type=int),
+        )
+        actions = audit.actions(session, competition=competition)
+        people = audit.people(session, competition=competition)
+    return render_template(
+        "organize/audit.html",
+        competition=view,
+        page=found,
+        entries=[EntryView.of(entry) for entry in found.entries],
+        actions=actions,
+        people=people,
+        action=action,
+        person=person,
+    )

@@ -1,0 +1,111 @@
+"""The organizers of a competition: who has which role, which owners give and take."""
+
+from collections.abc import Callable
+from typing import Any
+
+from flask import Blueprint, flash, g, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.errors import OrganizerError
+from grader.models import Role
+from grader.services import accounts, organizers
+from webapp import finding
+from webapp.errors import status_of, wants_json
+from webapp.organizing import actor, organizers_only
+from webapp.representations.competition import CompetitionView
+from webapp.site import current_site
+
+blueprint = Blueprint("organize_organizers", __name__, url_prefix="/competitions/<slug>/organize/organizers")
+REFUSALS = (
+    accounts.UnknownUser,
+    organizers.AlreadyOrganizer,
+    organizers.LastOwner,
+    organizers.UnknownOrganizer,
+)
+WHAT_ROLES_MAY = {
+    Role.OWNER: "may do everything, and chooses the organizers",
+    Role.EDITOR: "may do everything but choose the organizers",
+    Role.VIEWER: "sees everything and changes nothing",
+}
+
+
+class UnknownRole(OrganizerError):
+    """A role that a form does not offer."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no role {name!r}; choose {', '.join(Role)}.")
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """Show who organizes, with which role."""
+    return _page(slug)
+
+
+@blueprint.post("")
+@organizers_only(Role.OWNER)
+def add(slug: str) -> ResponseReturnValue:
+    """Give a person a role."""
+    name = request.form.get("name", "")
+    return _act(slug, organizers.add, name, "is an organizer now.", with_role=True)
+
+
+@blueprint.post("/change")
+@organizers_only(Role.OWNER)
+def change(slug: str) -> ResponseReturnValue:
+    """Give an organizer another role."""
+    return _act(
+        slug, organizers.change, request.form.get("name", ""), "has another role now.", with_role=True
+    )
+
+
+@blueprint.post("/remove")
+@organizers_only(Role.OWNER)
+def remove(slug: str) -> ResponseReturnValue:
+    """Take an organizer's role away."""
+    return _act(slug, organizers.remove, request.form.get("name", ""), "is no organizer any more.")
+
+
+def _act(
+    slug: str, act: Callable[..., object], name: str, done: str, *, with_role: bool = False
+) -> ResponseReturnValue:
+    try:
+        with current_site().database.write() as session:
+            user = accounts.get(session, name=name)
+            given: dict[str, Any] = {"role": _role()} if with_role else {}
+            competition = finding.competition_of(session, slug)
+            act(session, competition=competition, user=user, actor=actor(), now=db.now(session), **given)
+            stays = organizers.role_of(session, competition=competition, user=g.user) is not None
+    except (*REFUSALS, UnknownRole) as error:
+        if wants_json():
+            raise
+        return _page(slug, problem=error.message, name=name), status_of(error)
+    flash(f"{user.name} {done}")
+    return redirect(
+        url_for("organize_organizers.index", slug=slug) if stays else url_for("competitions.index"), 303
+    )
+
+
+def _role() -> Role:
+    name = request.form.get("role", "")
+    if name not in set(Role):
+        raise UnknownRole(name)
+    return Role(name)
+
+
+def _page(slug: str, *, problem: str | None = None, name: str = "") -> str:
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        found = organizers.list_all(session, competition=competition)
+    return render_template(
+        "organize/organizers.html",
+        competition=view,
+        organizers=found,
+        roles=WHAT_ROLES_MAY,
+        asked_role=request.form.get("role", Role.EDITOR.value),
+        name=name,
+        problem=problem,
+    )

@@ -1,0 +1,71 @@
+"""The audit as its page shows it: who did what, and what was before and after."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from grader.models import AuditEntry
+from webapp import formats
+
+SHOWN_LENGTH = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One field that an act changed."""
+
+    field: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntryView:
+    """One act."""
+
+    at: datetime
+    by: str
+    action: str
+    subject: str
+    changes: Sequence[Change]
+    reason: str
+    public_text: str
+
+    @classmethod
+    def of(cls, entry: AuditEntry) -> "EntryView":
+        """Return an entry with the fields in the order in which they were recorded."""
+        fields = [*entry.after, *(name for name in entry.before if name not in entry.after)]
+        changes = [
+            Change(name.replace("_", " "), _words(entry.before.get(name)), _words(entry.after.get(name)))
+            for name in fields
+        ]
+        by = entry.actor.name if entry.actor else entry.origin
+        return cls(entry.at, by, entry.action, entry.subject, changes, entry.reason, entry.public_text)
+
+
+def _words(value: Any) -> str:
+    """Return a stored value as a person reads it."""
+    match value:
+        case None | "" | []:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return formats.count(value)
+        case str():
+            text = _moment(value) or value
+        case list() if all(isinstance(each, str | int | float) for each in value):
+            text = ", ".join(map(str, value))
+        case _:
+            text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…"
+
+
+def _moment(text: str) -> str | None:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return formats.moment(time.astimezone(UTC)) if time.tzinfo else None
