@@ -82,6 +82,14 @@ TABLE = {
     ("POST", "organize_data.add_baseline"): Access(
         f"{HERE}/organize/data/baseline", (302, 403, 403), data=upload
     ),
+    ("GET", "organize_solution.index"): Access(f"{HERE}/organize/solution", (302, 403, 403)),
+    ("POST", "organize_solution.upload"): Access(f"{HERE}/organize/solution", (302, 403, 403), data=upload),
+    ("GET", "organize_solution.show"): Access(f"{HERE}/organize/solution/1", (302, 403, 403)),
+    ("GET", "organize_solution.status"): Access(f"{HERE}/organize/solution/1/status", (302, 403, 403)),
+    ("GET", "organize_solution.changes"): Access(f"{HERE}/organize/solution/1/changes.csv", (302, 403, 403)),
+    ("POST", "organize_solution.change_roles"): Access(f"{HERE}/organize/solution/1/roles", (302, 403, 403)),
+    ("POST", "organize_solution.accept"): Access(f"{HERE}/organize/solution/1/accept", (302, 403, 403)),
+    ("POST", "organize_solution.dismiss"): Access(f"{HERE}/organize/solution/1/dismiss", (302, 403, 403)),
     ("GET", "organize_publishing.show"): Access(f"{HERE}/organize/state", (302, 403, 403)),
     ("POST", "organize_publishing.publish"): Access(f"{HERE}/organize/state/publish", (302, 403, 403)),
     ("POST", "organize_publishing.archive"): Access(f"{HERE}/organize/state/archive", (302, 403, 403)),

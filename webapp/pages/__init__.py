@@ -16,6 +16,7 @@ from webapp.pages.organize.creating import blueprint as organize_creating
 from webapp.pages.organize.data import blueprint as organize_data
 from webapp.pages.organize.publishing import blueprint as organize_publishing
 from webapp.pages.organize.settings import blueprint as organize_settings
+from webapp.pages.organize.solution import blueprint as organize_solution
 from webapp.pages.people import blueprint as people
 from webapp.pages.submit import blueprint as submissions
 from webapp.pages.teams import blueprint as teams
@@ -35,6 +36,7 @@ def init_app(app: Flask) -> None:
         organize_settings,
         organize_data,
         organize_publishing,
+        organize_solution,
     ):
         app.register_blueprint(family)
     app.add_template_global(_current, "current")

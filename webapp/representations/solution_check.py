@@ -1,0 +1,161 @@
+"""A check of a solution, and the report of one, as the organizers' pages show them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from grader.files import ColumnRole
+from grader.models import JobState, OrganizerJob
+from grader.services import organizer_jobs
+from grader.services.solution_checks import Purpose
+from grader.services.solution_findings import Level
+
+SPLIT_BY = {
+    "usage": "by the column Usage",
+    "keyed hash": "in half, the same way for every label and identity, by a hash that nobody can guess",
+    "live solution": "as in the solution before",
+}
+STATES = {
+    JobState.WAITING: "waiting",
+    JobState.CLAIMED: "checking",
+    JobState.DONE: "checked",
+    JobState.REJECTED: "unreadable",
+    JobState.FAILED: "failed",
+}
+# The pills that exist for submissions say the same about a check.
+PILLS = {
+    JobState.WAITING: "pending",
+    JobState.CLAIMED: "pending",
+    JobState.DONE: "scored",
+    JobState.REJECTED: "rejected",
+    JobState.FAILED: "failed",
+}
+LEVEL_WORDS = {Level.STOP: "Stops it here", Level.WARNING: "Look at this", Level.NOTE: "Good to know"}
+ROLES = tuple(role.value for role in ColumnRole)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnView:
+    """A column with its role, and the name of its field in the form."""
+
+    field: str
+    name: str
+    role: str
+    examples: str
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityView:
+    """The counts of an identity in both splits, and the largest error of its AUCs in each."""
+
+    name: str
+    is_in_score: bool
+    counts: tuple[int, ...]
+    errors: tuple[str | None, ...]
+
+
+class ReportView:
+    """The report of a solution."""
+
+    def __init__(self, report: Mapping[str, Any]) -> None:
+        self.label = report["label"]
+        self.unused = report["unused_columns"]
+        self.kept = [*report["other_labels"], *(each["name"] for each in report["slices"])]
+        self.kept += [report["pair"]] if report["pair"] else []
+        self.split_by = SPLIT_BY.get(report["split_by"], report["split_by"])
+        self.rows = report["rows"]
+        self.ignored_rows = report["ignored_rows"]
+        self.splits = [_split(name, split) for name, split in report["splits"].items()]
+        self.identities = [_identity(line, list(report["splits"])) for line in report["identities"]]
+        self.levels = [
+            (level.value, words, [each["message"] for each in report["findings"] if each["level"] == level])
+            for level, words in LEVEL_WORDS.items()
+        ]
+        self.overlaps = report["overlaps"]
+        self.leaks = report["leaks"]
+        self.assumed_auc = report["assumed"]["auc"]
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any] | None) -> "ReportView | None":
+        """Return the view of a report; None without one, or of one that an earlier version wrote."""
+        return cls(report) if report and "findings" in report else None
+
+
+class CheckView:
+    """A job that checks a solution."""
+
+    def __init__(self, job: OrganizerJob) -> None:
+        result = job.result or {}
+        self.id = job.id
+        self.file_name = job.parameters["file"]["name"]
+        self.size_bytes = job.parameters["file"]["size_bytes"]
+        self.test_name = (job.parameters["test"] or {}).get("name")
+        self.is_correction = job.parameters["purpose"] == Purpose.CORRECTED
+        self.created_at = job.created_at
+        self.created_by = job.created_by.name if job.created_by else "the shell"
+        self.state = STATES[job.state]
+        self.pill = PILLS[job.state]
+        self.is_open = organizer_jobs.is_open(job)
+        self.is_failed = job.state is JobState.FAILED
+        self.incident = job.incident
+        self.done, self.total = job.progress.get("done", 0), job.progress.get("total", 0)
+        self.doing = job.progress.get("words", "Waiting for a worker")
+        self.problems = [*job.problems, *result.get("problems", [])]
+        self.report = ReportView.of(result.get("report"))
+        self.columns = [
+            ColumnView(f"role-{place}", column["name"], column["role"], ", ".join(column["examples"]))
+            for place, column in enumerate(result.get("columns", []))
+        ]
+        self.are_guessed = result.get("are_guessed", False)
+        self.changes = result.get("changes")
+        self.is_usable = bool(result.get("solution"))
+        self.digest = (result.get("solution") or {}).get("digest")
+
+    @property
+    def stop_count(self) -> int:
+        """How many things stop it here."""
+        return len(self.problems) + sum(
+            len(messages)
+            for level, _, messages in (self.report.levels if self.report else [])
+            if level == "stop"
+        )
+
+
+def chosen_roles(job: OrganizerJob, form: Mapping[str, str]) -> dict[str, ColumnRole]:
+    """Return the roles that a form of `ColumnView`s holds; an unknown one is unused."""
+    return {column.name: _role(form.get(column.field, ""), column.role) for column in CheckView(job).columns}
+
+
+def check_json(job: OrganizerJob) -> dict[str, Any]:
+    """Return how a check stands, for the page that follows it."""
+    return {"state": job.state.value, "progress": job.progress, "is_final": not organizer_jobs.is_open(job)}
+
+
+def _role(chosen: str, before: str) -> ColumnRole:
+    return ColumnRole(chosen if chosen in ROLES else before)
+
+
+def _split(name: str, split: Mapping[str, Any]) -> dict[str, Any]:
+    error = split["score_error"]
+    return {
+        "name": name.capitalize(),
+        "rows": split["rows"],
+        "positives": split["positives"],
+        "share": f"{split['positives'] / split['rows']:.1%}" if split["rows"] else "",
+        "unannotated": split["unannotated"],
+        "error": None if error is None else f"{error:.4f}",
+    }
+
+
+def _identity(line: Mapping[str, Any], splits: list[str]) -> IdentityView:
+    return IdentityView(
+        name=line["name"],
+        is_in_score=line["in_score"],
+        counts=tuple(line[split][kind] for split in splits for kind in ("positives", "negatives")),
+        errors=tuple(_largest(line["errors"][split].values()) for split in splits),
+    )
+
+
+def _largest(errors: Any) -> str | None:
+    found = list(errors)
+    return None if None in found else f"{max(found):.3f}"
