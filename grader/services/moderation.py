@@ -105,7 +105,8 @@ def disqualify(
     if found.disqualified_at is not None:
         raise AlreadyDisqualified(found)
     found.disqualified_at, found.disqualification_reason = now, reason
-    _show(session, competition, found.id, reason=f"{found.name} was disqualified: {reason}", now=now)
+    # Everybody reads why final standings changed; the reason is the team's and the organizers'.
+    _show(session, competition, found.id, reason=f"{found.name} was disqualified.", now=now)
     team_notices.disqualified(session, competition=competition, team=found, now=now)
     audit.record(
         session,

@@ -1,0 +1,40 @@
+"""What organizers write about one team, and what one team writes to them, stays between the two."""
+
+from typing import Any
+
+import pytest
+
+from grader.services import closing, competitions, final_boards, moderation
+from grader.services.audit import Actor
+
+TESTS = Actor(None, "tests")
+
+
+@pytest.fixture
+def revealed(scene: Any) -> Any:
+    """The scene with final standings."""
+    scene.arena.reveal()
+    with scene.arena.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        closing.finalize(session, competition=competition, actor=TESTS)
+    return scene
+
+
+def test_final_standings_tell_that_a_team_was_disqualified_and_not_why(revealed: Any) -> None:
+    with revealed.arena.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        moderation.disqualify(
+            session, competition=competition, team="Bob", reason="Shared his labels.", actor=TESTS
+        )
+        newest = final_boards.page_of(session, competition=competition, number=2)
+    assert newest.reason == "Bob was disqualified."
+    here = "/competitions/toxicity"
+    for role, is_told in (("stranger", False), ("owner", False), ("outsider", True)):
+        browser = revealed.browser(role)
+        texts = [
+            browser.get(f"{here}{path}").text
+            for path in ("/leaderboard/final/2", "/leaderboard/private", "/log", "/results")
+        ]
+        assert any("Shared his labels" in text for text in texts) is is_told, role
+    api = revealed.arena.app.test_client()
+    assert "Shared" not in api.get("/api/v1/competitions/toxicity/final-standings/2").text
