@@ -93,6 +93,24 @@ TABLE = {
     ("GET", "organize_publishing.show"): Access(f"{HERE}/organize/state", (302, 403, 403)),
     ("POST", "organize_publishing.publish"): Access(f"{HERE}/organize/state/publish", (302, 403, 403)),
     ("POST", "organize_publishing.archive"): Access(f"{HERE}/organize/state/archive", (302, 403, 403)),
+    ("GET", "submissions.receipt"): Access(f"{HERE}/submissions/{{own}}/receipt", (302, 404, 200)),
+    ("GET", "competition_solution.download"): Access(f"{HERE}/data/solution.csv", (404, 404, 404)),
+    ("GET", "organize_close.index"): Access(f"{HERE}/organize/close", (302, 403, 403)),
+    ("GET", "organize_close.status"): Access(f"{HERE}/organize/close/status", (302, 403, 403)),
+    ("GET", "organize_close.download"): Access(f"{HERE}/organize/close/bundle/1", (302, 403, 403)),
+    ("POST", "organize_close.verify"): Access(f"{HERE}/organize/close/verify", (302, 403, 403)),
+    ("POST", "organize_close.reveal"): Access(
+        f"{HERE}/organize/close/reveal", (302, 403, 403), data={"confirm": "yes"}
+    ),
+    ("POST", "organize_close.finalize"): Access(
+        f"{HERE}/organize/close/finalize", (302, 403, 403), data={"confirm": "yes"}
+    ),
+    ("POST", "organize_close.publish_solution"): Access(
+        f"{HERE}/organize/close/solution", (302, 403, 403), data={"confirm": "yes"}
+    ),
+    ("POST", "organize_close.bundle"): Access(
+        f"{HERE}/organize/close/bundle", (302, 403, 403), data={"with_solution": "yes"}
+    ),
     ("GET", "entry.show"): Access(f"{HERE}/join", (200, 200, 200)),
     ("POST", "entry.join"): Access(f"{HERE}/join", (302, 303, 303)),
     ("GET", "entry.requests"): Access(f"{HERE}/entries", (302, 403, 403)),

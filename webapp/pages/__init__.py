@@ -12,12 +12,14 @@ from webapp.pages.competition_data import blueprint as competition_data
 from webapp.pages.competitions import blueprint as competitions
 from webapp.pages.entry import blueprint as entry
 from webapp.pages.leaderboards import blueprint as leaderboards
+from webapp.pages.organize.close import blueprint as organize_close
 from webapp.pages.organize.creating import blueprint as organize_creating
 from webapp.pages.organize.data import blueprint as organize_data
 from webapp.pages.organize.publishing import blueprint as organize_publishing
 from webapp.pages.organize.settings import blueprint as organize_settings
 from webapp.pages.organize.solution import blueprint as organize_solution
 from webapp.pages.people import blueprint as people
+from webapp.pages.published_solution import blueprint as published_solution
 from webapp.pages.submit import blueprint as submissions
 from webapp.pages.teams import blueprint as teams
 from webapp.site import current_site
@@ -38,6 +40,8 @@ def init_app(app: Flask) -> None:
         organize_publishing,
         organize_solution,
     ):
+        app.register_blueprint(family)
+    for family in (organize_close, published_solution):
         app.register_blueprint(family)
     app.add_template_global(_current, "current")
     app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]
