@@ -73,6 +73,13 @@ def write(
         yield from _json(rows, {"competition": competition.slug, "kind": kind.value} | _about(version, kind))
 
 
+def require_there(
+    session: Session, *, competition: Competition, kind: Kind, version_number: int | None = None
+) -> None:
+    """Raise NothingToExport if `write` would."""
+    _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
+
+
 def file_name(competition: Competition, kind: Kind, format_: Format) -> str:
     """Return what the downloaded file is called."""
     return f"{competition.slug}-{kind.value}.{format_.value}"

@@ -62,6 +62,18 @@ TABLE = {
     ("POST", "submissions.describe"): Access(
         f"{HERE}/submissions/{{own}}/description", (302, 404, 303), data={"description": "new"}
     ),
+    ("GET", "log.show"): Access(f"{HERE}/log", (200, 200, 200)),
+    ("GET", "organize_audit.index"): Access(f"{HERE}/organize/audit", (302, 403, 403)),
+    ("GET", "organize_organizers.index"): Access(f"{HERE}/organize/organizers", (302, 403, 403)),
+    ("POST", "organize_organizers.add"): Access(
+        f"{HERE}/organize/organizers", (302, 403, 403), data={"name": "Bob", "role": "owner"}
+    ),
+    ("POST", "organize_organizers.change"): Access(
+        f"{HERE}/organize/organizers/change", (302, 403, 403), data={"name": "Bob", "role": "owner"}
+    ),
+    ("POST", "organize_organizers.remove"): Access(
+        f"{HERE}/organize/organizers/remove", (302, 403, 403), data={"name": "Bob"}
+    ),
     ("GET", "competitions.evaluation"): Access(f"{HERE}/evaluation", (200, 200, 200)),
     ("GET", "competition_data.show"): Access(f"{HERE}/data", (200, 200, 200)),
     ("GET", "competition_data.file"): Access(f"{HERE}/data/files/guessed.csv", (302, 404, 404)),
@@ -95,6 +107,40 @@ TABLE = {
     ("POST", "organize_publishing.archive"): Access(f"{HERE}/organize/state/archive", (302, 403, 403)),
     ("GET", "submissions.receipt"): Access(f"{HERE}/submissions/{{own}}/receipt", (302, 404, 200)),
     ("GET", "competition_solution.download"): Access(f"{HERE}/data/solution.csv", (404, 404, 404)),
+    ("POST", "submissions.question"): Access(
+        f"{HERE}/submissions/{{own}}/question", (302, 404, 303), data={"question": "Is the label right?"}
+    ),
+    ("GET", "organize_console.index"): Access(f"{HERE}/organize", (302, 403, 403)),
+    ("POST", "organize_console.pause"): Access(f"{HERE}/organize/pause", (302, 403, 403)),
+    ("POST", "organize_console.resume"): Access(f"{HERE}/organize/resume", (302, 403, 403)),
+    ("GET", "organize_submissions.index"): Access(f"{HERE}/organize/submissions", (302, 403, 403)),
+    ("GET", "organize_submissions.same_bytes"): Access(
+        f"{HERE}/organize/submissions/equal-files", (302, 403, 403)
+    ),
+    ("POST", "organize_submissions.retry"): Access(
+        f"{HERE}/organize/submissions/{{own}}/retry", (302, 403, 403)
+    ),
+    ("POST", "organize_submissions.retry_all"): Access(f"{HERE}/organize/submissions/retry", (302, 403, 403)),
+    ("POST", "organize_submissions.mark"): Access(
+        f"{HERE}/organize/submissions/{{own}}/kind", (302, 403, 403), data={"kind": "hidden"}
+    ),
+    ("GET", "organize_teams.index"): Access(f"{HERE}/organize/teams", (302, 403, 403)),
+    ("GET", "organize_teams.show"): Access(f"{HERE}/organize/teams/1", (302, 403, 403)),
+    ("POST", "organize_teams.rename"): Access(f"{HERE}/organize/teams/1/name", (302, 403, 403)),
+    ("POST", "organize_teams.disqualify"): Access(
+        f"{HERE}/organize/teams/1/disqualification", (302, 403, 403), data={"reason": "Two accounts"}
+    ),
+    ("POST", "organize_teams.reinstate"): Access(f"{HERE}/organize/teams/1/reinstatement", (302, 403, 403)),
+    ("POST", "organize_teams.grant"): Access(f"{HERE}/organize/teams/1/grants", (302, 403, 403)),
+    ("POST", "organize_teams.grant_to_all"): Access(f"{HERE}/organize/teams/grants", (302, 403, 403)),
+    ("GET", "organize_disputes.index"): Access(f"{HERE}/organize/disputes", (302, 403, 403)),
+    ("POST", "organize_disputes.answer"): Access(f"{HERE}/organize/disputes/1", (302, 403, 403)),
+    ("GET", "organize_announcements.index"): Access(f"{HERE}/organize/announcements", (302, 403, 403)),
+    ("POST", "organize_announcements.post"): Access(f"{HERE}/organize/announcements", (302, 403, 403)),
+    ("POST", "organize_announcements.withdraw"): Access(
+        f"{HERE}/organize/announcements/1/withdraw", (302, 403, 403)
+    ),
+    ("GET", "organize_exports.download"): Access(f"{HERE}/organize/exports/scores.csv", (302, 403, 403)),
     ("GET", "organize_close.index"): Access(f"{HERE}/organize/close", (302, 403, 403)),
     ("GET", "organize_close.status"): Access(f"{HERE}/organize/close/status", (302, 403, 403)),
     ("GET", "organize_close.download"): Access(f"{HERE}/organize/close/bundle/1", (302, 403, 403)),

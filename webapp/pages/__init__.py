@@ -12,12 +12,21 @@ from webapp.pages.competition_data import blueprint as competition_data
 from webapp.pages.competitions import blueprint as competitions
 from webapp.pages.entry import blueprint as entry
 from webapp.pages.leaderboards import blueprint as leaderboards
+from webapp.pages.log import blueprint as log
+from webapp.pages.organize.announcements import blueprint as organize_announcements
+from webapp.pages.organize.audit import blueprint as organize_audit
 from webapp.pages.organize.close import blueprint as organize_close
+from webapp.pages.organize.console import blueprint as organize_console
 from webapp.pages.organize.creating import blueprint as organize_creating
 from webapp.pages.organize.data import blueprint as organize_data
+from webapp.pages.organize.disputes import blueprint as organize_disputes
+from webapp.pages.organize.exports import blueprint as organize_exports
+from webapp.pages.organize.organizers import blueprint as organize_organizers
 from webapp.pages.organize.publishing import blueprint as organize_publishing
 from webapp.pages.organize.settings import blueprint as organize_settings
 from webapp.pages.organize.solution import blueprint as organize_solution
+from webapp.pages.organize.submissions import blueprint as organize_submissions
+from webapp.pages.organize.teams import blueprint as organize_teams
 from webapp.pages.people import blueprint as people
 from webapp.pages.published_solution import blueprint as published_solution
 from webapp.pages.submit import blueprint as submissions
@@ -41,7 +50,13 @@ def init_app(app: Flask) -> None:
         organize_solution,
     ):
         app.register_blueprint(family)
+    for family in (log, organize_audit, organize_organizers):
+        app.register_blueprint(family)
     for family in (organize_close, published_solution):
+        app.register_blueprint(family)
+    for family in (organize_console, organize_submissions, organize_teams, organize_disputes):
+        app.register_blueprint(family)
+    for family in (organize_announcements, organize_exports):
         app.register_blueprint(family)
     app.add_template_global(_current, "current")
     app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from flask import Blueprint, Response, g, render_template, send_file
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import drafts, participations
+from grader.services import announcements, drafts, participations
 from grader.services.competitions import NoScoringVersion
 from grader.services.participations import EntryState
 from webapp import finding, prose
@@ -30,6 +30,7 @@ def show(slug: str) -> ResponseReturnValue:
     with current_site().database.read() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
         found = g.user and participations.find(session, competition=competition, user=g.user)
+        posted = announcements.shown(session, competition=competition)
     view = CompetitionView(competition, now)
     entry = participations.state(competition, found)
     is_to_join = entry is EntryState.OUTSIDE and participations.is_entry_open(competition, now)
@@ -40,6 +41,7 @@ def show(slug: str) -> ResponseReturnValue:
         is_asked_to_join=entry is EntryState.RULES_CHANGED or (is_to_join and view.must_ask),
         metric=view.metric(),
         overview=prose.render(view.overview),
+        announcements=[(each, prose.render(each.body)) for each in posted],
     )
 
 

@@ -20,11 +20,11 @@ from grader import db
 from grader.models import Split, Submission
 from grader.services import (
     competitions,
+    disputes,
     limits,
     placing,
     receipts,
     results,
-    rosters,
     selections,
     submissions,
     viewers,
@@ -54,9 +54,12 @@ def index(slug: str) -> ResponseReturnValue:
         )
         version = competitions.live(competition)
         scores = results.public_scores(session, submissions=page.submissions, version=version)
-        team = rosters.find_team(session, competition=competition, user=g.user)
+        team = submissions.team_of(session, competition=competition, user=g.user)
+        is_test = g.organizer_role is not None
         allowance = limits.allowance(session, competition=competition, team=team, now=now)
-        choice = selections.would_count(session, competition=competition, team=team) if team else None
+        choice = None
+        if team is not None and not is_test:
+            choice = selections.would_count(session, competition=competition, team=team)
         standing = team and placing.standing_of(
             session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=team.id
         )
@@ -70,6 +73,8 @@ def index(slug: str) -> ResponseReturnValue:
         reason_words=REASONS,
         can_select=selections.is_open(competition, now),
         takes_files=submissions.takes_files(competition, now),
+        is_test=is_test,
+        is_disqualified=team is not None and team.disqualified_at is not None,
         allowance=AllowanceView(allowance),
         live=statuses_json(page.submissions),
         etag=_statuses(page.submissions).headers["ETag"],
@@ -102,11 +107,14 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         summary = results.summary(session, submission=submission, viewer=opened.viewer, phase=view.phase)
         allowance = limits.allowance(session, competition=competition, team=submission.team, now=now)
         position = waiting.queue_position(session, submission=submission, now=now)
+        asked = disputes.of_submission(session, submission=submission)
     return render_template(
         "submissions/show.html",
         competition=view,
         submission=SubmissionView(submission, summary, viewer=opened.viewer),
         is_own=opened.is_own,
+        disputes=asked,
+        is_asked=any(each.answered_at is None for each in asked),
         position=position,
         allowance=AllowanceView(allowance),
         can_select=selections.is_open(competition, now),
@@ -182,6 +190,19 @@ def describe(slug: str, submission_id: int) -> ResponseReturnValue:
         )
         _require_here(described, slug)
     flash("The description is saved.")
+    return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
+
+
+@blueprint.post("/submissions/<int:submission_id>/question")
+@auth.login_required
+def question(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Question the score of an own submission."""
+    with current_site().database.write() as session:
+        asked = disputes.ask(
+            session, user=g.user, submission_id=submission_id, question=request.form.get("question", "")
+        )
+        _require_here(session.get_one(Submission, asked.submission_id), slug)
+    flash("The organizers have your question. Their answer will stand here.")
     return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
 
 

@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import ParticipantError
 from grader.models import Competition, Submission
-from grader.services import limits, participations, repeats, rosters, submissions
+from grader.services import limits, participations, repeats, submissions
 from webapp import auth, checking, errors, finding, uploads
 from webapp.pages.submissions import blueprint
 from webapp.representations.allowance import AllowanceView, Clock
@@ -124,6 +124,8 @@ def _page(slug: str, refusal: Refusal | None = None) -> str:
         view = CompetitionView(competition, now)
         context = _team_context(session, competition)
         entry_fault = _entry_fault(session, competition)
+        file_limit_bytes = submissions.size_cap(competition)
+    is_test = g.organizer_role is not None
     with site.storage.open(view.sample_submission_sha256) as sample:
         first_lines = [sample.readline(200).decode(errors="replace") for _ in range(SAMPLE_LINES)]
     return render_template(
@@ -131,23 +133,26 @@ def _page(slug: str, refusal: Refusal | None = None) -> str:
         slug=slug,
         competition=view,
         refusal=refusal,
-        takes_files=submissions.takes_files(competition, now),
+        takes_files=is_test or submissions.takes_files(competition, now),
+        is_test=is_test,
         entry_fault=entry_fault,
         clock=Clock.of(competition, now),
         sample="".join(first_lines),
-        file_limit_bytes=submissions.size_cap(competition),
+        file_limit_bytes=file_limit_bytes,
         **context,
     )
 
 
 def _team_context(session: Any, competition: Competition) -> dict[str, Any]:
-    team = rosters.find_team(session, competition=competition, user=g.user)
+    team = submissions.team_of(session, competition=competition, user=g.user)
     allowance = limits.allowance(session, competition=competition, team=team, now=db.now(session))
     return {"allowance": AllowanceView(allowance), "description": request.form.get("description", "")}
 
 
 def _entry_fault(session: Any, competition: Competition) -> str | None:
     """Return why the person cannot send a file before they have joined, None if they can."""
+    if g.organizer_role is not None:
+        return None
     try:
         participations.forecast(session, competition=competition, user=g.user, now=db.now(session))
     except participations.EntryRefused as refused:

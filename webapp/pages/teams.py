@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.errors import ParticipantError
-from grader.services import accounts, invitations, mergers, names, rosters, situations, teams
+from grader.services import accounts, invitations, mergers, names, rosters, situations, team_notices, teams
 from grader.services.participations import EntryRefused
 from webapp import auth, finding
 from webapp.errors import status_of, wants_json
@@ -166,6 +166,7 @@ def _page(slug: str, *, problem: ParticipantError | None = None, link: str | Non
         competition=CompetitionView(competition, now),
         situation=situation,
         own=situation.own,
+        appeal=team_notices.how_to_appeal(competition),
         link=link,
         problem=problem,
     )

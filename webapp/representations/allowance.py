@@ -16,6 +16,7 @@ class AllowanceView:
         self._allowance = allowance
         self.max_daily = allowance.max_daily
         self.max_total = allowance.max_total
+        self.granted_today = allowance.granted_today if allowance.max_daily is not None else 0
         self.left = allowance.left
         self.left_today = allowance.left_today
         self.left_total = allowance.left_total
@@ -29,6 +30,7 @@ class AllowanceView:
         return {
             "left": allowance.left,
             "max_daily": allowance.max_daily,
+            "granted_today": allowance.granted_today,
             "used_today": allowance.used_today,
             "left_today": allowance.left_today,
             "resets_at": formats.iso(allowance.resets_at),

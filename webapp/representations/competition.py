@@ -57,6 +57,8 @@ class CompetitionView:
         self.is_settled = self.phase is Phase.CLOSED and closing.is_settled(competition)
         self.is_draft = competition.state is CompetitionState.DRAFT
         self.is_archived = competition.state is CompetitionState.ARCHIVED
+        self.paused_at = competition.paused_at
+        self.pause_message = competition.pause_message
         self.rules = competition.rules
         self.rules_version = competition.rules_version
         self.entry_mode = competition.entry_mode
@@ -115,6 +117,8 @@ class CompetitionView:
     @property
     def why_not_open(self) -> str:
         """The sentence in place of the submit form."""
+        if self.paused_at and self.phase is not Phase.SCHEDULED:
+            return f"Submissions are paused: {self.pause_message}"
         if self.phase is Phase.SCHEDULED and self.opens_at:
             return f"Submissions open on {formats.moment(self.opens_at)}."
         closed = f" on {formats.moment(self.closes_at)}" if self.closes_at else ""

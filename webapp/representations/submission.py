@@ -134,6 +134,7 @@ class SubmissionView:
         self.sender = submission.user.name if is_organizers else ""
         self.sha256 = submission.sha256 if is_organizers else ""
         self.kind = submission.kind.value
+        self.is_test = submission.team.is_organizers
         self.id = submission.id
         self.file_name = submission.file_name
         self.size_bytes = submission.size_bytes

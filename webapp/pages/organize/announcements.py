@@ -1,0 +1,74 @@
+"""Announcements: writing, posting and withdrawing them."""
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import Role
+from grader.services import announcements
+from webapp import finding, prose
+from webapp.errors import status_of
+from webapp.organizing import actor, organizers_only
+from webapp.representations.competition import CompetitionView
+from webapp.site import current_site
+
+blueprint = Blueprint(
+    "organize_announcements", __name__, url_prefix="/competitions/<slug>/organize/announcements"
+)
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """Show the form and what was announced."""
+    return _page(slug)
+
+
+@blueprint.post("")
+@organizers_only(Role.EDITOR)
+def post(slug: str) -> ResponseReturnValue:
+    """Post an announcement, or show first how it will look."""
+    form = request.form
+    if form.get("act") == "preview":
+        return _page(slug, preview=form.get("body", ""))
+    try:
+        with current_site().database.write() as session:
+            announcements.post(
+                session,
+                competition=finding.competition_of(session, slug),
+                title=form.get("title", ""),
+                body=form.get("body", ""),
+                by_mail=form.get("by_mail") == "yes",
+                actor=actor(),
+            )
+    except announcements.InvalidAnnouncement as error:
+        return _page(slug, problems=error.problems), status_of(error)
+    flash("The announcement stands on the competition's first page.")
+    return redirect(url_for("organize_announcements.index", slug=slug), 303)
+
+
+@blueprint.post("/<int:announcement_id>/withdraw")
+@organizers_only(Role.EDITOR)
+def withdraw(slug: str, announcement_id: int) -> ResponseReturnValue:
+    """Show an announcement no longer."""
+    with current_site().database.write() as session:
+        competition = finding.competition_of(session, slug)
+        announcements.withdraw(
+            session, competition=competition, announcement_id=announcement_id, actor=actor()
+        )
+    flash("The announcement is withdrawn.")
+    return redirect(url_for("organize_announcements.index", slug=slug), 303)
+
+
+def _page(slug: str, *, problems: tuple[str, ...] = (), preview: str = "") -> str:
+    with current_site().database.read() as session:
+        competition, now = finding.competition_of(session, slug), db.now(session)
+        posted = announcements.list_all(session, competition=competition)
+    return render_template(
+        "organize/announcements.html",
+        competition=CompetitionView(competition, now),
+        posted=[(each, prose.render(each.body)) for each in posted],
+        form=request.form,
+        preview=prose.render(preview) if preview else "",
+        problems=problems,
+    )

@@ -1,0 +1,55 @@
+"""The questions of teams about their scores, and the answers."""
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import Role
+from grader.services import disputes
+from webapp import finding
+from webapp.errors import status_of
+from webapp.organizing import actor, organizers_only
+from webapp.representations.competition import CompetitionView
+from webapp.site import current_site
+
+blueprint = Blueprint("organize_disputes", __name__, url_prefix="/competitions/<slug>/organize/disputes")
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """List the questions, those that wait for an answer first."""
+    return _page(slug)
+
+
+@blueprint.post("/<int:dispute_id>")
+@organizers_only(Role.EDITOR)
+def answer(slug: str, dispute_id: int) -> ResponseReturnValue:
+    """Answer a question, or put another answer in the place of the first."""
+    try:
+        with current_site().database.write() as session:
+            disputes.answer(
+                session,
+                competition=finding.competition_of(session, slug),
+                dispute_id=dispute_id,
+                answer=request.form.get("answer", ""),
+                actor=actor(),
+            )
+    except disputes.InvalidAnswer as error:
+        return _page(slug, problem=error.message, problem_of=dispute_id), status_of(error)
+    flash("The team has the answer.")
+    return redirect(url_for("organize_disputes.index", slug=slug), 303)
+
+
+def _page(slug: str, *, problem: str = "", problem_of: int | None = None) -> str:
+    with current_site().database.read() as session:
+        competition, now = finding.competition_of(session, slug), db.now(session)
+        page = disputes.page_of(session, competition=competition, page=request.args.get("page", 1, type=int))
+    return render_template(
+        "organize/disputes.html",
+        competition=CompetitionView(competition, now),
+        page=page,
+        problem=problem,
+        problem_of=problem_of,
+        entered=request.form.get("answer", ""),
+    )

@@ -1,0 +1,43 @@
+"""Downloads for organizers: everything about a competition as CSV and JSON, sent while it is read."""
+
+from collections.abc import Iterator
+
+from flask import Blueprint, Response, abort, request, stream_with_context
+from flask.typing import ResponseReturnValue
+
+from grader.models import Competition, Role
+from grader.services import exports
+from grader.services.exports import Format, Kind
+from webapp import finding
+from webapp.organizing import organizers_only
+from webapp.site import current_site
+
+blueprint = Blueprint("organize_exports", __name__, url_prefix="/competitions/<slug>/organize/exports")
+TYPES = {Format.CSV: "text/csv", Format.JSON: "application/json"}
+
+
+@blueprint.get("/<any(submissions, standings, scores, audit):kind>.<any(csv, json):form>")
+@organizers_only(Role.VIEWER)
+def download(slug: str, kind: str, form: str) -> ResponseReturnValue:
+    """Send an export; `?version=` names another scoring version than the live one."""
+    number = request.args.get("version", type=int)
+    if number is None and request.args.get("version"):
+        abort(404)
+    wanted, format_ = Kind(kind), Format(form)
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, slug)
+        exports.require_there(session, competition=competition, kind=wanted, version_number=number)
+    answer = Response(
+        stream_with_context(_pieces(competition, wanted, format_, number)), mimetype=TYPES[format_]
+    )
+    name = exports.file_name(competition, wanted, format_)
+    answer.headers.set("Content-Disposition", "attachment", filename=name)
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def _pieces(competition: Competition, kind: Kind, format_: Format, number: int | None) -> Iterator[str]:
+    with current_site().database.read() as session:
+        yield from exports.write(
+            session, competition=competition, kind=kind, format_=format_, version_number=number
+        )

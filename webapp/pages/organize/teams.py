@@ -1,0 +1,181 @@
+"""The teams of a competition: finding, renaming, disqualifying, reinstating, and extra submissions."""
+
+from collections.abc import Callable
+from datetime import UTC, date
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.errors import FairboardError
+from grader.models import Role
+from grader.services import grants, limits, moderation, names, team_search
+from webapp import finding
+from webapp.errors import status_of
+from webapp.organizing import actor, organizers_only
+from webapp.representations.allowance import AllowanceView
+from webapp.representations.competition import CompetitionView
+from webapp.site import current_site
+
+blueprint = Blueprint("organize_teams", __name__, url_prefix="/competitions/<slug>/organize/teams")
+REFUSALS = (
+    grants.InvalidGrant,
+    moderation.ReasonNeeded,
+    moderation.AlreadyDisqualified,
+    moderation.NotDisqualified,
+    moderation.NameTaken,
+    moderation.MergedTeam,
+    names.InvalidName,
+)
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """List the teams that are asked for."""
+    return _list(slug)
+
+
+@blueprint.get("/<int:team_id>")
+@organizers_only(Role.VIEWER)
+def show(slug: str, team_id: int) -> ResponseReturnValue:
+    """Show a team and what can be decided about it."""
+    return _team(slug, team_id)
+
+
+@blueprint.post("/<int:team_id>/name")
+@organizers_only(Role.EDITOR)
+def rename(slug: str, team_id: int) -> ResponseReturnValue:
+    """Give a team another name."""
+    given = {"name": request.form.get("name", ""), "reason": request.form.get("reason", "")}
+    return _decide(slug, team_id, moderation.rename, "The team has another name.", **given)
+
+
+@blueprint.post("/<int:team_id>/disqualification")
+@organizers_only(Role.EDITOR)
+def disqualify(slug: str, team_id: int) -> ResponseReturnValue:
+    """Take a team off the boards."""
+    reason = request.form.get("reason", "")
+    return _decide(slug, team_id, moderation.disqualify, "The team is disqualified.", reason=reason)
+
+
+@blueprint.post("/<int:team_id>/reinstatement")
+@organizers_only(Role.EDITOR)
+def reinstate(slug: str, team_id: int) -> ResponseReturnValue:
+    """Put a team back on the boards."""
+    reason = request.form.get("reason", "")
+    return _decide(slug, team_id, moderation.reinstate, "The team is back on the boards.", reason=reason)
+
+
+@blueprint.post("/<int:team_id>/grants")
+@organizers_only(Role.EDITOR)
+def grant(slug: str, team_id: int) -> ResponseReturnValue:
+    """Give a team extra submissions."""
+    try:
+        _grant(slug, team_id)
+    except REFUSALS as error:
+        return _team(slug, team_id, problem=error), status_of(error)
+    flash("The extra submissions are given.")
+    return redirect(url_for("organize_teams.show", slug=slug, team_id=team_id), 303)
+
+
+@blueprint.post("/grants")
+@organizers_only(Role.EDITOR)
+def grant_to_all(slug: str) -> ResponseReturnValue:
+    """Give every team extra submissions."""
+    try:
+        _grant(slug, None)
+    except REFUSALS as error:
+        return _list(slug, problem=error), status_of(error)
+    flash("The extra submissions are given to every team.")
+    return redirect(url_for("organize_teams.index", slug=slug), 303)
+
+
+def _decide(
+    slug: str, team_id: int, act: Callable[..., object], done: str, **given: Any
+) -> ResponseReturnValue:
+    """Decide about a team; a refusal is told on its page, what was entered kept."""
+    try:
+        with current_site().database.write() as session:
+            competition = finding.competition_of(session, slug)
+            team = team_search.get(session, competition=competition, team_id=team_id).team
+            act(session, competition=competition, team=team.name, actor=actor(), **given)
+    except REFUSALS as error:
+        return _team(slug, team_id, problem=error), status_of(error)
+    flash(done)
+    return redirect(url_for("organize_teams.show", slug=slug, team_id=team_id), 303)
+
+
+def _grant(slug: str, team_id: int | None) -> None:
+    form = request.form
+    with current_site().database.write() as session:
+        competition = finding.competition_of(session, slug)
+        team = None
+        if team_id is not None:
+            team = team_search.get(session, competition=competition, team_id=team_id).team
+        grants.grant(
+            session,
+            competition=competition,
+            team=team,
+            day=_day(form.get("day", "")),
+            count=form.get("count", 0, type=int),
+            reason=form.get("reason", ""),
+            actor=actor(),
+        )
+
+
+def _day(text: str) -> date:
+    """Return the day of a form; one that is none is the first of all, which is over."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return date.min
+
+
+def _list(slug: str, *, problem: FairboardError | None = None) -> str:
+    text, disqualified_only = request.args.get("q", "")[:200], request.args.get("state") == "disqualified"
+    with current_site().database.read() as session:
+        competition, now = finding.competition_of(session, slug), db.now(session)
+        page = team_search.find(
+            session,
+            competition=competition,
+            text=text,
+            disqualified_only=disqualified_only,
+            page=request.args.get("page", 1, type=int),
+        )
+        given = grants.list_newest(session, competition=competition)
+    return render_template(
+        "organize/teams.html",
+        competition=CompetitionView(competition, now),
+        page=page,
+        text=text,
+        disqualified_only=disqualified_only,
+        given=given,
+        today=now.astimezone(UTC).date(),
+        problems=_sentences(problem),
+        form=request.form,
+    )
+
+
+def _team(slug: str, team_id: int, *, problem: FairboardError | None = None) -> str:
+    with current_site().database.read() as session:
+        competition, now = finding.competition_of(session, slug), db.now(session)
+        line = team_search.get(session, competition=competition, team_id=team_id)
+        given = grants.list_newest(session, competition=competition, team=line.team)
+        allowance = limits.allowance(session, competition=competition, team=line.team, now=now)
+    return render_template(
+        "organize/team.html",
+        competition=CompetitionView(competition, now),
+        line=line,
+        team=line.team,
+        given=given,
+        allowance=AllowanceView(allowance),
+        today=now.astimezone(UTC).date(),
+        problems=_sentences(problem),
+        form=request.form,
+    )
+
+
+def _sentences(problem: FairboardError | None) -> list[str]:
+    return [] if problem is None else problem.message.splitlines()
