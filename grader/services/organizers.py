@@ -124,7 +124,7 @@ def change(
     organizer = _found(session, competition, user)
     before, organizer.role = organizer.role, role
     if before is not role:
-        _require_owner(session, competition, user)
+        _require_owner(session, competition, user, was=before)
         _record(session, competition, user, actor, "organizer.change", before, role, now)
     return organizer
 
@@ -164,8 +164,8 @@ def _found(session: Session, competition: Competition, user: User) -> Organizer:
     return organizer
 
 
-def _require_owner(session: Session, competition: Competition, user: User, *, was: Role = Role.OWNER) -> None:
-    """Raise LastOwner if nobody is an owner now whose role was one before."""
+def _require_owner(session: Session, competition: Competition, user: User, *, was: Role) -> None:
+    """Raise LastOwner if an owner was taken away and nobody is one now."""
     session.flush()
     owners = session.scalar(
         select(func.count()).where(Organizer.competition_id == competition.id, Organizer.role == Role.OWNER)

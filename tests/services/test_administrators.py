@@ -1,0 +1,38 @@
+"""Administrators: made and unmade, recorded, and never none."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import AuditEntry, User
+from grader.services import administrators
+from grader.services.administrators import LastAdministrator
+from grader.services.audit import Actor
+
+
+def change(service: Any, name: str, is_admin: bool) -> User:
+    user = service.user(name)
+    with service.database.write() as session:
+        return administrators.change(
+            session, user=user, is_admin=is_admin, actor=Actor(None, "tests"), now=service.now
+        )
+
+
+def test_an_account_becomes_an_administrator_and_an_ordinary_one_again(service: Any) -> None:
+    service.user("root", is_admin=True)
+    assert change(service, "ada", True).is_admin
+    assert not change(service, "ada", False).is_admin
+    change(service, "ada", False)  # nothing
+    with service.database.read() as session:
+        found = session.scalars(select(AuditEntry).order_by(AuditEntry.id)).all()
+    assert [(entry.action, entry.subject, entry.competition_id) for entry in found] == [
+        ("administrator.make", "person ada", None),
+        ("administrator.unmake", "person ada", None),
+    ]
+
+
+def test_the_last_administrator_stays_one(service: Any) -> None:
+    service.user("root", is_admin=True)
+    with pytest.raises(LastAdministrator, match="root is the only administrator"):
+        change(service, "root", False)

@@ -1,0 +1,204 @@
+"""The audit: what is kept of an act, who finds it, and that nobody changes it."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, text, update
+from sqlalchemy.exc import DBAPIError
+
+from grader.models import AuditEntry, EntryMode, SubmissionKind
+from grader.services import (
+    admissions,
+    audit,
+    closing,
+    competitions,
+    conditions,
+    moderation,
+)
+from grader.services.audit import Actor
+
+TESTS = Actor(None, "tests")
+WEEK = timedelta(days=7)
+
+
+def record(service: Any, competition: Any, **given: Any) -> AuditEntry:
+    options = {"actor": TESTS, "action": "team.rename", "subject": "team 1", "now": service.now} | given
+    with service.database.write() as session:
+        return audit.record(session, competition=competition, **options)
+
+
+def entries(service: Any, competition: Any, **asked: Any) -> list[AuditEntry]:
+    with service.database.read() as session:
+        return audit.list_page(session, competition=competition, **asked).entries
+
+
+def told(service: Any, competition: Any) -> list[str]:
+    with service.database.read() as session:
+        return [entry.public_text for entry in audit.public_page(session, competition=competition).entries]
+
+
+@pytest.mark.parametrize("change", [update(AuditEntry).values(reason=""), delete(AuditEntry)])
+def test_the_database_refuses_to_change_or_delete_an_entry(service: Any, change: Any) -> None:
+    competition = service.competition()
+    record(service, competition, reason="It was rude.")
+    with pytest.raises(DBAPIError, match="append-only"), service.database.write() as session:
+        session.execute(change)
+    with pytest.raises(DBAPIError, match="append-only"), service.database.write() as session:
+        session.execute(text("DELETE FROM audit_entry WHERE reason <> ''"))
+    assert entries(service, competition)[0].reason == "It was rude."
+
+
+def test_only_what_differs_is_kept_as_before_and_after(service: Any) -> None:
+    competition = service.competition()
+    record(
+        service,
+        competition,
+        before={"name": "Rude", "size": 2, "at": service.now, "mode": EntryMode.OPEN},
+        after={"name": "Nice", "size": 2, "at": service.now + WEEK, "mode": EntryMode.CODE},
+    )
+    entry = entries(service, competition)[0]
+    assert entry.before == {"name": "Rude", "at": service.now.isoformat(), "mode": "open"}
+    assert entry.after == {"name": "Nice", "at": (service.now + WEEK).isoformat(), "mode": "code"}
+
+
+def test_texts_that_no_database_stores_are_kept_without_what_it_refuses(service: Any) -> None:
+    competition = service.competition()
+    record(
+        service, competition, subject="team a\0b\n", reason="x\0y", after={"name": "a\0b"}, public_text="p\0q"
+    )
+    entry = entries(service, competition)[0]
+    assert (entry.subject, entry.reason, entry.after, entry.public_text) == (
+        "team a b",
+        "x y",
+        {"name": "ab"},
+        "p q",
+    )
+
+
+def test_an_act_that_is_undone_leaves_no_entry(service: Any) -> None:
+    competition = service.competition()
+    before = len(entries(service, competition))
+    with pytest.raises(ZeroDivisionError), service.database.write() as session:
+        audit.record(
+            session, competition=competition, actor=TESTS, action="a.b", subject="s", now=service.now
+        )
+        raise ZeroDivisionError
+    assert len(entries(service, competition)) == before
+
+
+def test_entries_are_found_by_action_its_noun_and_by_person(service: Any) -> None:
+    competition, ada = service.competition(), service.user("ada")
+    record(service, competition, actor=Actor.of(ada), action="team.rename")
+    record(service, competition, actor=Actor.calendar(), action="team.disqualify")
+    record(service, competition, actor=Actor.of(ada), action="teams.export")
+
+    def found(**asked: Any) -> list[str]:
+        return [entry.action for entry in entries(service, competition, **asked)]
+
+    assert found(action="team") == ["team.disqualify", "team.rename"]
+    assert found(action="team.rename") == ["team.rename"]
+    assert found(person="ada") == ["teams.export", "team.rename"]
+    assert found(person="calendar") == ["team.disqualify"]
+    assert found(person="web") == []
+    with service.database.read() as session:
+        assert audit.people(session, competition=competition) == ["ada", "calendar", "organizer"]
+        assert "team.rename" in audit.actions(session, competition=competition)
+
+
+def test_pages_are_of_one_competition_and_the_newest_comes_first(service: Any) -> None:
+    competition, other = service.competition(), service.competition("other")
+    with service.database.write() as session:
+        for number in range(audit.PAGE_SIZE + 5):
+            audit.record(
+                session,
+                competition=competition,
+                actor=TESTS,
+                action="a.b",
+                subject=str(number),
+                now=service.now,
+            )
+    with service.database.read() as session:
+        first, second, beyond = (
+            audit.list_page(session, competition=competition, action="a.b", page=page) for page in (1, 2, 99)
+        )
+    assert first.entries[0].subject == str(audit.PAGE_SIZE + 4)
+    assert (len(first.entries), len(second.entries), first.page_count) == (audit.PAGE_SIZE, 5, 2)
+    assert beyond.page == 2
+    assert [entry.action for entry in entries(service, other)] == ["competition.create"]
+
+
+def test_an_act_on_the_site_stands_in_no_competition(service: Any) -> None:
+    competition = service.competition()
+    record(service, None, action="administrator.make")
+    assert [entry.action for entry in entries(service, competition)] == ["competition.create"]
+
+
+def test_every_act_of_the_running_and_the_close_is_recorded(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + WEEK)
+    for seed, name in enumerate(("ada", "bob")):
+        service.score(service.submit(competition, user=name, seed=seed))
+    first, dora = service.submit(competition, user="cleo", seed=9), service.user("dora")
+    service.score(first)
+    with service.database.write() as session:
+        given = {"competition": competition, "actor": TESTS, "now": service.now}
+        moderation.disqualify(session, team="bob", reason="Two accounts.", **given)
+        moderation.reinstate(session, team="bob", **given)
+        moderation.mark(session, submission_id=first.submission.id, kind=SubmissionKind.BENCHMARK, **given)
+        admissions.decide(session, user=dora, admits=False, **given)
+        locked = competitions.lock(session, competition_id=competition.id)
+        conditions.change(
+            session, **(given | {"competition": locked}), max_daily_submissions=7, reason="A quiet week."
+        )
+        closing.reveal(session, **(given | {"now": service.now + WEEK}))
+        closing.finalize(session, **(given | {"now": service.now + WEEK}))
+    found = {entry.action: entry for entry in entries(service, competition)}
+    assert list(found) == [
+        "competition.finalize",
+        "competition.reveal",
+        "competition.change",
+        "entry.refuse",
+        "submission.mark",
+        "team.reinstate",
+        "team.disqualify",
+        "competition.create",
+    ]
+    assert found["team.disqualify"].reason == "Two accounts."
+    assert found["competition.change"].after == {"max_daily_submissions": 7}
+    assert found["competition.change"].reason == "A quiet week."
+    assert found["competition.reveal"].before["state"] == "published"
+    assert found["competition.reveal"].after["state"] == "revealed"
+    assert told(service, competition) == [
+        "The standings became final; they are stored as number 1.",
+        "The private leaderboard was revealed.",
+        "The limit of submissions a day is 7; it was none.",
+        f"Submission #{first.submission.id} is a benchmark now: it is shown without a rank.",
+        "The team bob was reinstated.",
+        "The team bob was disqualified.",
+    ]
+
+
+def test_conditions_that_stay_as_they_are_leave_no_entry(service: Any) -> None:
+    competition = service.competition()
+    with service.database.write() as session:
+        locked = competitions.lock(session, competition_id=competition.id)
+        conditions.change(session, competition=locked, actor=TESTS, now=service.now, max_team_size=5)
+    assert [entry.action for entry in entries(service, competition)] == ["competition.create"]
+
+
+def test_nobody_reads_in_the_log_why_a_team_was_disqualified(service: Any) -> None:
+    competition = service.competition()
+    service.submit(competition, user="bob")
+    with service.database.write() as session:
+        moderation.disqualify(
+            session, competition=competition, team="bob", reason="Two accounts.", actor=TESTS, now=service.now
+        )
+    assert told(service, competition) == ["The team bob was disqualified."]
+
+
+def test_what_the_calendar_reveals_is_recorded_as_its_act(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + WEEK)
+    with service.database.write() as session:
+        closing.reveal(session, competition=competition, actor=Actor.calendar(), now=service.now + 2 * WEEK)
+    entry = entries(service, competition)[0]
+    assert (entry.action, entry.origin, entry.actor_id) == ("competition.reveal", "calendar", None)

@@ -1,0 +1,158 @@
+"""Draft, published, revealed, archived: what each step needs, and what an archived competition does."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from grader.leaderboard.visibility import Phase
+from grader.models import Competition, CompetitionState
+from grader.services import audit, closing, competitions, lifecycle
+from grader.services.audit import Actor
+from grader.services.closing import Archived
+from grader.services.lifecycle import AlreadyPublished, NotArchivable, NotArchived, NotReady
+from grader.services.submissions import CompetitionArchived
+
+TESTS = Actor(None, "tests")
+DAY = timedelta(days=1)
+
+
+def act(service: Any, function: Any, competition: Any, **given: Any) -> Any:
+    options = {"actor": TESTS, "now": service.now} | given
+    with service.database.write() as session:
+        return function(session, competition=competition, **options)
+
+
+def change(service: Any, competition: Any, **columns: Any) -> None:
+    with service.database.write() as session:
+        found = session.get_one(Competition, competition.id)
+        for name, value in columns.items():
+            setattr(found, name, value)
+
+
+@pytest.fixture
+def draft(service: Any) -> Any:
+    """A draft that lacks nothing."""
+    competition = service.competition(opens_at=service.now + DAY, closes_at=service.now + 30 * DAY)
+    change(service, competition, state=CompetitionState.DRAFT)
+    return competition
+
+
+def test_a_whole_draft_is_published_and_opens_at_its_time(service: Any, draft: Any) -> None:
+    act(service, lifecycle.publish, draft)
+    found = service.reload(draft)
+    assert found.state is CompetitionState.PUBLISHED
+    assert competitions.phase(found, service.now) is Phase.SCHEDULED
+    assert competitions.phase(found, service.now + DAY) is Phase.OPEN
+
+
+def test_publishing_tells_everything_that_is_missing_at_once(service: Any, draft: Any) -> None:
+    change(
+        service,
+        draft,
+        live_scoring_version_id=None,
+        title="",
+        closes_at=service.now - DAY,
+        max_team_size=0,
+    )
+    with pytest.raises(NotReady) as refused:
+        act(service, lifecycle.publish, draft)
+    problems = "\n".join(refused.value.missing)
+    for part in ("solution is missing", "title", "close must lie ahead", "team size"):
+        assert part in problems
+    assert len(refused.value.missing) >= 4
+    assert service.reload(draft).state is CompetitionState.DRAFT
+
+
+def test_what_is_published_is_not_published_again(service: Any) -> None:
+    with pytest.raises(AlreadyPublished):
+        act(service, lifecycle.publish, service.competition())
+
+
+def test_dates_that_nobody_gave_follow_from_the_close(service: Any, draft: Any) -> None:
+    change(service, draft, entry_deadline=None, merger_deadline=None, reveals_at=None)
+    act(service, lifecycle.publish, draft)
+    found = service.reload(draft)
+    assert found.entry_deadline == found.merger_deadline == draft.closes_at - 7 * DAY
+    assert found.reveals_at == draft.closes_at + 7 * DAY
+
+
+@pytest.mark.parametrize("phase", [Phase.OPEN, Phase.REVEALED])
+def test_an_archived_competition_is_over_and_comes_back_as_it_was(service: Any, phase: Phase) -> None:
+    competition = service.competition()
+    if phase is Phase.REVEALED:
+        service.reveal(competition)
+    before = service.reload(competition).state
+    act(service, lifecycle.archive, competition, reason="It is old.")
+    archived = service.reload(competition)
+    assert archived.state is CompetitionState.ARCHIVED
+    expected = Phase.REVEALED if phase is Phase.REVEALED else Phase.CLOSED
+    assert competitions.phase(archived, service.now) is expected
+    act(service, lifecycle.unarchive, competition)
+    found = service.reload(competition)
+    assert found.state is before
+    assert competitions.phase(found, service.now) is phase
+
+
+@pytest.mark.parametrize("is_revealed", [False, True])
+def test_an_archived_competition_takes_no_files(service: Any, is_revealed: bool) -> None:
+    competition = service.competition()
+    if is_revealed:
+        service.reveal(competition)
+    act(service, lifecycle.archive, competition)
+    with pytest.raises(CompetitionArchived):
+        service.submit(competition)
+    act(service, lifecycle.unarchive, competition)
+    service.submit(competition)
+
+
+def test_an_organizers_test_is_no_exception_in_the_archive(service: Any) -> None:
+    competition = service.competition(actor=Actor.of(service.user("ada")))
+    act(service, lifecycle.archive, competition)
+    with pytest.raises(CompetitionArchived):
+        service.submit(competition, user="ada")
+
+
+def test_nothing_is_revealed_in_the_archive(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + DAY)
+    act(service, lifecycle.archive, competition)
+    with pytest.raises(Archived):
+        act(service, closing.reveal, competition)
+    with service.database.read() as session:
+        assert closing.due(session, now=service.now + 100 * DAY) == []
+        assert closing.unsettled(session, now=service.now + 100 * DAY) == []
+
+
+def test_steps_that_are_none_are_refused(service: Any, draft: Any) -> None:
+    with pytest.raises(NotArchivable):
+        act(service, lifecycle.archive, draft)
+    with pytest.raises(NotArchived):
+        act(service, lifecycle.unarchive, draft)
+    competition = service.competition("other")
+    act(service, lifecycle.archive, competition)
+    with pytest.raises(Archived):
+        act(service, lifecycle.archive, competition)
+
+
+def test_every_step_stands_in_the_audit_and_in_the_log(service: Any, draft: Any) -> None:
+    act(service, lifecycle.publish, draft)
+    act(service, lifecycle.archive, draft, reason="It is old.")
+    act(service, lifecycle.unarchive, draft)
+    with service.database.read() as session:
+        found = audit.public_page(session, competition=draft).entries
+    assert [(entry.action, entry.before, entry.after) for entry in found] == [
+        ("competition.unarchive", {"state": "archived"}, {"state": "published"}),
+        ("competition.archive", {"state": "published"}, {"state": "archived"}),
+        ("competition.publish", {"state": "draft"}, {"state": "published"}),
+    ]
+    assert found[1].reason == "It is old."
+
+
+def test_a_draft_without_an_opening_opens_when_it_is_published(service: Any, draft: Any) -> None:
+    with service.database.write() as session:
+        competition = competitions.get(session, slug=draft.slug)
+        competition.opens_at = competition.entry_deadline = None
+        lifecycle.publish(session, competition=competition, actor=TESTS, now=service.now)
+    published = service.reload(draft)
+    assert published.opens_at == service.now
+    assert published.entry_deadline is not None

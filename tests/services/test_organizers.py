@@ -1,0 +1,129 @@
+"""Roles: who may do what in a competition, and that somebody always owns it."""
+
+from typing import Any
+
+import pytest
+
+from grader.models import Role
+from grader.services import audit, organizers
+from grader.services.audit import Actor
+from grader.services.organizers import AlreadyOrganizer, LastOwner, NotOrganizer, UnknownOrganizer
+
+TESTS = Actor(None, "tests")
+
+
+@pytest.fixture
+def competition(service: Any) -> Any:
+    """A competition that Ada made."""
+    return service.competition(actor=Actor.of(service.user("ada")))
+
+
+def role_of(service: Any, competition: Any, name: str) -> Role | None:
+    with service.database.read() as session:
+        return organizers.role_of(session, competition=competition, user=service.user(name))
+
+
+def act(service: Any, function: Any, competition: Any, name: str, **given: Any) -> Any:
+    user = service.user(name)
+    with service.database.write() as session:
+        return function(session, competition=competition, user=user, actor=TESTS, now=service.now, **given)
+
+
+def test_whoever_makes_a_competition_owns_it(service: Any, competition: Any) -> None:
+    assert role_of(service, competition, "ada") is Role.OWNER
+    assert role_of(service, competition, "bob") is None
+
+
+def test_what_is_made_in_the_shell_has_no_owner_but_the_administrators(service: Any) -> None:
+    competition = service.competition(actor=Actor.shell())
+    service.user("root", is_admin=True)
+    with service.database.read() as session:
+        assert organizers.list_all(session, competition=competition) == []
+    assert role_of(service, competition, "root") is Role.OWNER
+
+
+def test_a_stranger_has_no_role(service: Any, competition: Any) -> None:
+    with service.database.read() as session:
+        assert organizers.role_of(session, competition=competition, user=None) is None
+
+
+def test_a_role_of_one_competition_is_none_of_another(service: Any, competition: Any) -> None:
+    other = service.competition("other")
+    assert role_of(service, other, "ada") is None
+    assert role_of(service, competition, "ada") is Role.OWNER
+
+
+@pytest.mark.parametrize("found", [None, *Role])
+@pytest.mark.parametrize("needed", list(Role))
+def test_a_role_reaches_as_far_as_the_roles_below_it(
+    service: Any, competition: Any, found: Role | None, needed: Role
+) -> None:
+    if found is not None:
+        act(service, organizers.add, competition, "bob", role=found)
+    order = [None, Role.VIEWER, Role.EDITOR, Role.OWNER]
+    with service.database.read() as session:
+        if order.index(found) >= order.index(needed):
+            organizers.require(session, competition=competition, user=service.user("bob"), role=needed)
+        else:
+            with pytest.raises(NotOrganizer, match=needed if needed is not Role.VIEWER else "any role"):
+                organizers.require(session, competition=competition, user=service.user("bob"), role=needed)
+
+
+def test_a_person_gets_one_role(service: Any, competition: Any) -> None:
+    act(service, organizers.add, competition, "bob", role=Role.VIEWER)
+    with pytest.raises(AlreadyOrganizer, match="bob is viewer already"):
+        act(service, organizers.add, competition, "bob", role=Role.OWNER)
+    act(service, organizers.change, competition, "bob", role=Role.EDITOR)
+    assert role_of(service, competition, "bob") is Role.EDITOR
+
+
+def test_the_last_owner_stays(service: Any, competition: Any) -> None:
+    act(service, organizers.add, competition, "bob", role=Role.EDITOR)
+    with pytest.raises(LastOwner, match="ada is the only owner"):
+        act(service, organizers.remove, competition, "ada")
+    with pytest.raises(LastOwner):
+        act(service, organizers.change, competition, "ada", role=Role.VIEWER)
+    assert role_of(service, competition, "ada") is Role.OWNER
+    act(service, organizers.change, competition, "bob", role=Role.OWNER)
+    act(service, organizers.remove, competition, "ada")
+    assert role_of(service, competition, "ada") is None
+
+
+def test_an_editor_goes_where_nobody_is_an_owner(service: Any) -> None:
+    competition = service.competition(actor=Actor.shell())
+    act(service, organizers.add, competition, "bob", role=Role.EDITOR)
+    act(service, organizers.change, competition, "bob", role=Role.VIEWER)
+    act(service, organizers.remove, competition, "bob")
+
+
+def test_only_organizers_are_changed_or_removed(service: Any, competition: Any) -> None:
+    with pytest.raises(UnknownOrganizer, match="bob is no organizer"):
+        act(service, organizers.change, competition, "bob", role=Role.OWNER)
+    with pytest.raises(UnknownOrganizer):
+        act(service, organizers.remove, competition, "bob")
+
+
+def test_owners_editors_and_administrators_hear_of_what_needs_an_organizer(
+    service: Any, competition: Any
+) -> None:
+    act(service, organizers.add, competition, "edith", role=Role.EDITOR)
+    act(service, organizers.add, competition, "vic", role=Role.VIEWER)
+    service.user("root", is_admin=True)
+    with service.database.read() as session:
+        told = organizers.to_notify(session, competition=competition)
+    assert [user.name for user in told] == ["ada", "edith", "root"]
+
+
+def test_every_change_of_the_organizers_stands_in_the_audit(service: Any, competition: Any) -> None:
+    act(service, organizers.add, competition, "bob", role=Role.VIEWER)
+    act(service, organizers.change, competition, "bob", role=Role.OWNER)
+    act(service, organizers.change, competition, "bob", role=Role.OWNER)  # nothing
+    act(service, organizers.remove, competition, "bob")
+    with service.database.read() as session:
+        page = audit.list_page(session, competition=competition, action="organizer")
+    assert [(entry.action, entry.before["role"], entry.after["role"]) for entry in page.entries] == [
+        ("organizer.remove", "owner", None),
+        ("organizer.change", "viewer", "owner"),
+        ("organizer.add", None, "viewer"),
+    ]
+    assert {entry.subject for entry in page.entries} == {"organizer bob"}
