@@ -1,25 +1,26 @@
 """`fairboard competition`."""
 
-import hashlib
-import hmac
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from grader import db
+from grader.cli.check import check
 from grader.cli.closing import disqualify, finalize, mark, reinstate, reveal
+from grader.cli.competition_file import apply, clone, create_from, publish, settings
 from grader.cli.condition_options import condition_options, given
 from grader.cli.entry import admit, change
-from grader.cli.installation import Installation, opened
+from grader.cli.installation import opened
 from grader.cli.lifecycle import archive, unarchive
 from grader.cli.metric_options import metric_options, metric_settings
 from grader.cli.organizers import organizer, show_audit
-from grader.cli.parameters import NameList, Time, WeightsInAnyForm
+from grader.cli.parameters import Deadline, NameList, Time, WeightsInAnyForm
 from grader.cli.solution_report import describe
 from grader.models import Competition
-from grader.services import competitions, solutions
+from grader.services import competitions, solutions, splitting
 from grader.services.audit import Actor
 from grader.services.conditions import Conditions
 
@@ -35,6 +36,11 @@ def competition() -> None:
 
 
 for command in (
+    check,
+    settings,
+    apply,
+    clone,
+    publish,
     change,
     admit,
     reveal,
@@ -52,10 +58,8 @@ for command in (
 
 @competition.command(cls=WeightsInAnyForm)
 @click.argument("slug")
-@click.option(
-    "--solution", type=FILE, required=True, help="The secret file: id, label, identities and Usage."
-)
-@click.option("--title", required=True, help="What people read.")
+@click.option("--solution", type=FILE, help="The secret file: id, label, identities and Usage.")
+@click.option("--title", help="What people read.")
 @click.option("--overview", type=FILE, help="A Markdown file for the competition's first page.")
 @click.option("--label", help="The label's column; by default target, label or toxicity.")
 @click.option(
@@ -64,13 +68,15 @@ for command in (
     help="The identities in the score; by default those with enough rows of both classes in both splits.",
 )
 @click.option("--opens", "opens_at", type=Time(), help="When it opens (UTC); by default now.")
-@click.option("--closes", "closes_at", type=Time(), help="When it closes (UTC); by default never.")
+@click.option("--closes", "closes_at", type=Deadline(), help="When it closes (UTC); by default never.")
+@click.option("--owner", help="The account that owns the draft of a FILE.toml.")
+@click.option("--publish", "is_published", is_flag=True, help="Publish the draft of a FILE.toml at once.")
 @condition_options
 @metric_options
 def create(
     slug: str,
-    solution: Path,
-    title: str,
+    solution: Path | None,
+    title: str | None,
     overview: Path | None,
     label: str | None,
     identities: tuple[str, ...] | None,
@@ -79,12 +85,22 @@ def create(
     power: float,
     weights: "Weights",
     threshold: float,
+    owner: str | None,
+    is_published: bool,
     **options: Any,
 ) -> None:
-    """Create the competition SLUG, which is the last part of its address.
+    """Create the competition SLUG, which is the last part of its address; or a draft from a file SLUG.toml.
 
     Without a Usage column the rows are split in half, the same way for every label and identity.
     """
+    if slug.endswith(".toml"):
+        _refuse_others(click.get_current_context(), allowed={"slug", "owner", "is_published"})
+        create_from(_existing(slug), owner=owner, publish=is_published)
+        return
+    if solution is None or title is None:
+        raise click.UsageError("Give a --solution and a --title, or a FILE.toml.")
+    if owner or is_published:
+        raise click.UsageError("--owner and --publish are for a FILE.toml.")
     from grader.files import read_solution
 
     settings = metric_settings(power, weights, threshold)
@@ -104,10 +120,11 @@ def create(
         stored = solutions.store(
             installation.storage,
             read_solution(solution, label=label, identities=identities),
-            split_key=_split_key(installation, slug),
+            split_key=splitting.key_of(installation.settings.secret(), slug),
             settings=settings,
             identities=identities,
         )
+        solutions.require_no_stop(stored)
         with installation.database.write() as session:
             made = competitions.create(
                 session,
@@ -134,10 +151,22 @@ def list_all() -> None:
             click.echo(f"{found.slug}\t{competitions.phase(found, now)}\t{_times(found)}\t{found.title}")
 
 
-def _split_key(installation: Installation, slug: str) -> bytes:
-    """Return a key of this competition's own, so that what one split gives away says nothing of another."""
-    secret = installation.settings.secret().encode()
-    return hmac.digest(secret, f"split of {slug}".encode(), hashlib.sha256)
+def _existing(path: str) -> Path:
+    file = Path(path)
+    if not file.is_file():
+        raise click.UsageError(f"The file {path} does not exist.")
+    return file
+
+
+def _refuse_others(context: click.Context, *, allowed: set[str]) -> None:
+    """Raise if an option was given that a file says itself."""
+    given_here = [
+        name
+        for name in context.params
+        if name not in allowed and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    if given_here:
+        raise click.UsageError("With a FILE.toml all but --owner and --publish stands in the file.")
 
 
 def _times(competition: Competition) -> str:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from grader.cli.parameters import Time
+from grader.cli.parameters import Deadline
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -42,12 +42,12 @@ _OPTIONS = (
     click.option("--entry-code", help="The code of --entry code."),
     click.option(
         "--entry-deadline",
-        type=Time(),
+        type=Deadline(),
         help="Until when people can join; by default 7 days before the close.",
     ),
     click.option(
         "--merger-deadline",
-        type=Time(),
+        type=Deadline(),
         help="Until when teams can grow and merge; by default 7 days before the close.",
     ),
     click.option(
@@ -92,7 +92,7 @@ _OPTIONS = (
     click.option(
         "--reveals",
         "reveals_at",
-        type=Time(),
+        type=Deadline(),
         help="When the private leaderboard is revealed by itself; by default 7 days after the close.",
     ),
 )

@@ -7,14 +7,14 @@ import click
 from grader import db
 from grader.cli.condition_options import condition_options, given
 from grader.cli.installation import opened
-from grader.cli.parameters import Time
+from grader.cli.parameters import Deadline
 from grader.services import accounts, admissions, competitions, conditions
 from grader.services.audit import Actor
 
 
 @click.command()
 @click.argument("slug")
-@click.option("--closes", "closes_at", type=Time(), help="When it closes (UTC).")
+@click.option("--closes", "closes_at", type=Deadline(), help="When it closes (UTC).")
 @condition_options
 def change(slug: str, **options: Any) -> None:
     """Change conditions of SLUG, or its close; the others stay as they are.

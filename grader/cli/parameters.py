@@ -1,6 +1,7 @@
 """Option values that click does not know: lists of names, four weights, times."""
 
 import csv
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,8 @@ import click
 
 if TYPE_CHECKING:
     from grader.metrics import Weights
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg]
@@ -70,6 +73,15 @@ class Time(click.ParamType):  # type: ignore[type-arg]
         except ValueError:
             self.fail(f"{value!r} must be a time such as 2026-12-31T23:59 (UTC) or 2026-12-31.", param, ctx)
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+class Deadline(Time):
+    """A time; a date alone is its last minute."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        if isinstance(value, str) and _DATE.fullmatch(value):
+            value += "T23:59"
+        return super().convert(value, param, ctx)
 
 
 class WeightsInAnyForm(click.Command):

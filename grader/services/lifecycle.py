@@ -53,13 +53,13 @@ def missing(competition: Competition, *, now: datetime) -> list[str]:
     closes_at = competition.closes_at
     if closes_at is not None and closes_at <= now:
         found.append(f"The close must lie ahead; it is {closes_at:%Y-%m-%d %H:%M} UTC.")
-    return found + competition_settings.problems(competition_settings.of(competition), is_draft=False)
+    return found + competition_settings.problems(competition_settings.of(competition), is_draft=True)
 
 
 def publish(
     session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None
 ) -> Competition:
-    """Show a draft to everybody; it opens at its time. Dates that nobody gave follow from the close.
+    """Show a draft to everybody; it opens at its time, else at once. Dates that nobody gave follow.
 
     Raises AlreadyPublished, and NotReady with everything that is missing.
     """
@@ -69,6 +69,7 @@ def publish(
     lacking = missing(competition, now=now)
     if lacking:
         raise NotReady(lacking)
+    competition.opens_at = competition.opens_at or now
     competition_settings.settle_dates(competition)
     _change(
         session,

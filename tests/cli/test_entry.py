@@ -59,7 +59,7 @@ def test_a_competition_is_created_with_all_its_conditions(create, service, tmp_p
     assert (made.entry_mode, made.entry_code) == (EntryMode.CODE, "fair-2126")
     assert (
         f"{made.entry_deadline:%F %H:%M} {made.merger_deadline:%F %H:%M}"
-        == "2126-03-01 00:00 2126-03-10 12:00"
+        == "2126-03-01 23:59 2126-03-10 12:00"
     )
     assert (made.max_team_size, made.max_daily_submissions, made.max_total_submissions) == (3, None, 100)
     assert (made.max_pending_submissions, made.max_hourly_rejections, made.selection_count) == (4, 10, 1)

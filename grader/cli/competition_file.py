@@ -1,0 +1,222 @@
+"""`fairboard competition create FILE.toml`, `settings`, `apply`, `clone` and `publish`."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from sqlalchemy.orm import Session
+
+from grader import db
+from grader.cli.installation import Installation, opened
+from grader.cli.solution_report import describe
+from grader.errors import OrganizerError
+from grader.models import Competition, CompetitionState, User
+from grader.services import (
+    accounts,
+    benchmark_entries,
+    cloning,
+    competition_files,
+    competition_settings,
+    competitions,
+    data_files,
+    drafts,
+    lifecycle,
+    organizers,
+    solutions,
+    splitting,
+)
+from grader.services.audit import Actor
+from grader.services.competition_files import CompetitionFile
+from grader.services.competition_settings import CompetitionSettings
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class FilesMissing(OrganizerError):
+    """A competition file names files that are not there."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        super().__init__("\n".join(f"The file {path} does not exist." for path in paths))
+
+
+def create_from(path: Path, *, slug: str | None = None, owner: str | None, publish: bool) -> None:
+    """Make a draft of a competition file with the files that it names, and publish it if asked to."""
+    file = competition_files.read(path.read_text(encoding="utf-8"))
+    slug = slug or file.slug or path.stem
+    _require_files(path, file)
+    with opened() as installation:
+        with installation.database.write() as session:
+            person = accounts.get(session, name=owner) if owner else None
+            settings = replace(CompetitionSettings(), **file.changes)
+            draft = drafts.create(
+                session,
+                slug=slug,
+                settings=settings,
+                owner=person,
+                actor=Actor.shell(),
+                now=db.now(session),
+            )
+        click.echo(f"{draft.slug} is a draft.")
+        _add_files(installation, draft.slug, path, file)
+        _tell_or_publish(installation, draft.slug, publish=publish)
+
+
+@click.command()
+@click.argument("slug")
+def settings(slug: str) -> None:
+    """Print the settings of SLUG as a file for `create` and `apply`."""
+    with opened() as installation, installation.database.read() as session:
+        found = competition_settings.of(competitions.get(session, slug=slug))
+    click.echo(competition_files.write(slug, found), nl=False)
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("file", type=FILE)
+def apply(slug: str, file: Path) -> None:
+    """Change the settings of SLUG to those of FILE, and add the files it names.
+
+    What FILE does not say stays as it is. What can no longer be changed is refused, and then nothing changes.
+    """
+    with opened() as installation:
+        with installation.database.write() as session:
+            competition = competitions.get(session, slug=slug)
+            before = competition_settings.of(competition)
+            read = competition_files.read(file.read_text(encoding="utf-8"), before=before)
+            _require_files(file, read)
+            if read.solution and competition.state is not CompetitionState.DRAFT:
+                raise drafts.NotDraft(competition)
+            changed = competition_settings.change(
+                session,
+                competition=competition,
+                changes=read.changes,
+                actor=Actor.shell(),
+                now=db.now(session),
+            )
+        click.echo(f"Changed: {', '.join(sorted(changed)) or 'nothing'}.")
+        _add_files(installation, slug, file, read)
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("new_slug")
+@click.option("--title", default="", help="The new title; by default the same.")
+@click.option("--without-data", is_flag=True, help="Leave the data files behind.")
+@click.option("--with-solution", is_flag=True, help="Take the live solution along.")
+@click.option("--owner", help="The account that owns the new draft.")
+def clone(
+    slug: str, new_slug: str, title: str, without_data: bool, with_solution: bool, owner: str | None
+) -> None:
+    """Make a draft NEW_SLUG with the texts, limits, metric and data files of SLUG, but without dates."""
+    with opened() as installation:
+        with installation.database.write() as session:
+            cloning.clone(
+                session,
+                source=competitions.get(session, slug=slug),
+                slug=new_slug,
+                title=title,
+                with_data=not without_data,
+                with_solution=with_solution,
+                owner=accounts.get(session, name=owner) if owner else None,
+                actor=Actor.shell(),
+                now=db.now(session),
+            )
+        click.echo(f"{new_slug} is a draft.")
+        _tell_or_publish(installation, new_slug, publish=False)
+
+
+@click.command()
+@click.argument("slug")
+def publish(slug: str) -> None:
+    """Show the draft SLUG to everybody; it opens at its time."""
+    with opened() as installation:
+        _tell_or_publish(installation, slug, publish=True)
+
+
+def _require_files(path: Path, file: CompetitionFile) -> None:
+    named = [name for name in (file.solution, file.baseline, *file.data) if name]
+    missing = [path.parent / name for name in named if not (path.parent / name).is_file()]
+    if missing:
+        raise FilesMissing(missing)
+
+
+def _add_files(installation: Installation, slug: str, path: Path, file: CompetitionFile) -> None:
+    if file.solution:
+        _set_solution(installation, slug, path.parent / file.solution, file.label)
+    for name in file.data:
+        with (path.parent / name).open("rb") as stream:
+            blob = installation.storage.put(stream, max_bytes=data_files.MAX_BYTES)
+        _write(installation, slug, data_files.add, name=name, blob=blob)
+        click.echo(f"{Path(name).name} is a data file.")
+    if file.baseline:
+        _add_baseline(installation, slug, path.parent / file.baseline)
+
+
+def _write(installation: Installation, slug: str, act: Any, **arguments: Any) -> None:
+    with installation.database.write() as session:
+        competition = competitions.get(session, slug=slug)
+        act(session, competition=competition, actor=Actor.shell(), now=db.now(session), **arguments)
+
+
+def _set_solution(installation: Installation, slug: str, path: Path, label: str | None) -> None:
+    from grader.files import read_solution
+
+    with installation.database.read() as session:
+        choice = competition_settings.of(competitions.get(session, slug=slug)).metric_choice
+    stored = solutions.store(
+        installation.storage,
+        read_solution(path, label=label, identities=choice.identities),
+        split_key=splitting.key_of(installation.settings.secret(), slug),
+        settings=choice.metric,
+        identities=choice.identities,
+        min_class_rows=choice.min_class_rows,
+    )
+    _write(installation, slug, drafts.set_solution, solution=stored)
+    click.echo(describe(stored))
+
+
+def _add_baseline(installation: Installation, slug: str, path: Path) -> None:
+    with path.open("rb") as stream:
+        blob = installation.storage.put(stream)
+    with installation.database.write() as session:
+        competition = competitions.get(session, slug=slug)
+        benchmark_entries.add(
+            session,
+            competition=competition,
+            blob=blob,
+            file_name=path.name,
+            user=_somebody(session, competition),
+            actor=Actor.shell(),
+            now=db.now(session),
+        )
+    click.echo(f"{path.name} is a benchmark.")
+
+
+def _somebody(session: Session, competition: Competition) -> User:
+    """Return in whose name a file is entered: the first organizer's."""
+    found = organizers.list_all(session, competition=competition)
+    if not found:
+        raise OrganizerError("A baseline is entered in an organizer's name: give the draft an --owner.")
+    return found[0].user
+
+
+def _tell_or_publish(installation: Installation, slug: str, *, publish: bool) -> None:
+    """Publish a draft; or say what is missing before it can be."""
+    if publish:
+        with installation.database.write() as session:
+            benchmark_entries.publish(
+                session,
+                storage=installation.storage,
+                competition=competitions.get(session, slug=slug),
+                actor=Actor.shell(),
+                now=db.now(session),
+            )
+        click.echo(f"{slug} is published.")
+        return
+    with installation.database.read() as session:
+        missing = lifecycle.missing(competitions.get(session, slug=slug), now=db.now(session))
+    for sentence in missing:
+        click.echo(f"- {sentence}")
+    if not missing:
+        click.echo(f"Nothing is missing: `fairboard competition publish {slug}` publishes it.")

@@ -1,0 +1,121 @@
+"""`fairboard competition` with files: create, settings, apply, clone, publish."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FILE = """
+slug = "toxic"
+title = "Toxic comments"
+contact = "organizers@example.org"
+
+[classes]
+positive = "toxic"
+negative = "not toxic"
+
+[dates]
+opens = 2020-01-01
+closes = 2999-03-01
+
+[limits]
+daily = 3
+
+[texts]
+rules = '''
+Be fair.
+
+Be kind.
+'''
+
+[files]
+solution = "solution.csv"
+baseline = "baseline.csv"
+data = ["test.csv"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solution_csv: Any, predictions_csv: Any) -> Path:
+    """An installation, and beside it the files of a competition."""
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
+    monkeypatch.setenv("FAIRBOARD_PASSWORD_HASH_MEMORY_KIB", "8")
+    for name, content in {
+        "competition.toml": FILE.encode(),
+        "solution.csv": solution_csv(),
+        "baseline.csv": predictions_csv(skill=0.5),
+        "test.csv": b"id,comment_text\nr0,hello\n",
+    }.items():
+        (tmp_path / name).write_bytes(content)
+    return tmp_path
+
+
+def test_a_file_makes_a_whole_competition_and_publishes_it(run: Any, folder: Path) -> None:
+    assert run("user", "create", "ada").exit_code == 0
+    result = run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")
+    assert result.exit_code == 0, result.output
+    assert "In the score: female, muslim." in result.output
+    assert "toxic is published." in result.output
+    assert "closes 2999-03-01 23:59 UTC" in run("competition", "list").output
+
+
+def test_a_draft_says_what_is_missing_until_it_is_published(run: Any, folder: Path) -> None:
+    (folder / "bare.toml").write_text('title = "Bare"\n')
+    result = run("competition", "create", folder / "bare.toml")
+    assert result.exit_code == 0, result.output
+    assert "- The solution is missing" in result.output
+    assert "The solution is missing" in run("competition", "publish", "bare").output
+    (folder / "more.toml").write_text('[files]\nsolution = "solution.csv"\n')
+    assert "nothing" in run("competition", "apply", "bare", folder / "more.toml").output
+    assert "bare is published." in run("competition", "publish", "bare").output
+
+
+def test_the_settings_that_are_printed_apply_as_no_change(run: Any, folder: Path) -> None:
+    run("user", "create", "ada")
+    run("competition", "create", folder / "competition.toml", "--owner", "ada")
+    printed = run("competition", "settings", "toxic").output
+    assert "Be fair.\n\nBe kind." in printed
+    (folder / "printed.toml").write_text(printed)
+    result = run("competition", "apply", "toxic", folder / "printed.toml")
+    assert result.output == "Changed: nothing.\n"
+    (folder / "printed.toml").write_text(printed.replace("daily = 3", 'daily = "none"'))
+    result = run("competition", "apply", "toxic", folder / "printed.toml")
+    assert result.output == "Changed: max_daily_submissions.\n"
+
+
+def test_what_is_fixed_is_refused_with_the_reason(run: Any, folder: Path) -> None:
+    run("user", "create", "ada")
+    run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")
+    (folder / "power.toml").write_text("[metric]\npower = -2\n")
+    result = run("competition", "apply", "toxic", folder / "power.toml")
+    assert result.exit_code == 1
+    assert "rescoring" in result.output
+
+
+def test_files_that_are_not_there_and_faults_are_told_before_anything_is_made(run: Any, folder: Path) -> None:
+    (folder / "solution.csv").unlink()
+    result = run("competition", "create", folder / "competition.toml")
+    assert result.exit_code == 1
+    assert "solution.csv does not exist" in result.output
+    (folder / "wrong.toml").write_text('titel = "x"\n[limits]\ndaily = "x"\n')
+    result = run("competition", "create", folder / "wrong.toml")
+    assert "titel" in result.output
+    assert "limits.daily" in result.output
+    assert run("competition", "list").output == ""
+
+
+def test_options_beside_a_file_are_refused(run: Any, folder: Path) -> None:
+    result = run("competition", "create", folder / "competition.toml", "--title", "Other")
+    assert result.exit_code == 1
+    assert "stands in the file" in result.output
+
+
+def test_a_clone_is_a_draft_without_dates(run: Any, folder: Path) -> None:
+    run("user", "create", "ada")
+    run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")
+    result = run("competition", "clone", "toxic", "next", "--with-solution")
+    assert result.exit_code == 0, result.output
+    assert "Nothing is missing" in result.output
+    printed = run("competition", "settings", "next").output
+    assert "# closes = …" in printed
+    assert "daily = 3" in printed
