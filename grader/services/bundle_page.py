@@ -23,7 +23,7 @@ body { font: 1rem/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto
 h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-caption { text-align: left; padding-bottom: .4rem; }
+caption { text-align: left; padding: .8rem 0 .4rem; }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid #8886; text-align: left; vertical-align: top; }
 thead th { border-bottom: 2px solid; }
 .n { text-align: right; white-space: nowrap; }

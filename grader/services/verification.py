@@ -22,6 +22,15 @@ from grader.services.closing import NotClosed, Stage
 from grader.storage import BlobDamaged, BlobMissing
 
 
+class NotSettled(OrganizerError):
+    """What competes is not known yet."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Which submissions compete is known when everything accepted in time has its result. Verify then."
+        )
+
+
 class NothingToVerify(OrganizerError):
     """No submission competes on the private leaderboard."""
 
@@ -70,9 +79,15 @@ class Verified:
 
 
 def request(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> OrganizerJob:
-    """Have the submissions that compete verified under the live scoring version; raise NotClosed."""
-    if closing.stage(competition, now) is Stage.RUNNING:
-        raise NotClosed(competition.closes_at)
+    """Have the submissions that compete verified under the live scoring version.
+
+    Raises NotClosed, NotSettled.
+    """
+    match closing.stage(competition, now):
+        case Stage.RUNNING:
+            raise NotClosed(competition.closes_at)
+        case Stage.CLOSED:
+            raise NotSettled
     version = competitions.live(competition)
     job = organizer_jobs.add(
         session,

@@ -20,6 +20,7 @@ from grader.services.audit import Actor
 from grader.services.bundles import NotFinal, NotRevealed, SolutionNotPublished, SolutionPublished
 from grader.services.closing import NotClosed
 from grader.services.receipts import DigestPending, NoReceipt
+from grader.services.verification import NotSettled
 from grader.worker.digests import note_missing
 from grader.worker.organizer_work import OrganizerWorker
 
@@ -207,6 +208,11 @@ def test_verifying_waits_for_the_close_and_needs_something_to_verify(service: An
     competition = service.competition(closes_at=service.now + timedelta(hours=1))
     with service.database.write() as session, pytest.raises(NotClosed):
         verification.request(session, competition=competition, actor=ACTOR, now=service.now)
+    with service.database.write() as session, pytest.raises(NotSettled):
+        verification.request(session, competition=competition, actor=ACTOR, now=service.now + LATER)
+    with service.database.write() as session:
+        closing.settle(session, competition=competition, now=service.now + LATER)
+    competition = service.reload(competition)
     job = run(service, ask_to_verify(service, competition))
     assert job.state is JobState.REJECTED
     assert "nothing to verify" in job.problems[0]["message"]

@@ -67,7 +67,7 @@ def test_the_way_to_the_final_standings_goes_by_the_page(scene: Any) -> None:
     ed = scene.ed
     page = ed.browser.get(CLOSE).text
     assert "Running" in page
-    assert "It can be verified after the close." in page
+    assert "It can be verified after the close" in page
 
     close(scene)
     page = ed.browser.get(CLOSE).text

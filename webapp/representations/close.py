@@ -94,7 +94,7 @@ class CloseView:
             Step(words, number < place, number == place) for number, words in enumerate(STAGES.values())
         ]
         self.verify_job = JobView(state.verify_job) if state.verify_job else None
-        self.can_verify = state.stage is not Stage.RUNNING
+        self.can_verify = state.stage not in (Stage.RUNNING, Stage.CLOSED)
         self.can_reveal = state.stage in (Stage.RUNNING, Stage.CLOSED, Stage.SETTLED)
         self.can_finalize = state.stage is Stage.PROVISIONAL
         self.is_final = state.stage is Stage.FINAL
@@ -126,7 +126,7 @@ def _missing(state: CloseState) -> Iterator[str]:
     if state.open_dispute_count:
         count = formats.counted(state.open_dispute_count, "question")
         yield f"{count} about scores {'is' if state.open_dispute_count == 1 else 'are'} not answered."
-    if state.stage is not Stage.RUNNING and not state.agrees:
+    if state.stage not in (Stage.RUNNING, Stage.CLOSED) and not state.agrees:
         if state.verify_job is None:
             yield "The submissions that compete are not verified."
         elif not state.is_current:
