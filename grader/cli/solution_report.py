@@ -1,9 +1,11 @@
-"""What an organizer reads about a solution that was taken in: columns, splits, identities and counts."""
+"""What an organizer reads about a solution: columns, splits, identities with their errors, what it means."""
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from grader.cli.alignment import aligned
+from grader.services.solution_findings import Level
 from grader.services.solutions import StoredSolution
 
 SPLIT_BY = {
@@ -11,24 +13,52 @@ SPLIT_BY = {
     "keyed hash": "in half by a keyed hash, stratified by label and identity",
     "live solution": "as in the live solution",
 }
+HEADINGS = {Level.STOP: "Stops it here:", Level.WARNING: "Look at this:", Level.NOTE: "Good to know:"}
+WIDTH = 100
 
 
 def describe(solution: StoredSolution) -> str:
     """Return the report of a stored solution as lines for the shell."""
-    report = solution.report
+    return describe_report(solution.report)
+
+
+def describe_report(report: Mapping[str, Any]) -> str:
+    """Return a report as lines for the shell."""
+    in_score, left_out = (
+        [line["name"] for line in report["identities"] if line["in_score"] is wanted]
+        for wanted in (True, False)
+    )
     lines = [
-        f"Label: {report['label']}. Columns not used: {', '.join(report['unused_columns']) or 'none'}.",
+        f"Label: {report['label']}. {_kept(report)}"
+        f"Columns not used: {', '.join(report['unused_columns']) or 'none'}.",
         f"{report['rows']:,} rows, split {SPLIT_BY.get(report['split_by'], report['split_by'])}: "
         + ", ".join(_split_line(name, split) for name, split in report["splits"].items())
         + f"; {report['ignored_rows']:,} ignored.",
         "",
         *_table(report),
+        "(error: the largest standard error to expect of the identity's three AUCs, if they are "
+        f"{report['assumed']['auc']:g})",
         "",
-        f"In the score: {', '.join(solution.rules.identities)}.",
+        f"In the score: {', '.join(in_score) or 'none'}.",
     ]
-    if left_out := [line["name"] for line in report["identities"] if not line["in_score"]]:
+    if left_out:
         lines.append(f"Not in the score: {', '.join(left_out)}.")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_findings(report)])
+
+
+def _findings(report: Mapping[str, Any]) -> Iterator[str]:
+    for level, heading in HEADINGS.items():
+        messages = [each["message"] for each in report["findings"] if each["level"] == level]
+        if messages:
+            yield f"\n{heading}"
+        for message in messages:
+            yield textwrap.fill(message, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+
+
+def _kept(report: Mapping[str, Any]) -> str:
+    names = [*report["other_labels"], *(each["name"] for each in report["slices"])]
+    names += [report["pair"]] if report["pair"] else []
+    return f"Kept for diagnosis: {', '.join(names)}. " if names else ""
 
 
 def _split_line(name: str, split: Mapping[str, int]) -> str:
@@ -36,10 +66,15 @@ def _split_line(name: str, split: Mapping[str, int]) -> str:
 
 
 def _table(report: Mapping[str, Any]) -> list[str]:
-    cells = [["identity", *(f"{split} {kind}" for split in report["splits"] for kind in ("+", "-"))]]
+    cells = [["identity", *(f"{split} {kind}" for split in report["splits"] for kind in ("+", "-", "error"))]]
     for line in report["identities"]:
-        counts = [
-            f"{line[split][kind]:,}" for split in report["splits"] for kind in ("positives", "negatives")
-        ]
-        cells.append([line["name"], *counts])
+        cells.append([line["name"]])
+        for split in report["splits"]:
+            cells[-1] += [f"{line[split][kind]:,}" for kind in ("positives", "negatives")]
+            cells[-1].append(_largest(line["errors"][split]))
     return aligned(cells)
+
+
+def _largest(errors: Mapping[str, float | None]) -> str:
+    found = [error for error in errors.values() if error is not None]
+    return f"{max(found):.3f}" if len(found) == len(errors) else "undefined"

@@ -67,8 +67,8 @@ class ThresholdCounts:
 class Overlap:
     """Two identities with rows in common; `share` is of the smaller one's rows."""
 
-    first: str
-    second: str
+    smaller: str
+    larger: str
     rows: int
     share: float
 
@@ -165,10 +165,10 @@ def overlaps(members: Mapping[str, BoolArray], *, least_share: float = 0.5) -> t
     common = _common_rows([members[name] for name in names])
     found = []
     for a, b in combinations(range(len(names)), 2):
-        smaller = int(min(common[a, a], common[b, b]))
-        rows = int(common[a, b])
-        if smaller and rows >= least_share * smaller:
-            found.append(Overlap(names[a], names[b], rows, rows / smaller))
+        smaller, larger = (a, b) if common[a, a] <= common[b, b] else (b, a)
+        size, rows = int(common[smaller, smaller]), int(common[a, b])
+        if size and rows >= least_share * size:
+            found.append(Overlap(names[smaller], names[larger], rows, rows / size))
     return tuple(sorted(found, key=lambda overlap: (-overlap.share, -overlap.rows)))
 
 

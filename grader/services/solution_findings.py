@@ -126,11 +126,12 @@ def _thresholds(report: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _overlaps(report: Mapping[str, Any]) -> Iterator[Finding]:
+    in_score = {line["name"] for line in report["identities"] if line["in_score"]}
     for overlap in report["overlaps"]:
-        names = f"{quoted(overlap['first'])} and {quoted(overlap['second'])}"
-        if overlap["share"] == 1:
-            text = f"Every row of the smaller of {names} mentions both ({counted(overlap['rows'], 'row')})."
-            yield _finding(Level.WARNING, "overlap", text)
+        smaller, larger = overlap["smaller"], overlap["larger"]
+        if overlap["share"] == 1 and {smaller, larger} <= in_score:
+            text = f"Every row that mentions {quoted(smaller)} mentions {quoted(larger)} too "
+            yield _finding(Level.WARNING, "overlap", f"{text}({counted(overlap['rows'], 'row')}).")
 
 
 def _expected(report: Mapping[str, Any]) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from grader.files import ColumnRoles, PublicTable, RowIds
 from grader.files.categories import BLANK
 from grader.metrics import MetricSettings, PreparedSplit
-from grader.metrics.anatomy import CellCounts, count_cells, near_threshold, overlaps, unannotated
+from grader.metrics.anatomy import CellCounts, Overlap, count_cells, near_threshold, overlaps, unannotated
 from grader.metrics.expected_error import (
     ASSUMED_AUC,
     ASSUMED_CORRELATION,
@@ -131,10 +131,10 @@ def _errors(cell: CellCounts) -> dict[str, float | None]:
     }
 
 
-def _overlap(overlap: Any) -> dict[str, Any]:
+def _overlap(overlap: Overlap) -> dict[str, Any]:
     return {
-        "first": overlap.first,
-        "second": overlap.second,
+        "smaller": overlap.smaller,
+        "larger": overlap.larger,
         "rows": overlap.rows,
         "share": overlap.share,
     }

@@ -52,5 +52,5 @@ def test_overlaps_are_shares_of_the_smaller_identity() -> None:
     number = np.arange(rows)
     members = {"even": number % 2 == 0, "fourth": number % 4 == 0, "odd": number % 2 == 1}
     [found] = overlaps(members)
-    assert (found.first, found.second, found.rows, found.share) == ("even", "fourth", rows // 4, 1.0)
+    assert (found.smaller, found.larger, found.rows, found.share) == ("fourth", "even", rows // 4, 1.0)
     assert overlaps({}) == ()

@@ -1,0 +1,87 @@
+"""`fairboard competition check`: a report without server, database or settings."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.cli import main
+
+SOLUTION = Callable[..., bytes]
+
+
+@pytest.fixture
+def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Callable[..., tuple[int, str]]:
+    """A function that checks a file in an empty folder and returns the exit code and what was printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/nothing")
+
+    def check(solution: bytes, *options: str, test: bytes | None = None) -> tuple[int, str]:
+        Path("solution.csv").write_bytes(solution)
+        if test is not None:
+            Path("test.csv").write_bytes(test)
+            options = (*options, "--test", "test.csv")
+        with pytest.raises(SystemExit) as end:
+            main(["competition", "check", "solution.csv", *options])
+        printed = capsys.readouterr()
+        return int(end.value.code or 0), printed.out + printed.err
+
+    return check
+
+
+def ids(rows: int) -> bytes:
+    return ("id\n" + "".join(f"r{row}\n" for row in range(rows))).encode()
+
+
+def test_a_sound_solution_is_described(check: Any, solution_csv: SOLUTION) -> None:
+    code, text = check(solution_csv(), test=ids(400))
+    assert code == 0, text
+    assert "400 rows, split by the column Usage: public 200 rows" in text
+    assert "In the score: female, muslim." in text
+    assert "test.csv has exactly the 400 ids of the solution." in text
+    assert "swap in 1 of" in text
+    assert not Path("var").exists()
+
+
+def test_what_stops_a_competition_ends_with_2(check: Any, solution_csv: SOLUTION) -> None:
+    code, text = check(solution_csv(), test=ids(399))
+    assert code == 2
+    assert "Stops it here:\n  - test.csv lacks 1 id of the solution: 'r399'." in text
+
+
+def test_a_file_that_cannot_be_read_is_rejected(check: Any) -> None:
+    code, text = check(b"id,toxicity\nr0,2\n")
+    assert code == 2
+    assert "expected a number from 0 to 1" in text
+
+
+def test_roles_can_be_given(check: Any, solution_csv: SOLUTION) -> None:
+    csv = solution_csv().replace(b"toxicity", b"verdict", 1)
+    code, text = check(csv)
+    assert code == 2 and "role label" in text
+    code, text = check(csv, "--role", "verdict=label", "--role", "muslim=unused", "--json")
+    report = json.loads(text)
+    assert code == 0
+    assert (report["label"], report["unused_columns"]) == ("verdict", ["muslim"])
+
+
+def test_an_unknown_role_is_told_the_known_ones(check: Any, solution_csv: SOLUTION) -> None:
+    code, text = check(solution_csv(), "--role", "muslim=religion")
+    assert code == 1
+    assert "other label, pair, unused" in text
+
+
+def test_a_competition_is_not_created_on_a_leak(
+    solution_csv: SOLUTION, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
+    header, *lines = solution_csv().decode().splitlines()
+    lines.sort(key=lambda line: line.split(",")[1])
+    path = tmp_path / "solution.csv"
+    path.write_text("\n".join([header, *lines]))
+    with pytest.raises(SystemExit) as end:
+        main(["competition", "create", "sorted", "--solution", str(path), "--title", "Sorted"])
+    assert end.value.code == 1
+    assert "The row number alone orders the label" in capsys.readouterr().err
