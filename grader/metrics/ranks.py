@@ -104,9 +104,7 @@ def count_ranks(ranked: RankedSplit, ranks: RankArray) -> PairCounts:
         return no_pairs(split)
     positive_ranks = _ranks_at(ranked.positive_rows, ranks)
     at = np.bincount(_ranks_at(ranked.rows, ranks))
-    positives_at = np.bincount(positive_ranks, minlength=at.size)
-    positives_at <<= _WORD
-    at += positives_at
+    np.add.at(at, positive_ranks, 1 << _WORD)
     up_to = np.cumsum(at)
     of_positives = _doubled_midranks(at, up_to, positive_ranks)
     of_mentions = _doubled_midranks(at, up_to, _ranks_at(ranked.mention_rows, ranks))
