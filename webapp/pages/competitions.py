@@ -4,7 +4,7 @@ from flask import Blueprint, Response, g, render_template, send_file
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import announcements, drafts, participations
+from grader.services import announcements, drafts, participations, rescoring_notices
 from grader.services.competitions import NoScoringVersion
 from grader.services.participations import EntryState
 from webapp import finding, prose
@@ -16,12 +16,17 @@ blueprint = Blueprint("competitions", __name__)
 
 @blueprint.get("/")
 def index() -> ResponseReturnValue:
-    """List the competitions."""
+    """List the competitions, those in the archive after the others."""
     with current_site().database.read() as session:
         now = db.now(session)
         views = [CompetitionView(competition, now) for competition in finding.listed(session)]
         may_create = g.user is not None and drafts.may_create(session, user=g.user)
-    return render_template("competitions/index.html", competitions=views, may_create=may_create)
+    return render_template(
+        "competitions/index.html",
+        competitions=[view for view in views if not view.is_archived],
+        archived=[view for view in views if view.is_archived],
+        may_create=may_create,
+    )
 
 
 @blueprint.get("/competitions/<slug>")
@@ -32,6 +37,7 @@ def show(slug: str) -> ResponseReturnValue:
         found = g.user and participations.find(session, competition=competition, user=g.user)
         posted = announcements.shown(session, competition=competition)
     view = CompetitionView(competition, now)
+    rescored = rescoring_notices.latest(competition)
     entry = participations.state(competition, found)
     is_to_join = entry is EntryState.OUTSIDE and participations.is_entry_open(competition, now)
     return render_template(
@@ -41,6 +47,7 @@ def show(slug: str) -> ResponseReturnValue:
         is_asked_to_join=entry is EntryState.RULES_CHANGED or (is_to_join and view.must_ask),
         metric=view.metric(),
         overview=prose.render(view.overview),
+        rescored=rescored,
         announcements=[(each, prose.render(each.body)) for each in posted],
     )
 

@@ -82,9 +82,7 @@ class CompetitionView:
         self.row_count = solution.row_count if solution else 0
         self.sample_submission_sha256 = solution.sample_submission_sha256 if solution else ""
         self.public_share = (
-            formats.percent(
-                solution.public_row_count, solution.public_row_count + solution.private_row_count
-            )
+            formats.percent(solution.public_row_count, solution.public_row_count + solution.private_row_count)
             if solution
             else ""
         )
@@ -101,7 +99,7 @@ class CompetitionView:
         """The moment that the page's head names."""
         if self.phase is Phase.SCHEDULED and self.opens_at:
             return Deadline("opens", self.opens_at, formats.span(self.opens_at - self._now))
-        if self.closes_at is None:
+        if self.closes_at is None or (self.is_archived and self.closes_at > self._now):
             return None
         if self.is_open:
             return Deadline("closes", self.closes_at, formats.span(self.closes_at - self._now))
@@ -121,6 +119,8 @@ class CompetitionView:
             return f"Submissions are paused: {self.pause_message}"
         if self.phase is Phase.SCHEDULED and self.opens_at:
             return f"Submissions open on {formats.moment(self.opens_at)}."
+        if self.is_archived:
+            return "This competition is archived. No files are accepted any more."
         closed = f" on {formats.moment(self.closes_at)}" if self.closes_at else ""
         return f"This competition closed{closed}. No files are accepted any more."
 

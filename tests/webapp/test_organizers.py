@@ -1,0 +1,254 @@
+"""The organizers' pages: who may open them, the organizers themselves, the audit, and everybody's log."""
+
+import ast
+import re
+from html import unescape
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import webapp
+from grader.models import Competition, CompetitionState, Organizer, Role
+from grader.services import audit, lifecycle, moderation
+from grader.services.audit import Actor
+
+HERE = "/competitions/toxicity"
+ORGANIZE = f"{HERE}/organize"
+TESTS = Actor(None, "tests")
+
+
+def text(answer: Any) -> str:
+    plain = re.sub(r"<[^>]+>", " ", answer.text)
+    return unescape(re.sub(r"\s+", " ", plain))
+
+
+@pytest.fixture
+def competition(arena: Any) -> Any:
+    return arena.competition()
+
+
+def organizer(arena: Any, competition: Any, name: str, role: Role) -> Any:
+    person = arena.person(name)
+    with arena.database.write() as session:
+        session.add(
+            Organizer(competition_id=competition.id, user_id=person.user.id, role=role, added_at=arena.now())
+        )
+    return person
+
+
+def set_state(arena: Any, competition: Any, state: CompetitionState) -> None:
+    with arena.database.write() as session:
+        session.get_one(Competition, competition.id).state = state
+
+
+def test_roles_open_what_is_theirs(arena: Any, competition: Any) -> None:
+    arena.person("Eve")
+    statuses = {}
+    for role in Role:
+        person = organizer(arena, competition, role.value.title(), role)
+        seen = person.browser.get(f"{ORGANIZE}/organizers").status_code
+        added = person.post(f"{ORGANIZE}/organizers", {"name": "Eve", "role": "viewer"}).status_code
+        statuses[role] = (seen, added)
+        if added == 303:
+            assert person.post(f"{ORGANIZE}/organizers/remove", {"name": "Eve"}).status_code == 303
+    assert statuses == {Role.OWNER: (200, 303), Role.EDITOR: (200, 403), Role.VIEWER: (200, 403)}
+
+
+def test_a_stranger_is_asked_to_log_in_whatever_the_address(arena: Any, competition: Any) -> None:
+    set_state(arena, competition, CompetitionState.DRAFT)
+    browser = arena.app.test_client()
+    for slug in ("toxicity", "unknown"):
+        answer = browser.get(f"/competitions/{slug}/organize/audit")
+        assert answer.status_code == 302
+        assert answer.location.startswith("/login")
+
+
+def test_others_are_refused_and_learn_nothing_of_a_draft(arena: Any, competition: Any) -> None:
+    bob = arena.person("Bob")
+    refused = bob.browser.get(f"{ORGANIZE}/audit")
+    assert refused.status_code == 403
+    assert "you have none" in text(refused)
+    set_state(arena, competition, CompetitionState.DRAFT)
+    hidden = bob.browser.get(f"{ORGANIZE}/audit")
+    unknown = bob.browser.get("/competitions/unknown/organize/audit")
+    assert hidden.status_code == unknown.status_code == 404
+    assert text(hidden).replace("toxicity", "unknown") == text(unknown)
+
+
+def test_the_tab_is_there_for_people_with_a_role(arena: Any, competition: Any) -> None:
+    vic = organizer(arena, competition, "Vic", Role.VIEWER)
+    assert ">Organize</a>" in vic.browser.get(HERE).text
+    assert ">Organize</a>" not in arena.person("Bob").browser.get(HERE).text
+    assert ">Organize</a>" not in arena.app.test_client().get(HERE).text
+
+
+def test_an_owner_gives_changes_and_takes_roles(arena: Any, competition: Any) -> None:
+    ann = organizer(arena, competition, "Ann", Role.OWNER)
+    bob = arena.person("Bob")
+    page = ann.post(f"{ORGANIZE}/organizers", {"name": "Bob", "role": "viewer"}, follow_redirects=True)
+    assert "Bob is an organizer now." in text(page)
+    assert bob.browser.get(f"{ORGANIZE}/audit").status_code == 200
+    assert bob.post(f"{ORGANIZE}/organizers/remove", {"name": "Ann"}).status_code == 403
+    ann.post(f"{ORGANIZE}/organizers/change", {"name": "Bob", "role": "owner"})
+    gone = bob.post(f"{ORGANIZE}/organizers/remove", {"name": "Ann"}, follow_redirects=True)
+    assert "Ann is no organizer any more." in text(gone)
+    assert ann.browser.get(f"{ORGANIZE}/audit").status_code == 403
+
+
+def test_an_owner_who_leaves_goes_to_the_first_page(arena: Any, competition: Any) -> None:
+    organizer(arena, competition, "Ann", Role.OWNER)
+    bob = organizer(arena, competition, "Bob", Role.OWNER)
+    answer = bob.post(f"{ORGANIZE}/organizers/remove", {"name": "Bob"})
+    assert (answer.status_code, answer.location) == (303, "/")
+
+
+@pytest.mark.parametrize(
+    ("form", "status", "problem"),
+    [
+        ({"name": "Nobody", "role": "editor"}, 404, "Nobody"),
+        ({"name": "Ann", "role": "editor"}, 409, "Ann is owner already"),
+        ({"name": "Bob", "role": "king"}, 409, "There is no role 'king'"),
+    ],
+)
+def test_what_cannot_be_is_told_with_what_was_entered(
+    arena: Any, competition: Any, form: dict[str, str], status: int, problem: str
+) -> None:
+    ann = organizer(arena, competition, "Ann", Role.OWNER)
+    arena.person("Bob")
+    answer = ann.post(f"{ORGANIZE}/organizers", form)
+    assert answer.status_code == status
+    assert problem in text(answer)
+    assert f'value="{form["name"]}"' in answer.text
+
+
+def test_the_last_owner_is_told_so(arena: Any, competition: Any) -> None:
+    ann = organizer(arena, competition, "Ann", Role.OWNER)
+    answer = ann.post(f"{ORGANIZE}/organizers/remove", {"name": "Ann"})
+    assert answer.status_code == 409
+    assert "Ann is the only owner. Make somebody else an owner first." in text(answer)
+
+
+def test_the_audit_tells_who_what_when_before_after_and_why(arena: Any, competition: Any) -> None:
+    ann = organizer(arena, competition, "Ann", Role.OWNER)
+    arena.person("Bob")
+    ann.post(f"{ORGANIZE}/organizers", {"name": "Bob", "role": "viewer"})
+    with arena.database.write() as session:
+        audit.record(
+            session,
+            competition=competition,
+            actor=TESTS,
+            action="team.rename",
+            subject="team 7",
+            before={"name": "<b>Rude</b>", "at": arena.now(), "list": ["a", "b"], "flag": True, "n": 1200},
+            after={"name": "Nice", "at": None, "list": [], "flag": False, "n": 3},
+            reason="It was rude.",
+            public_text="A team has another name.",
+            now=arena.now(),
+        )
+    page = ann.browser.get(f"{ORGANIZE}/audit")
+    told = text(page)
+    assert "organizer.add organizer Bob" in told
+    assert "by Ann" in told
+    assert "role none → , then viewer" in told
+    assert "<b>Rude</b> → , then Nice" in told
+    assert "<b>Rude" not in page.text
+    assert "a, b → , then none" in told
+    assert "yes → , then no" in told
+    assert "1,200 → , then 3" in told
+    assert "Reason: It was rude." in told
+    assert "Everybody reads: A team has another name." in told
+
+
+def test_the_audit_is_filtered_and_paged(arena: Any, competition: Any) -> None:
+    vic = organizer(arena, competition, "Vic", Role.VIEWER)
+    with arena.database.write() as session:
+        for number in range(audit.PAGE_SIZE + 1):
+            audit.record(
+                session,
+                competition=competition,
+                actor=Actor.calendar(),
+                action="team.grant",
+                subject=f"team {number}",
+                now=arena.now(),
+            )
+    first = vic.browser.get(f"{ORGANIZE}/audit?action=team.grant&by=calendar")
+    assert "team 50" in text(first)
+    assert "competition.create" not in text(first).split("Show", 1)[1]
+    assert "Page 1 of 2" in text(first)
+    second = vic.browser.get(f"{ORGANIZE}/audit?action=team.grant&by=calendar&page=2")
+    assert "team.grant team 0 " in text(second)
+    assert "No act matches." in text(vic.browser.get(f"{ORGANIZE}/audit?by=Nobody"))
+
+
+def test_everybody_reads_in_the_log_what_changed_standings_and_not_by_whom(
+    arena: Any, competition: Any
+) -> None:
+    ann, root = arena.person("Ann"), arena.person("Root")
+    arena.submit(ann, arena.truth.predictions())
+    with arena.database.write() as session:
+        moderation.disqualify(
+            session, competition=competition, team="Ann", reason="Two accounts.", actor=Actor.of(root.user)
+        )
+    page = text(arena.app.test_client().get(f"{HERE}/log"))
+    assert "The team Ann was disqualified." in page
+    assert "Two accounts" not in page
+    assert "Root" not in page
+    assert f'href="{HERE}/log"' in arena.app.test_client().get(f"{HERE}/leaderboard").text
+
+
+def test_a_log_without_acts_says_so(arena: Any, competition: Any) -> None:
+    assert "Nothing has changed so far." in text(arena.app.test_client().get(f"{HERE}/log"))
+
+
+def test_an_archived_competition_leaves_the_list_and_stays_readable(arena: Any, competition: Any) -> None:
+    arena.competition("newer", title="Newer")
+    ann = arena.person("Ann")
+    arena.submit(ann, arena.truth.predictions())
+    with arena.database.write() as session:
+        lifecycle.archive(session, competition=competition, actor=TESTS)
+    browser = arena.app.test_client()
+    before, after = text(browser.get("/")).split("Archived")
+    assert "Toxicity" not in before
+    assert "Toxicity archived" in after
+    assert browser.get(f"{HERE}/leaderboard").status_code == 200
+    assert "This competition is archived" in text(ann.browser.get(f"{HERE}/submit"))
+    answer = arena.app.test_client().post(
+        f"/api/v1{HERE}/submissions",
+        data={"file": (BytesIO(arena.truth.predictions(seed=2)), "p.csv")},
+        headers=ann.bearer,
+    )
+    assert (answer.status_code, answer.json["error"]) == (403, "competition_archived")
+
+
+def test_requests_to_join_are_decided_by_organizers(make_arena: Any) -> None:
+    arena = make_arena()
+    competition = arena.competition(entry_mode="approval")
+    vic = organizer(arena, competition, "Vic", Role.VIEWER)
+    edith = organizer(arena, competition, "Edith", Role.EDITOR)
+    bob = arena.person("Bob")
+    bob.post(f"{HERE}/join", {"accepted_rules_version": "1"})
+    assert "Bob" in text(vic.browser.get(f"{HERE}/entries"))
+    form = {"name": "Bob", "decision": "admit"}
+    assert vic.post(f"{HERE}/entries", form).status_code == 403
+    assert edith.post(f"{HERE}/entries", form).status_code == 303
+    assert bob.browser.get(f"{HERE}/entries").status_code == 403
+    with arena.database.read() as session:
+        entry = audit.list_page(session, competition=competition, action="entry").entries[0]
+    assert (entry.action, entry.actor.name) == ("entry.admit", "Edith")
+
+
+def test_the_web_finds_competitions_through_the_door_that_hides_drafts() -> None:
+    folder = Path(webapp.__file__).parent
+    direct = [
+        f"{path.relative_to(folder)}:{node.lineno}"
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        and node.attr in {"get", "list_all"}
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "competitions"
+        and path.name != "finding.py"
+    ]
+    assert direct == []
