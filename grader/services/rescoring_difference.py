@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
+from grader.errors import OrganizerError
 from grader.leaderboard import comparison, standings
 from grader.leaderboard.comparison import Difference, ScorePair
 from grader.leaderboard.history import Scored
@@ -33,6 +34,13 @@ from grader.services.spreadsheets import csv_lines
 CHUNK = 2_000
 
 _SIDES = tuple((side, split) for side in ("before", "after") for split in Split)
+
+
+class NothingToCompare(OrganizerError):
+    """A first scoring version differs from nothing."""
+
+    def __init__(self, version: ScoringVersion) -> None:
+        super().__init__(f"Scoring version {version.number} replaced no other one: there is no difference.")
 
 
 class Compared(NamedTuple):

@@ -102,6 +102,30 @@ TABLE = {
     ("POST", "organize_solution.change_roles"): Access(f"{HERE}/organize/solution/1/roles", (302, 403, 403)),
     ("POST", "organize_solution.accept"): Access(f"{HERE}/organize/solution/1/accept", (302, 403, 403)),
     ("POST", "organize_solution.dismiss"): Access(f"{HERE}/organize/solution/1/dismiss", (302, 403, 403)),
+    ("GET", "rescored.show"): Access(f"{HERE}/rescoring", (404, 404, 404)),
+    ("GET", "organize_rescoring.index"): Access(f"{HERE}/organize/rescoring", (302, 403, 403)),
+    ("POST", "organize_rescoring.prepare"): Access(
+        f"{HERE}/organize/rescoring", (302, 403, 403), data={"solution": "1", "reason": "Why not."}
+    ),
+    ("GET", "organize_rescoring.show"): Access(f"{HERE}/organize/rescoring/1", (302, 403, 403)),
+    ("GET", "organize_rescoring.status"): Access(f"{HERE}/organize/rescoring/1/status", (302, 403, 403)),
+    ("GET", "organize_rescoring.difference"): Access(
+        f"{HERE}/organize/rescoring/1/difference", (302, 403, 403)
+    ),
+    ("GET", "organize_rescoring.submissions_csv"): Access(
+        f"{HERE}/organize/rescoring/1/submissions.csv", (302, 403, 403)
+    ),
+    ("GET", "organize_rescoring.teams_csv"): Access(
+        f"{HERE}/organize/rescoring/1/teams.csv", (302, 403, 403)
+    ),
+    ("GET", "organize_rescoring.selections_csv"): Access(
+        f"{HERE}/organize/rescoring/1/selections.csv", (302, 403, 403)
+    ),
+    ("POST", "organize_rescoring.publish"): Access(f"{HERE}/organize/rescoring/1/publish", (302, 403, 403)),
+    ("POST", "organize_rescoring.roll_back"): Access(
+        f"{HERE}/organize/rescoring/1/rollback", (302, 403, 403), data={"reason": "Back."}
+    ),
+    ("POST", "organize_rescoring.drop"): Access(f"{HERE}/organize/rescoring/1/drop", (302, 403, 403)),
     ("GET", "organize_publishing.show"): Access(f"{HERE}/organize/state", (302, 403, 403)),
     ("POST", "organize_publishing.publish"): Access(f"{HERE}/organize/state/publish", (302, 403, 403)),
     ("POST", "organize_publishing.archive"): Access(f"{HERE}/organize/state/archive", (302, 403, 403)),

@@ -23,12 +23,14 @@ from webapp.pages.organize.disputes import blueprint as organize_disputes
 from webapp.pages.organize.exports import blueprint as organize_exports
 from webapp.pages.organize.organizers import blueprint as organize_organizers
 from webapp.pages.organize.publishing import blueprint as organize_publishing
+from webapp.pages.organize.rescoring import blueprint as organize_rescoring
 from webapp.pages.organize.settings import blueprint as organize_settings
 from webapp.pages.organize.solution import blueprint as organize_solution
 from webapp.pages.organize.submissions import blueprint as organize_submissions
 from webapp.pages.organize.teams import blueprint as organize_teams
 from webapp.pages.people import blueprint as people
 from webapp.pages.published_solution import blueprint as published_solution
+from webapp.pages.rescored import blueprint as rescored
 from webapp.pages.submit import blueprint as submissions
 from webapp.pages.teams import blueprint as teams
 from webapp.site import current_site
@@ -57,6 +59,8 @@ def init_app(app: Flask) -> None:
     for family in (organize_console, organize_submissions, organize_teams, organize_disputes):
         app.register_blueprint(family)
     for family in (organize_announcements, organize_exports):
+        app.register_blueprint(family)
+    for family in (organize_rescoring, rescored):
         app.register_blueprint(family)
     app.add_template_global(_current, "current")
     app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ from grader.services import (
     limits,
     placing,
     receipts,
+    rescoring_notices,
     results,
     selections,
     submissions,
@@ -108,12 +109,16 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         allowance = limits.allowance(session, competition=competition, team=submission.team, now=now)
         position = waiting.queue_position(session, submission=submission, now=now)
         asked = disputes.of_submission(session, submission=submission)
+        rescored = rescoring_notices.of_team(
+            session, competition=competition, team=submission.team, submission_ids=[submission.id]
+        )
     return render_template(
         "submissions/show.html",
         competition=view,
         submission=SubmissionView(submission, summary, viewer=opened.viewer),
         is_own=opened.is_own,
         disputes=asked,
+        rescored=rescored[0] if rescored else None,
         is_asked=any(each.answered_at is None for each in asked),
         position=position,
         allowance=AllowanceView(allowance),
