@@ -18,6 +18,7 @@ from grader.cli.lifecycle import archive, unarchive
 from grader.cli.metric_options import metric_options, metric_settings
 from grader.cli.organizers import organizer, show_audit
 from grader.cli.parameters import Deadline, NameList, Time, WeightsInAnyForm
+from grader.cli.results import bundle, publish_solution, receipt, verify
 from grader.cli.solution_report import describe
 from grader.models import Competition
 from grader.services import competitions, solutions, splitting
@@ -45,6 +46,10 @@ for command in (
     admit,
     reveal,
     finalize,
+    verify,
+    bundle,
+    publish_solution,
+    receipt,
     archive,
     unarchive,
     disqualify,

@@ -14,6 +14,7 @@ from grader.db import Database
 from grader.services import batches, organizer_jobs, scoring
 from grader.settings import Settings
 from grader.storage import open_storage
+from grader.worker import digests
 from grader.worker.calendar import Calendar
 from grader.worker.child import ScoringChild
 from grader.worker.mailer import Mailer
@@ -103,11 +104,19 @@ class Sweeper:
             stop.wait(self._settings.sweep_interval_seconds)
 
     def _work_for_organizers(self, stop: threading.Event) -> None:
+        self._note_digests()
         wait_seconds = min(ORGANIZERS_WAIT_SECONDS, self._settings.sweep_interval_seconds)
         while not stop.is_set():
             job_id = self._next_for_organizers()
             if job_id is None or not self._organizers_child.run(job_id):
                 stop.wait(wait_seconds)
+
+    def _note_digests(self) -> None:
+        """Give solutions of older versions of the service their digests, once."""
+        try:
+            digests.note_missing(self._database, open_storage(self._settings.storage()))
+        except Exception:
+            logger.exception("The digests of solutions could not be noted; the next start tries again.")
 
     def _next_for_organizers(self) -> int | None:
         try:

@@ -1,0 +1,92 @@
+"""The end of a competition in the shell: verify, bundle, receipts, and the published solution."""
+
+import hashlib
+import json
+import zipfile
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import AuditEntry, Score
+from grader.services import closing
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def admin(run, settings, monkeypatch):
+    """Run `fairboard` on the installation of the fixture `service`."""
+    for name, value in settings.environment().items():
+        monkeypatch.setenv(name, value)
+    return run
+
+
+@pytest.fixture
+def closed(service, admin):
+    """The slug of a competition that has closed, with a scored file, and that file's id."""
+    competition = service.competition(closes_at=service.now + timedelta(hours=1))
+    accepted = service.submit(competition, skill=0.5)
+    service.score(accepted)
+    with service.database.write() as session:
+        closing.settle(session, competition=competition)
+    return accepted.submission.id
+
+
+def test_the_close_is_verified_and_a_difference_ends_with_one(admin, service, closed):
+    result = admin("competition", "verify", "toxicity")
+    assert result.exit_code == 0, result.output
+    assert "All agree to the last bit: 1 submission, " in result.stdout
+    with service.database.write() as session:
+        session.scalars(select(Score)).first().score += 1e-9
+    result = admin("competition", "verify", "toxicity")
+    assert result.exit_code == 1
+    assert "score: stored" in result.stderr
+    assert "1 difference (" in result.stderr
+    with service.database.read() as session:
+        entries = session.scalars(select(AuditEntry).where(AuditEntry.action == "verification.start")).all()
+        assert {entry.origin.partition(" ")[0] for entry in entries} == {"shell"}
+
+
+def test_a_receipt_and_a_bundle_with_the_solution_verify_each_other(
+    admin, service, closed, tmp_path, predictions_csv
+):
+    refused = admin("competition", "bundle", "toxicity")
+    assert refused.exit_code == 1
+    assert "Make the standings final first" in refused.stderr
+    admin("competition", "reveal", "toxicity")
+    admin("competition", "finalize", "toxicity")
+    out = tmp_path / "results.zip"
+    result = admin("competition", "bundle", "toxicity", "--with-solution", "--out", out)
+    assert result.exit_code == 0, result.output
+    with zipfile.ZipFile(out) as archive:
+        archive.extractall(tmp_path)
+    folder = tmp_path / "toxicity-final-1"
+    printed = admin("competition", "receipt", "toxicity", closed).stdout
+    assert printed == (folder / "receipts" / f"{closed}.json").read_text()
+    (tmp_path / "submission.csv").write_bytes(predictions_csv(skill=0.5))
+    result = admin(
+        "verify",
+        folder / "receipts" / f"{closed}.json",
+        "--solution",
+        folder / "solution.csv",
+        "--submission",
+        tmp_path / "submission.csv",
+    )
+    assert result.exit_code == 0, result.output
+    assert "agrees with all of them" in result.stdout
+
+
+def test_the_solution_is_published_with_its_hash_once(admin, service, closed):
+    refused = admin("competition", "publish-solution", "toxicity", "--yes")
+    assert refused.exit_code == 1
+    assert "after the private leaderboard is revealed" in refused.stderr
+    admin("competition", "reveal", "toxicity")
+    result = admin("competition", "publish-solution", "toxicity", "--yes")
+    assert result.exit_code == 0, result.output
+    digest = result.stdout.split()[-1].rstrip(".")
+    assert hashlib.sha256(service.storage.read(digest)).hexdigest() == digest
+    receipt = json.loads(admin("competition", "receipt", "toxicity", closed, "--version", 1).stdout)
+    assert receipt["solution"]["sha256"] == digest
+    assert admin("competition", "publish-solution", "toxicity", "--yes").exit_code == 1
+    assert admin("competition", "receipt", "toxicity", 999).exit_code == 1
