@@ -19,6 +19,9 @@ class Hinting(Protocol):
     def send(self, job_ids: Sequence[int]) -> None:
         """Hint these jobs to the queue."""
 
+    def send_rescoring(self, scoring_version_id: int) -> None:
+        """Hint a scoring version that is being prepared to its own queue."""
+
 
 @dataclass(frozen=True, slots=True)
 class Site:

@@ -92,10 +92,7 @@ def _score_and_publish(installation: Installation, version: ScoringVersion, *, l
     quiet_child = ScoringChild(installation.settings, is_quiet=True)
     with ProgressLine("submissions scored") as line, quiet_child as child:
         while True:
-            with installation.database.read() as session:
-                job_ids = rescoring.open_jobs(session, scoring_version_id=version.id)
-            for job_id in job_ids:
-                child.run(job_id)
+            while child.rescore(version.id):
                 _show(installation, version, line)
             _show(installation, version, line)
             try:
