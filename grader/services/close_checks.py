@@ -23,6 +23,7 @@ from grader.services.closing import Stage
 from grader.services.verification import Verified
 
 NAMED_COUNT = 10
+BUNDLES_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,16 @@ def state(session: Session, *, competition: Competition, now: datetime) -> Close
         verified=Verified.from_dict(job.result) if job is not None and job.result else None,
         is_current=is_current,
     )
+
+
+def jobs(session: Session, *, competition: Competition) -> list[OrganizerJob]:
+    """Return the newest jobs of a close: the last verification, and some bundles."""
+    kinds = {OrganizerJobKind.VERIFY: 1, OrganizerJobKind.BUNDLE: BUNDLES_SHOWN}
+    return [
+        job
+        for kind, limit in kinds.items()
+        for job in organizer_jobs.newest(session, competition=competition, kind=kind, limit=limit)
+    ]
 
 
 def _count(session: Session, competition: Competition, status: SubmissionStatus) -> int:

@@ -5,11 +5,10 @@ from typing import Any
 
 from flask import Blueprint, Response, flash, jsonify, redirect, render_template, request, send_file, url_for
 from flask.typing import ResponseReturnValue
-from sqlalchemy.orm import Session
 
 from grader import db
 from grader.errors import OrganizerError
-from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind, Role
+from grader.models import JobState, OrganizerJob, OrganizerJobKind, Role
 from grader.services import bundles, close_checks, closing, organizer_jobs, verification
 from grader.services.organizer_jobs import UnknownOrganizerJob
 from webapp import finding
@@ -20,8 +19,6 @@ from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
 
 blueprint = Blueprint("organize_close", __name__, url_prefix="/competitions/<slug>/organize/close")
-
-BUNDLES_SHOWN = 5
 
 
 class NotConfirmed(BadRequest):
@@ -44,7 +41,7 @@ def status(slug: str) -> ResponseReturnValue:
     """Tell how the jobs of the close stand."""
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
-        jobs = _jobs(session, competition)
+        jobs = close_checks.jobs(session, competition=competition)
         stage = closing.stage(competition, db.now(session))
     return _status(jobs, stage.value).make_conditional(request)
 
@@ -139,7 +136,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         competition = finding.competition_of(session, slug)
         state = close_checks.state(session, competition=competition, now=now)
         view = CompetitionView(competition, now)
-        jobs = _jobs(session, competition)
+        jobs = close_checks.jobs(session, competition=competition)
     version = competition.live_scoring_version
     return render_template(
         "organize/close.html",
@@ -157,15 +154,6 @@ def _page(slug: str, *, problem: str = "") -> str:
         problem=problem,
         reason=request.form.get("reason", ""),
     )
-
-
-def _jobs(session: Session, competition: Competition) -> list[OrganizerJob]:
-    kinds = {OrganizerJobKind.VERIFY: 1, OrganizerJobKind.BUNDLE: BUNDLES_SHOWN}
-    return [
-        job
-        for kind, limit in kinds.items()
-        for job in organizer_jobs.newest(session, competition=competition, kind=kind, limit=limit)
-    ]
 
 
 def _status(jobs: list[OrganizerJob], stage: str) -> Response:
