@@ -1,0 +1,174 @@
+"""Rescoring on the pages: begin with a checked solution, see the difference, publish, roll back, read the notice."""
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from grader.models import Role, User
+from grader.services import competitions, organizers
+from grader.services.audit import Actor
+from grader.worker.organizer_work import OrganizerWorker
+
+ROOT = "/competitions/toxicity/organize"
+
+
+def corrected(arena: Any, count: int = 60) -> bytes:
+    """The arena's solution with the labels of some rows turned round."""
+    header, *lines = arena.truth.solution().decode().splitlines()
+    for number in range(count):
+        cells = lines[number].split(",")
+        cells[1] = str(1 - int(cells[1]))
+        lines[number] = ",".join(cells)
+    return "\n".join([header, *lines]).encode()
+
+
+@pytest.fixture
+def people(arena: Any) -> dict[str, Any]:
+    """Two teams with files, an editor and a viewer."""
+    arena.competition()
+    people = {name: arena.person(name) for name in ("Ann", "Bob", "Eva", "Vic")}
+    for name, noise in (("Ann", 0.9), ("Bob", 1.4)):
+        arena.submit(people[name], arena.truth.predictions(noise=noise, seed=ord(name[0])))
+    arena.score_all()
+    with arena.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        for name, role in (("Eva", Role.EDITOR), ("Vic", Role.VIEWER)):
+            user = session.get_one(User, people[name].user.id)
+            organizers.add(
+                session,
+                competition=competition,
+                user=user,
+                role=role,
+                actor=Actor(None, "tests"),
+                now=arena.now(),
+            )
+    return people
+
+
+@pytest.fixture
+def check(arena: Any, people: dict[str, Any]) -> Callable[..., int]:
+    """A function that uploads a corrected solution through the page and has it checked."""
+
+    def do(count: int = 60) -> int:
+        answer = people["Eva"].post(
+            f"{ROOT}/solution", {"file": (io.BytesIO(corrected(arena, count)), "corrected.csv")}
+        )
+        assert answer.status_code == 303, answer.text
+        job_id = int(answer.headers["Location"].rpartition("/")[2])
+        worker = OrganizerWorker(arena.settings, arena.database, arena.storage)
+        assert worker.run(job_id)
+        return job_id
+
+    return do
+
+
+def begin(people: dict[str, Any], job_id: int, reason: str = "Sixty labels were wrong.") -> Any:
+    return people["Eva"].post(f"{ROOT}/rescoring", {"solution": str(job_id), "reason": reason})
+
+
+def page(person: Any, path: str) -> str:
+    answer = person.browser.get(path)
+    assert answer.status_code == 200, answer.text
+    return str(answer.text)
+
+
+def test_from_a_checked_solution_to_the_notice_and_back(
+    arena: Any, people: dict[str, Any], check: Any
+) -> None:
+    eva, ann = people["Eva"], people["Ann"]
+    job_id = check()
+    assert "60 rows differ" in page(eva, f"{ROOT}/rescoring?solution={job_id}")
+    assert begin(people, job_id).headers["Location"].endswith("/rescoring/2")
+    waiting = page(eva, f"{ROOT}/rescoring/2")
+    assert "0 of 2 submissions scored" in waiting and "data-live" in waiting
+    assert "This is not the whole difference yet" in page(eva, f"{ROOT}/rescoring/2/difference")
+    early = eva.post(f"{ROOT}/rescoring/2/publish", {"notice": "Kept words."})
+    assert early.status_code == 409 and "Kept words." in early.text
+    assert "2 submissions are not yet scored under the new version." in early.text
+
+    arena.score_all()
+    assert "2 of 2 submissions scored." in page(eva, f"{ROOT}/rescoring/2")
+    difference = page(eva, f"{ROOT}/rescoring/2/difference")
+    assert "not the whole difference" not in difference and "2 of 2 submissions get" in difference
+    assert "Private leaderboard" in difference and "toxicity" in difference
+    lines = page(eva, f"{ROOT}/rescoring/2/submissions.csv").splitlines()
+    assert len(lines) == 3 and lines[0].startswith("submission,team_id,team,kind")
+    assert len(page(eva, f"{ROOT}/rescoring/2/teams.csv").splitlines()) == 5
+    assert "scored again" not in page(ann, "/competitions/toxicity")
+
+    notice = "We mended labels.\nSorry for that."
+    done = eva.post(f"{ROOT}/rescoring/2/publish", {"notice": notice})
+    assert done.status_code == 303, done.text
+    assert "We mended labels." in page(ann, "/competitions/toxicity")
+    own = page(ann, "/competitions/toxicity/rescoring")
+    before, after = lines[1].split(",")[6:8]
+    assert before in own and after in own and before != after
+    assert before in page(ann, "/competitions/toxicity/submissions/1")
+    assert lines[2].split(",")[6] not in own  # Bob's
+
+    assert "Every submission has its score under it" in page(eva, f"{ROOT}/rescoring/1")
+    refused = eva.post(f"{ROOT}/rescoring/1/rollback", {"reason": " "})
+    assert refused.status_code == 409 and "Give the reason" in refused.text
+    back = eva.post(f"{ROOT}/rescoring/1/rollback", {"reason": "The correction was wrong."})
+    assert back.status_code == 303
+    assert "The correction was wrong." in page(ann, "/competitions/toxicity")
+    assert "live" in page(eva, f"{ROOT}/rescoring/1")
+
+
+def test_what_cannot_be_given_is_told_all_at_once_and_nothing_is_published(
+    arena: Any, people: dict[str, Any], check: Any
+) -> None:
+    begin(people, check())
+    arena.score_all()
+    answer = people["Eva"].post(
+        f"{ROOT}/rescoring/2/publish",
+        {"closes_at": "soon", "extra_submissions": "many", "selection_deadline": "2001-01-01T10:00"},
+    )
+    assert answer.status_code == 409
+    assert "The new deadline cannot be read" in answer.text
+    assert "The number of extra submissions cannot be read" in answer.text
+    answer = people["Eva"].post(
+        f"{ROOT}/rescoring/2/publish",
+        {"closes_at": "2001-01-01T10:00", "extra_submissions": "2", "selection_deadline": "2001-01-01T10:00"},
+    )
+    assert answer.status_code == 409
+    for words in (
+        "The close must lie ahead",
+        "final selection is open anyway",
+        "neither a daily nor a total",
+    ):
+        assert words in answer.text
+    assert "preparing" in page(people["Eva"], f"{ROOT}/rescoring/2")
+    assert "scored again" not in page(people["Ann"], "/competitions/toxicity")
+
+
+def test_a_rescoring_is_cancelled_and_another_begins(arena: Any, people: dict[str, Any], check: Any) -> None:
+    job_id = check()
+    begin(people, job_id)
+    twice = begin(people, job_id)
+    assert twice.status_code == 409 and "already being prepared" in twice.text
+    cancelled = people["Eva"].post(f"{ROOT}/rescoring/2/drop")
+    assert cancelled.status_code == 303
+    gone = people["Eva"].post(f"{ROOT}/rescoring/2/publish")
+    assert gone.status_code == 409 and "dropped, not being prepared" in gone.text
+    assert begin(people, job_id).headers["Location"].endswith("/rescoring/3")
+
+
+def test_viewers_look_and_do_not_act(people: dict[str, Any], check: Any) -> None:
+    begin(people, check())
+    vic = people["Vic"]
+    shown = page(vic, f"{ROOT}/rescoring/2")
+    assert "Progress" in shown and 'method="post"' not in shown.partition("<main")[2]
+    for act in ("publish", "drop", "rollback"):
+        assert vic.post(f"{ROOT}/rescoring/2/{act}").status_code == 403
+    assert people["Ann"].browser.get(f"{ROOT}/rescoring/2/difference").status_code == 403
+
+
+def test_a_first_version_has_no_difference_and_others_no_page(people: dict[str, Any]) -> None:
+    eva = people["Eva"]
+    assert "Version 1" in page(eva, f"{ROOT}/rescoring")
+    assert eva.browser.get(f"{ROOT}/rescoring/1/difference").status_code == 404
+    assert eva.browser.get(f"{ROOT}/rescoring/1/teams.csv").status_code == 404
+    assert eva.browser.get(f"{ROOT}/rescoring/7").status_code == 404
