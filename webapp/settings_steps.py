@@ -127,7 +127,7 @@ _DATES = Step(
     "Dates and limits",
     (
         (
-            "Dates (UTC)",
+            "Dates",
             (
                 _date("opens_at", "Opens", "Left blank a draft opens when it is published.", "00:00"),
                 _date("closes_at", "Closes", "Left blank it does not close by itself."),
@@ -161,7 +161,7 @@ _DATES = Step(
             (
                 _limit("max_daily_submissions", "Submissions a UTC day"),
                 _limit("max_total_submissions", "Submissions in all"),
-                _count("max_pending_submissions", "Submissions that wait at once"),
+                _count("max_pending_submissions", "Waiting at once"),
                 _count("max_hourly_rejections", "Rejected files an hour"),
                 _count(
                     "selection_count",
@@ -246,10 +246,10 @@ _METRIC = Step(
                     "Power p of the means",
                     "-5 stays close to the weakest identity; inf and -inf are allowed.",
                 ),
-                _number("overall_auc", "Weight of the overall AUC", "The four weights sum to 1."),
-                _number("subgroup_auc", "Weight of the Subgroup AUC"),
-                _number("bpsn_auc", "Weight of the BPSN AUC"),
-                _number("bnsp_auc", "Weight of the BNSP AUC"),
+                _number("overall_auc", "Weight: overall AUC", "The weights sum to 1."),
+                _number("subgroup_auc", "Weight: Subgroup AUC"),
+                _number("bpsn_auc", "Weight: BPSN AUC"),
+                _number("bnsp_auc", "Weight: BNSP AUC"),
                 _number("label_threshold", "Threshold of the label", "Positive at this value and above."),
                 _number(
                     "identity_threshold", "Threshold of identities", "Mentioned at this value and above."

@@ -226,3 +226,59 @@ def test_a_baseline_is_a_benchmark_once_it_is_checked(arena: Any, root: Any) -> 
     assert answer.status_code == 303, answer.text
     arena.score_all()
     assert "Word counts" in arena.app.test_client().get("/competitions/toxicity/leaderboard").text
+
+
+def test_a_draft_is_published_with_the_sample_submission_as_its_first_benchmark(
+    arena: Any, root: Any
+) -> None:
+    arena.competition("first")
+    make(root, source="first", with_solution="yes")
+    assert "Nothing is missing" in root.browser.get(f"{HERE}/state").text
+    assert root.post(f"{HERE}/state/publish").status_code == 303
+    arena.score_all()
+    stranger = arena.app.test_client()
+    board = stranger.get("/competitions/toxicity/leaderboard").text
+    assert "Sample submission" in board
+    assert "0.50000" in board
+    assert "was published" in stranger.get("/competitions/toxicity/log").text
+    assert root.post(f"{HERE}/state/publish").status_code == 409
+
+
+def test_a_draft_that_lacks_something_is_not_published_and_says_what(arena: Any, root: Any) -> None:
+    make(root)
+    answer = root.post(f"{HERE}/state/publish")
+    assert answer.status_code == 409
+    assert "The solution is missing" in answer.text
+    assert arena.app.test_client().get("/competitions/toxicity").status_code == 404
+
+
+def test_a_competition_is_archived_and_comes_back(arena: Any, root: Any) -> None:
+    arena.competition()
+    assert root.post(f"{HERE}/state/archive", {"reason": "Old"}).status_code == 303
+    assert "archived" in root.browser.get(f"{HERE}/state").text
+    assert root.post(f"{HERE}/settings/basics", {"title": "New"}).status_code in {303, 422}
+    assert settings_of(arena, "toxicity").title == "Toxicity"
+    assert root.post(f"{HERE}/state/archive", {"back": "yes"}).status_code == 303
+    assert "Archive" in root.browser.get(f"{HERE}/state").text
+
+
+def test_contact_and_discussion_are_links_only_where_they_can_be(arena: Any, root: Any) -> None:
+    arena.competition()
+    form = form_of(root.browser.get(f"{HERE}/settings/basics").text)
+    links = {"contact": "ask@example.org", "discussion_url": "https://forum.example.org/t/1"}
+    assert root.post(f"{HERE}/settings/basics", form | links).status_code == 303
+    page = arena.app.test_client().get("/competitions/toxicity").text
+    assert 'href="mailto:ask@example.org"' in page
+    assert 'href="https://forum.example.org/t/1"' in page
+    bad = {"discussion_url": "javascript:alert(1)"}
+    assert root.post(f"{HERE}/settings/basics", form | bad).status_code == 422
+
+
+def test_the_classes_have_the_organizers_names(arena: Any, root: Any) -> None:
+    arena.competition()
+    form = form_of(root.browser.get(f"{HERE}/settings/basics").text)
+    names = {"positive_name": "toxic", "negative_name": "not toxic", "evaluation": "Mind the **gap**."}
+    root.post(f"{HERE}/settings/basics", form | names)
+    page = arena.app.test_client().get("/competitions/toxicity/evaluation").text
+    assert "toxic rows that mention the identity against not toxic rows that do not" in page
+    assert "<strong>gap</strong>" in page

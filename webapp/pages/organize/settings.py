@@ -1,6 +1,7 @@
 """The settings of a competition in steps: a wizard while it is a draft, the same pages afterwards."""
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -13,7 +14,7 @@ from webapp import finding, settings_forms
 from webapp.organizing import actor, organizers_only
 from webapp.representations.competition import CompetitionView
 from webapp.settings_forms import Read
-from webapp.settings_steps import BY_KEY, STEPS, Step
+from webapp.settings_steps import BY_KEY, STEPS, Field, Step
 from webapp.site import current_site
 
 blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize/settings")
@@ -64,6 +65,26 @@ def save(slug: str, step: str) -> ResponseReturnValue:
     return redirect(url_for("organize_data.index", slug=slug), 303)
 
 
+class Group(NamedTuple):
+    """A group of fields on the page: its heading, the locked ones with the reasons, and the others."""
+
+    heading: str
+    fixed: list[Field]
+    reasons: list[str]
+    open: list[Field]
+
+    @classmethod
+    def of(cls, heading: str, fields: Sequence[Field], locks: Mapping[str, str]) -> "Group":
+        """Part the fields of a group by what is locked."""
+        reasons = {field.name: locks.get(settings_forms.setting_of(field.name)) for field in fields}
+        return cls(
+            heading,
+            [field for field in fields if reasons[field.name]],
+            list(dict.fromkeys(reason for reason in reasons.values() if reason)),
+            [field for field in fields if not reasons[field.name]],
+        )
+
+
 def _page(slug: str, step: Step, *, found: Read | None = None, problems: list[str] | None = None) -> str:
     with current_site().database.read() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
@@ -74,14 +95,18 @@ def _page(slug: str, step: Step, *, found: Read | None = None, problems: list[st
         budget = leak_budgets.of(competition, settings, now=now) if step.key == "metric" else None
         files = leak_budgets.files_of_a_team(settings, now=now)
         view = CompetitionView(competition, now)
-        locked = competition_settings.locks(competition, now)
+        groups = [
+            Group.of(heading, fields, competition_settings.locks(competition, now))
+            for heading, fields in step.groups
+        ]
     return render_template(
         "organize/settings.html",
         competition=view,
         step=step,
         steps=STEPS,
         values=shown,
-        locked={field.name: locked.get(settings_forms.setting_of(field.name)) for field in step.fields},
+        groups=groups,
+        has_open=any(group.open for group in groups),
         field_problems=found.problems if found else {},
         problems=[*(found.problems.values() if found else ()), *(problems or ())],
         budget=budget,
