@@ -12,6 +12,7 @@ How long an answer takes is out of scope here: scoring happens in workers at the
 splits, and no page computes with a label.
 """
 
+import json
 import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from markupsafe import escape
 from sqlalchemy import select
 
 from grader.leaderboard import standings
@@ -28,8 +30,8 @@ from grader.metrics import PairCounts, report
 from grader.models import Score, Solution, Split, Standing
 from grader.services import competitions
 from grader.services.solutions import Rules
-from tests.fixtures.walks import ROUTES, Walk, methods, walk
-from tests.fixtures.worlds import SLUG, Truth, World
+from tests.fixtures.walks import MAIL, ROUTES, Walk, methods, walk
+from tests.fixtures.worlds import CONFIDENTIAL, SLUG, Truth, World
 
 MOMENTS = {
     "open": Phase.OPEN,
@@ -109,6 +111,20 @@ def test_no_blob_of_a_solution_is_named(trails: dict[str, Trail], moment: str) -
         assert not any(sha256 in text for sha256 in trails["first"].blobs), f"{request} as {role}"
 
 
+@pytest.mark.parametrize("text", CONFIDENTIAL)
+def test_what_is_confidential_reaches_nobody_else(trails: dict[str, Trail], text: str) -> None:
+    readers = set()
+    for told_then in trails["first"].walks.values():
+        for (role, request), told in told_then.items():
+            if role in ROLES and _holds(told, text):
+                assert ROLES[role][0] in CONFIDENTIAL[text], f"{request} as {role}"
+                readers.add(ROLES[role][0])
+        for mail in told_then["mail", "all mails"].split(MAIL):
+            name = mail.partition("@")[0].capitalize()
+            assert not _holds(mail, text) or name in CONFIDENTIAL[text], mail
+    assert readers, "The text is nowhere: this test would not find it."
+
+
 def test_the_same_search_finds_every_private_score_after_the_reveal(trails: dict[str, Trail]) -> None:
     trail = trails["first"]
     seen = "".join(text for (role, _), text in trail.walks["revealed"].items() if role == "leader")
@@ -167,6 +183,11 @@ def _log() -> Iterator[list[str]]:
     yield lines
     root.setLevel(before)
     root.removeHandler(handler)
+
+
+def _holds(told: str, text: str) -> bool:
+    """Tell whether an answer holds a text, as it is or as it stands in HTML or JSON."""
+    return text in told or str(escape(text)) in told or json.dumps(text)[1:-1] in told
 
 
 def _sees(role: str, phase: Phase) -> bool:
