@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from grader.errors import OrganizerError
 from grader.files import ColumnRole
 from grader.models import Competition, CompetitionState, DataFile, JobState, OrganizerJob, OrganizerJobKind
-from grader.services import drafts, metric_choice, organizer_jobs
+from grader.services import audit, drafts, metric_choice, organizer_jobs
 from grader.services.audit import Actor
 from grader.services.metric_choice import MetricChoice
 from grader.services.solutions import StoredSolution
@@ -78,7 +78,7 @@ def add(
     Without a `test` the test.csv among the competition's data files is compared, if there is one.
     """
     test = test or _test_of(session, competition)
-    return organizer_jobs.add(
+    job = organizer_jobs.add(
         session,
         competition=competition,
         kind=OrganizerJobKind.CHECK,
@@ -93,6 +93,16 @@ def add(
         created_by=actor.user,
         now=now,
     )
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="solution.check",
+        subject=f"check {job.id}",
+        after={"file": file.name, "sha256": file.sha256},
+        now=now,
+    )
+    return job
 
 
 def add_again(

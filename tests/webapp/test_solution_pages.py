@@ -77,7 +77,7 @@ def test_a_draft_gets_its_solution_from_the_upload_to_the_acceptance(site: Any) 
     assert (accepted.status_code, accepted.location) == (303, HERE)
     front = site.olga.browser.get(HERE).text
     assert "The solution in use" in front
-    assert re.search(r"<code>[0-9a-f]{64}</code>", front)
+    assert re.search(r'<code class="digest">[0-9a-f]{64}</code>', front)
     with site.database.read() as session:
         live = competitions.live(competitions.get(session, slug="next"))
     assert live.solution.row_count == 400

@@ -93,8 +93,9 @@ class CheckView:
         self.is_correction = job.parameters["purpose"] == Purpose.CORRECTED
         self.created_at = job.created_at
         self.created_by = job.created_by.name if job.created_by else "the shell"
-        self.state = STATES[job.state]
-        self.pill = PILLS[job.state]
+        is_stopped = job.state is JobState.DONE and not result["solution"]
+        self.state = "to be mended" if is_stopped else STATES[job.state]
+        self.pill = "rejected" if is_stopped else PILLS[job.state]
         self.is_open = organizer_jobs.is_open(job)
         self.is_failed = job.state is JobState.FAILED
         self.incident = job.incident
