@@ -1,9 +1,15 @@
 """The documentation says what is there."""
 
 import re
+import tomllib
+from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from grader.cli import main
+from grader.services import competition_files, conditions
+from grader.services.competition_settings import CompetitionSettings
 from grader.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +31,40 @@ def test_no_setting_is_documented_that_does_not_exist() -> None:
     text = (ROOT / "docs" / "operations.md").read_text()
     documented = re.findall(r"^\| `FAIRBOARD_(\w+)` \|", text, flags=re.MULTILINE)
     assert set(documented) == {name.upper() for name in Settings.model_fields}
+
+
+def test_the_table_of_defaults_is_that_of_the_code() -> None:
+    text = (ROOT / "docs" / "organizers.md").read_text()
+    table = text[text.index("### The defaults") : text.index("### Data files")]
+    documented = {
+        name: default
+        for names, default in re.findall(r"^\| (`[^|]+`) \| ([^|]+) \|", table, flags=re.MULTILINE)
+        for name in re.findall(r"`([\w.]+)`", names)
+    }
+    written = competition_files.write("slug", CompetitionSettings())
+    places = dict(_places(tomllib.loads(written)))
+    unset = re.findall(r"^# (\w+) = …", written, flags=re.MULTILINE)
+    del places["slug"], places["title"]
+    assert {name.rpartition(".")[2] for name, default in documented.items() if default == "not set"} == set(
+        unset
+    )
+    assert {
+        name: tomllib.loads(f"x = {default.strip('`')}")["x"]
+        for name, default in documented.items()
+        if default != "not set"
+    } == places
+    assert "7 days" in table
+    assert timedelta(days=7) == conditions.WEEK
+    assert "23:59 UTC" in table
+    assert f"{competition_files.END_OF_DAY:%H:%M}" == "23:59"
+
+
+def _places(document: dict[str, Any], table: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in document.items():
+        if isinstance(value, dict) and key != "weights":
+            yield from _places(value, f"{key}.")
+        else:
+            yield table + key, value
 
 
 def test_every_command_in_the_readme_exists() -> None:

@@ -9,6 +9,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Role
 from grader.services import competition_settings, leak_budgets
+from grader.services.competition_settings import FOLLOWING
 from grader.services.conditions import InvalidCompetition
 from webapp import finding, settings_forms
 from webapp.organizing import actor, organizers_only
@@ -106,6 +107,7 @@ def _page(slug: str, step: Step, *, found: Read | None = None, problems: list[st
         steps=STEPS,
         values=shown,
         groups=groups,
+        following={name: getattr(competition, name) for name in FOLLOWING if getattr(settings, name) is None},
         has_open=any(group.open for group in groups),
         field_problems=found.problems if found else {},
         problems=[*(found.problems.values() if found else ()), *(problems or ())],
