@@ -5,6 +5,7 @@ or failed gives it back. What organizers granted raises the limits. All counting
 competition's lock.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -149,6 +150,19 @@ def update_slot(submission: Submission) -> None:
     """Let a submission hold the slot of its day, or give it back, as its status says."""
     holds = submission.kind in _LIMITED_KINDS and submission.status in _SLOT_STATUSES
     submission.slot_day = _day(submission.submitted_at) if holds else None
+
+
+def granted_by_now(
+    session: Session, *, competition: Competition, teams: Collection[Team], now: datetime
+) -> int:
+    """Return how many submissions were granted to everybody or to one of the teams, up to this day."""
+    whose = SubmissionGrant.team_id.in_([team.id for team in teams])
+    query = select(func.coalesce(func.sum(SubmissionGrant.count), 0)).where(
+        SubmissionGrant.competition_id == competition.id,
+        SubmissionGrant.day <= _day(now),
+        or_(SubmissionGrant.team_id.is_(None), whose),
+    )
+    return int(session.scalar(query) or 0)
 
 
 def next_reset(now: datetime) -> datetime:

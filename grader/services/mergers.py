@@ -162,11 +162,13 @@ def together(session: Session, *, competition: Competition, teams: tuple[Team, T
     used = sum(
         limits.allowance(session, competition=competition, team=team, now=now).used_total for team in teams
     )
+    granted = limits.granted_by_now(session, competition=competition, teams=teams, now=now)
+    max_used = max_used_by_now(competition, now)
     return Sum(
         member_count=sum(rosters.count_members(session, team=team) for team in teams),
         max_members=competition.max_team_size,
         used_total=used,
-        max_used=max_used_by_now(competition, now),
+        max_used=None if max_used is None else max_used + granted,
     )
 
 
@@ -185,7 +187,7 @@ def obstacle(
 def max_used_by_now(competition: Competition, now: datetime) -> int | None:
     """Return how many submissions one team could have used: the UTC days so far times the daily limit.
 
-    No more than the total limit; None without limits.
+    No more than the total limit, and without what was granted; None without limits.
     """
     possible = []
     if competition.max_daily_submissions is not None:

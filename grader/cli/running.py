@@ -1,0 +1,163 @@
+"""`fairboard competition pause`, `resume`, `grant`, `announce`, `rename-team`, `retry` and `export`."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from grader.cli.installation import opened
+from grader.cli.parameters import Time
+from grader.services import (
+    announcements,
+    competitions,
+    exports,
+    grants,
+    moderation,
+    names,
+    pauses,
+    retries,
+    rosters,
+)
+from grader.services.audit import Actor
+from grader.services.exports import Format, Kind
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+CLOSE = click.option("--closes", "closes_at", type=Time(), help="Move the close in the same act (UTC).")
+
+
+@click.command()
+@click.argument("slug")
+@click.option("--message", required=True, help="The sentence that uploaders read.")
+@CLOSE
+def pause(slug: str, message: str, closes_at: datetime | None) -> None:
+    """Take no files in SLUG for the moment; boards stay readable."""
+    with opened() as installation, installation.database.write() as session:
+        paused = pauses.pause(
+            session,
+            competition=competitions.get(session, slug=slug),
+            message=message,
+            closes_at=closes_at,
+            actor=Actor.shell(),
+        )
+    click.echo(f"Submissions to {slug} are paused. Uploaders read: {paused.pause_message}")
+
+
+@click.command()
+@click.argument("slug")
+@CLOSE
+def resume(slug: str, closes_at: datetime | None) -> None:
+    """Take files in SLUG again."""
+    with opened() as installation, installation.database.write() as session:
+        competition = competitions.get(session, slug=slug)
+        pauses.resume(session, competition=competition, closes_at=closes_at, actor=Actor.shell())
+    click.echo(f"Submissions to {slug} are taken again.")
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("count", type=int)
+@click.option("--team", help="Whose; without it every team's.")
+@click.option("--day", type=click.DateTime(["%Y-%m-%d"]), help="The UTC day; by default today.")
+@click.option("--reason", required=True, help="Why; everybody reads it in the log.")
+def grant(slug: str, count: int, team: str | None, day: datetime | None, reason: str) -> None:
+    """Give a team of SLUG, or every team, COUNT submissions beyond the limits of a day."""
+    with opened() as installation, installation.database.write() as session:
+        competition = competitions.get(session, slug=slug)
+        whose = None
+        if team is not None:
+            whose = rosters.find_by_name(session, competition=competition, name=names.clean_name(team))
+            if whose is None:
+                raise moderation.UnknownTeam(team)
+        made = grants.grant(
+            session,
+            competition=competition,
+            team=whose,
+            day=(day or datetime.now(UTC)).date(),
+            count=count,
+            reason=reason,
+            actor=Actor.shell(),
+        )
+    click.echo(f"{team or 'Every team'} can send {made.count:,} more on {made.day:%Y-%m-%d} (UTC).")
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("text", type=FILE)
+@click.option("--title", required=True, help="The line above the text.")
+@click.option("--mail", "by_mail", is_flag=True, help="Send it by e-mail too.")
+def announce(slug: str, text: Path, title: str, by_mail: bool) -> None:
+    """Post the Markdown file TEXT on the first page of SLUG."""
+    with opened() as installation, installation.database.write() as session:
+        posted = announcements.post(
+            session,
+            competition=competitions.get(session, slug=slug),
+            title=title,
+            body=text.read_text(encoding="utf-8"),
+            by_mail=by_mail,
+            actor=Actor.shell(),
+        )
+    click.echo(f"Announcement {posted.id} stands on the first page of {slug}.")
+
+
+@click.command("rename-team")
+@click.argument("slug")
+@click.argument("team")
+@click.argument("name")
+@click.option("--reason", required=True, help="Why; the team reads it.")
+def rename_team(slug: str, team: str, name: str, reason: str) -> None:
+    """Give TEAM of SLUG another NAME."""
+    with opened() as installation, installation.database.write() as session:
+        renamed = moderation.rename(
+            session,
+            competition=competitions.get(session, slug=slug),
+            team=team,
+            name=name,
+            reason=reason,
+            actor=Actor.shell(),
+        )
+    click.echo(f"{team} is called {renamed.name} now.")
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("submission", type=int, required=False)
+def retry(slug: str, submission: int | None) -> None:
+    """Try a failed SUBMISSION of SLUG again, or all that failed; a worker or the sweeper takes them."""
+    with opened() as installation, installation.database.write() as session:
+        competition, actor = competitions.get(session, slug=slug), Actor.shell()
+        if submission is None:
+            job_ids = retries.retry_all(session, competition=competition, actor=actor)
+        else:
+            job_ids = retries.retry(session, competition=competition, submission_id=submission, actor=actor)
+    click.echo("1 job waits again." if len(job_ids) == 1 else f"{len(job_ids):,} jobs wait again.")
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("kind", type=click.Choice([kind.value for kind in Kind]))
+@click.option(
+    "--format", "form", type=click.Choice([each.value for each in Format]), default="csv", show_default=True
+)
+@click.option("--version", "number", type=int, help="Another scoring version than the live one.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A file; by default standard output.")
+def export(slug: str, kind: str, form: str, number: int | None, output: Path | None) -> None:
+    """Write the submissions, standings, scores with all breakdowns, or the audit of SLUG."""
+    with opened() as installation, installation.database.read() as session:
+        pieces = exports.write(
+            session,
+            competition=competitions.get(session, slug=slug),
+            kind=Kind(kind),
+            format_=Format(form),
+            version_number=number,
+        )
+        _write(pieces, output)
+
+
+def _write(pieces: Iterable[str], output: Path | None) -> None:
+    if output is None:
+        for piece in pieces:
+            click.echo(piece, nl=False)
+        return
+    with output.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(pieces)

@@ -1,0 +1,287 @@
+"""What organizers see and do while a competition runs: lists, retries, equal files, exports, queue health."""
+
+import csv
+import io
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import (
+    AuditEntry,
+    JobState,
+    Mail,
+    ScoringJob,
+    Standing,
+    SubmissionKind,
+    SubmissionStatus,
+    Team,
+    User,
+)
+from grader.services import (
+    competitions,
+    equal_files,
+    exports,
+    moderation,
+    queue_health,
+    retries,
+    scoring,
+    submission_search,
+    team_search,
+)
+from grader.services.audit import Actor
+from grader.services.exports import Format, Kind, NothingToExport
+from grader.services.moderation import NameTaken, OnlyATest, ReasonNeeded, UnknownTeam
+from grader.services.queue_health import Sign
+from grader.services.retries import NothingFailed
+from grader.services.submission_search import Sort, Wanted
+
+LEASE = timedelta(seconds=40)
+HOUR = timedelta(hours=1)
+
+
+def fail(service: Any, accepted: Any) -> None:
+    """Let scoring break as often as it may."""
+    for attempt in range(scoring.MAX_ERRORS):
+        with service.database.write() as session:
+            now = service.now + attempt * HOUR
+            claim = scoring.claim(session, job_id=accepted.job_ids[0], lease=LEASE, now=now)
+            scoring.record_error(session, job_id=claim.job_id, token=claim.token, incident="7F3A", now=now)
+
+
+def act(service: Any, what: Any, competition: Any, **given: Any) -> Any:
+    with service.database.write() as session:
+        here = competitions.get(session, slug=competition.slug)
+        return what(session, competition=here, actor=Actor.shell(), now=service.now, **given)
+
+
+def find(service: Any, competition: Any, **wanted: Any) -> list[int]:
+    with service.database.read() as session:
+        here = competitions.get(session, slug=competition.slug)
+        page = submission_search.find(session, competition=here, wanted=Wanted(**wanted))
+    return [line.submission.id for line in page.lines]
+
+
+def export(service: Any, competition: Any, kind: Kind, format_: Format, **options: Any) -> str:
+    with service.database.read() as session:
+        here = competitions.get(session, slug=competition.slug)
+        return "".join(exports.write(session, competition=here, kind=kind, format_=format_, **options))
+
+
+def test_a_failed_submission_gets_all_its_tries_again(service: Any) -> None:
+    competition = service.competition()
+    broken, sound = service.submit(competition), service.submit(competition, seed=2)
+    service.score(sound)
+    fail(service, broken)
+    with pytest.raises(NothingFailed):
+        act(service, retries.retry, competition, submission_id=sound.submission.id)
+    job_ids = act(service, retries.retry, competition, submission_id=broken.submission.id)
+    assert tuple(job_ids) == broken.job_ids
+    assert service.submission(broken).status is SubmissionStatus.FAILED
+    service.run(*job_ids)
+    assert service.submission(broken).status is SubmissionStatus.SCORED
+
+
+def test_all_failed_submissions_are_tried_again_in_one_act(service: Any) -> None:
+    competition = service.competition()
+    for seed in range(3):
+        fail(service, service.submit(competition, seed=seed))
+    assert len(act(service, retries.retry_all, competition)) == 3
+    with pytest.raises(NothingFailed):
+        act(service, retries.retry_all, competition)
+    with service.database.read() as session:
+        entries = session.scalars(select(AuditEntry).where(AuditEntry.action == "submission.retry")).all()
+    assert [entry.subject for entry in entries] == ["3 failed submissions"]
+
+
+def test_submissions_are_filtered_by_state_kind_team_and_text(service: Any) -> None:
+    competition = service.competition()
+    ada = service.submit(competition)
+    bob = service.submit(competition, user="Bob Ödegård", seed=2)
+    wrong = service.submit(competition, csv=b"nonsense")
+    service.score(ada, bob, wrong)
+    act(
+        service,
+        moderation.mark,
+        competition,
+        submission_id=ada.submission.id,
+        kind=SubmissionKind.BENCHMARK,
+    )
+    ids = [each.submission.id for each in (ada, bob, wrong)]
+    assert find(service, competition) == ids[::-1]
+    assert find(service, competition, status=SubmissionStatus.REJECTED) == [ids[2]]
+    assert find(service, competition, kind=SubmissionKind.BENCHMARK) == [ids[0]]
+    assert find(service, competition, team_id=bob.submission.team_id) == [ids[1]]
+    assert find(service, competition, text="ödegÅRD") == [ids[1]]
+    assert find(service, competition, text=f"#{ids[2]}") == [ids[2]]
+    assert find(service, competition, text=ada.submission.sha256) == [ids[0]]
+    assert find(service, competition, text="submission.CSV") == ids[::-1]
+    assert find(service, competition, text="100%_") == []
+
+
+def test_submissions_are_sorted_by_scores_with_those_without_one_last(service: Any) -> None:
+    competition = service.competition()
+    best, worst = service.submit(competition, skill=2.0), service.submit(competition, skill=0.0)
+    service.score(best, worst)
+    waiting = service.submit(competition, seed=3)
+    ids = [each.submission.id for each in (best, worst, waiting)]
+    for sort in (Sort.SCORE, Sort.PRIVATE_SCORE):
+        assert find(service, competition, sort=sort) == ids
+        assert find(service, competition, sort=sort, descending=False) == [ids[1], ids[0], ids[2]]
+
+
+def test_pages_hold_fifty_and_a_page_past_the_end_is_the_last(service: Any) -> None:
+    competition = service.competition()
+    sent = [service.submit(competition, csv=f"nonsense {number}".encode()) for number in range(52)]
+    assert len(find(service, competition)) == 50
+    assert find(service, competition, page=99) == [sent[1].submission.id, sent[0].submission.id]
+
+
+def test_teams_are_found_by_their_name_and_their_members(service: Any) -> None:
+    competition = service.competition()
+    accepted = service.submit(competition)
+    service.submit(competition, user="bob")
+    act(service, moderation.rename, competition, team="ada", name="Aces", reason="Asked for")
+    with service.database.read() as session:
+        for text, names in (("ACE", ["Aces"]), ("ada", ["Aces"]), ("", ["Aces", "bob"]), ("x", [])):
+            page = team_search.find(session, competition=competition, text=text)
+            assert [line.team.name for line in page.lines] == names
+        line = team_search.get(session, competition=competition, team_id=accepted.submission.team_id)
+    assert line.counts == {SubmissionStatus.PENDING: 1}
+    assert [member.name for member in line.members] == ["ada"]
+
+
+def test_a_renamed_team_reads_why_and_the_log_does_not_repeat_its_old_name(service: Any) -> None:
+    competition = service.competition()
+    service.submit(competition, user="Offensive")
+    service.submit(competition, user="bob")
+    with service.database.write() as session:
+        user = session.get_one(User, service.users["Offensive"].id)
+        user.email, user.email_verified_at = "o@example.org", service.now
+    with pytest.raises(NameTaken):
+        act(service, moderation.rename, competition, team="Offensive", name="B0b", reason="It insults.")
+    with pytest.raises(ReasonNeeded):
+        act(service, moderation.rename, competition, team="Offensive", name="Team 7", reason=" ")
+    act(service, moderation.rename, competition, team="Offensive", name="Team 7", reason="It insults.")
+    with service.database.read() as session:
+        entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "team.rename")).one()
+        assert "Offensive" not in entry.public_text + entry.subject
+        assert (entry.before, entry.after) == ({"name": "Offensive"}, {"name": "Team 7"})
+        assert "It insults." in session.scalars(select(Mail.body)).one()
+    with pytest.raises(UnknownTeam):
+        act(service, moderation.rename, competition, team="Offensive", name="X", reason="y")
+
+
+def test_a_disqualified_team_reads_the_reason_and_how_to_appeal(service: Any) -> None:
+    competition = service.competition()
+    service.submit(competition)
+    with service.database.write() as session:
+        user = session.get_one(User, service.users["ada"].id)
+        user.email, user.email_verified_at = "ada@example.org", service.now
+        competitions.get(session, slug="toxicity").contact = "chairs@example.org"
+    act(service, moderation.disqualify, competition, team="ada", reason="Two accounts")
+    act(service, moderation.reinstate, competition, team="ada")
+    with service.database.read() as session:
+        first, second = session.scalars(select(Mail.body).order_by(Mail.id))
+    assert "Two accounts" in first
+    assert "To appeal, question the score" in first
+    assert "chairs@example.org" in first
+    assert "stands on the boards again" in second
+
+
+def test_a_test_submission_becomes_a_benchmark_and_never_ranks(service: Any) -> None:
+    competition = service.competition()
+    with service.database.write() as session:
+        session.add(
+            Team(
+                competition_id=competition.id,
+                name="O",
+                name_key="o",
+                created_at=service.now,
+                is_organizers=True,
+            )
+        )
+    root = service.user("root")
+    with service.database.write() as session:
+        session.get_one(User, root.id).is_admin = True
+    root.is_admin = True
+    accepted = service.submit(competition, user="root")
+    service.score(accepted)
+    given = {"submission_id": accepted.submission.id}
+    act(service, moderation.mark, competition, kind=SubmissionKind.BENCHMARK, **given)
+    with pytest.raises(OnlyATest):
+        act(service, moderation.mark, competition, kind=SubmissionKind.NORMAL, **given)
+    with service.database.read() as session:
+        assert session.scalars(select(Standing)).all() == []
+
+
+def test_equal_files_of_several_teams_are_found_whoever_came_first(service: Any) -> None:
+    competition = service.competition()
+    bob = service.submit(competition, user="bob")
+    ada = service.submit(competition, after=HOUR)
+    service.submit(competition, after=2 * HOUR)
+    service.submit(competition, user="eve", seed=9)
+    with service.storage.open(competitions.live(competition).solution.sample_submission_sha256) as file:
+        sample = file.read()
+    service.submit(competition, csv=sample)
+    service.submit(competition, user="eve", csv=sample)
+    with service.database.read() as session:
+        groups = equal_files.find(session, competition=service.reload(competition))
+    assert [(group.team_count, group.is_sample) for group in groups] == [(2, False), (2, True)]
+    senders = [(each.team.name, each.submission_id, each.count) for each in groups[0].senders]
+    assert senders == [("bob", bob.submission.id, 1), ("ada", ada.submission.id, 2)]
+
+
+def test_the_queue_tells_what_waits_and_whether_anybody_scores(service: Any) -> None:
+    competition = service.competition()
+    done, broken = service.submit(competition, seed=1), service.submit(competition, seed=2)
+    service.score(done)
+    fail(service, broken)
+    waiting = service.submit(competition, seed=3)
+
+    def health(after: timedelta) -> Any:
+        with service.database.read() as session:
+            return queue_health.of_competition(session, competition=competition, now=service.now + after)
+
+    early = health(timedelta(seconds=30))
+    (live,) = early.queues
+    assert live.counts == {JobState.DONE: 1, JobState.FAILED: 1, JobState.WAITING: 1}
+    assert live.oldest_open_at == service.now
+    with service.database.write() as session:  # the results of this test's workers came in real time
+        for job in session.scalars(select(ScoringJob).where(ScoringJob.finished_at.is_not(None))):
+            job.finished_at = service.now
+    assert health(timedelta(seconds=30)).sign is Sign.WORKING
+    stalled = health(timedelta(minutes=5))
+    assert (stalled.sign, stalled.overdue_since) == (Sign.STALLED, service.now)
+    with service.database.write() as session:
+        scoring.claim(session, job_id=waiting.job_ids[0], lease=HOUR, now=service.now)
+    assert health(timedelta(minutes=5)).sign is Sign.WORKING
+    assert health(2 * HOUR).sign is Sign.STALLED
+    service.submit(competition, seed=3)
+
+
+def test_exports_hold_everything_as_csv_and_json(service: Any) -> None:
+    competition = service.competition()
+    sent = [service.submit(competition, user=user, seed=seed) for seed, user in enumerate(("=ada", "bob"))]
+    service.score(*sent)
+    rows = list(csv.DictReader(io.StringIO(export(service, competition, Kind.SUBMISSIONS, Format.CSV))))
+    assert [row["team"] for row in rows] == ["'=ada", "bob"]
+    scores = json.loads(export(service, competition, Kind.SCORES, Format.JSON))
+    assert scores["scoring_version"] == 1
+    assert [row["split"] for row in scores["rows"]] == ["public", "private"] * 2
+    assert float(rows[0]["private_score"]) == scores["rows"][1]["score"]
+    assert {"female: bpsn_auc", "muslim: positives"} <= scores["rows"][0].keys()
+    board = list(csv.DictReader(io.StringIO(export(service, competition, Kind.STANDINGS, Format.CSV))))
+    assert [(row["split"], row["rank"]) for row in board] == [("public", "1"), ("public", "2")]
+    act(service, moderation.disqualify, competition, team="bob", reason="Two accounts")
+    audit = json.loads(export(service, competition, Kind.AUDIT, Format.JSON))
+    assert [row["action"] for row in audit["rows"]][-1] == "team.disqualify"
+
+
+def test_an_export_without_rows_is_valid_and_one_without_a_version_is_refused(service: Any) -> None:
+    competition = service.competition()
+    assert json.loads(export(service, competition, Kind.SCORES, Format.JSON))["rows"] == []
+    with pytest.raises(NothingToExport, match="no scoring version 7"):
+        export(service, competition, Kind.SCORES, Format.JSON, version_number=7)

@@ -1,0 +1,236 @@
+"""The organizers' pages of a running competition, and what participants see of their acts."""
+
+import io
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import (
+    Competition,
+    JobState,
+    Organizer,
+    Role,
+    ScoringJob,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+)
+
+HERE = "/competitions/toxicity"
+DESK = f"{HERE}/organize"
+API = "/api/v1/competitions/toxicity/submissions"
+
+
+@pytest.fixture
+def desk(arena: Any) -> Any:
+    """An arena with a scored file of Ann's; Ed is an editor and Vic a viewer."""
+    arena.competition(max_daily_submissions=3, closes_at=arena.now() + timedelta(days=30))
+    arena.ann, arena.ed, arena.vic = (arena.person(name) for name in ("Ann", "Ed", "Vic"))
+    with arena.database.write() as session:
+        here = session.scalars(select(Competition)).one()
+        for person, role in ((arena.ed, Role.EDITOR), (arena.vic, Role.VIEWER)):
+            session.add(
+                Organizer(competition_id=here.id, user_id=person.user.id, role=role, added_at=here.created_at)
+            )
+    arena.scored_id = arena.submit(arena.ann, arena.truth.predictions(seed=1))
+    arena.score_all()
+    return arena
+
+
+def submission(desk: Any, submission_id: int) -> Submission:
+    with desk.database.read() as session:
+        return session.get_one(Submission, submission_id)
+
+
+def fail(desk: Any, submission_id: int) -> None:
+    with desk.database.write() as session:
+        job = session.scalars(select(ScoringJob).where(ScoringJob.submission_id == submission_id)).one()
+        job.state, job.incident = JobState.FAILED, "7f3a"
+        found = session.get_one(Submission, submission_id)
+        found.status, found.incident = SubmissionStatus.FAILED, "7f3a"
+
+
+def test_a_viewer_sees_every_page_and_changes_nothing(desk: Any) -> None:
+    for page in (
+        "",
+        "/submissions",
+        "/submissions/equal-files",
+        "/teams",
+        "/teams/1",
+        "/disputes",
+        "/announcements",
+    ):
+        answer = desk.vic.browser.get(DESK + page)
+        assert answer.status_code == 200, page
+        assert '<form method="post"' not in answer.text, page
+    for act in (
+        "/pause",
+        "/submissions/retry",
+        "/teams/grants",
+        "/announcements",
+        f"/submissions/{desk.scored_id}/kind",
+    ):
+        assert desk.vic.post(DESK + act).status_code == 403, act
+
+
+def test_a_pause_is_told_on_the_page_and_in_the_api_and_boards_stay_readable(desk: Any) -> None:
+    assert desk.ed.post(f"{DESK}/pause", {"message": ""}).status_code == 409
+    date = f"{desk.now() + timedelta(days=60):%Y-%m-%d}"
+    told = {"message": "Labels are checked until Friday", "closes_date": date, "closes_time": "23:59"}
+    assert desk.ed.post(f"{DESK}/pause", told).status_code == 303
+    page = desk.ann.browser.get(f"{HERE}/submit").text
+    assert "Submissions are paused: Labels are checked until Friday." in page
+    assert '<input id="file"' not in page
+    file = {"file": (io.BytesIO(desk.truth.predictions(seed=2)), "p.csv")}
+    answer = desk.app.test_client().post(API, data=file, headers=desk.ann.bearer)
+    assert (answer.status_code, answer.json["error"]) == (403, "submissions_paused")
+    assert "Labels are checked until Friday. No submission used" in answer.json["message"]
+    file = {"file": (io.BytesIO(desk.truth.predictions(seed=2)), "p.csv")}
+    assert desk.ann.post(f"{HERE}/submit", file).status_code == 403
+    assert desk.app.test_client().get(f"{HERE}/leaderboard").status_code == 200
+    with desk.database.read() as session:
+        assert f"{session.scalars(select(Competition)).one().closes_at:%Y-%m-%d %H:%M}" == f"{date} 23:59"
+    assert "Labels are checked" in desk.app.test_client().get(f"{HERE}/log").text
+    assert desk.ed.post(f"{DESK}/resume").status_code == 303
+    desk.submit(desk.ann, desk.truth.predictions(seed=2))
+
+
+def test_what_was_entered_stays_when_a_pause_is_refused(desk: Any) -> None:
+    answer = desk.ed.post(f"{DESK}/pause", {"message": "Wait here", "closes_date": "2001-01-01"})
+    assert answer.status_code == 409
+    assert "Wait here</textarea>" in answer.text
+    assert 'value="2001-01-01"' in answer.text
+
+
+def test_the_list_of_submissions_filters_sorts_and_finds_and_takes_no_other_column(desk: Any) -> None:
+    wrong_id = desk.submit(desk.ann, b"id,prediction\n7000000,x\n")
+    desk.score_all()
+
+    def listed(query: str) -> list[bool]:
+        page = desk.vic.browser.get(f"{DESK}/submissions?{query}").text
+        return [f'/submissions/{each}"' in page for each in (desk.scored_id, wrong_id)]
+
+    assert listed("") == [True, True]
+    assert listed("state=rejected") == [False, True]
+    assert listed("kind=hidden") == [False, False]
+    assert listed("q=ann") == [True, True]
+    assert listed("q=nobody") == [False, False]
+    assert listed("sort=private_score&order=asc&page=9") == [True, True]
+    assert listed("sort=label;drop&state=x&kind=y") == [True, True]
+    assert desk.vic.browser.get(f"{DESK}/submissions?team=999").status_code == 404
+
+
+def test_a_failed_submission_is_tried_again_and_the_worker_is_hinted(desk: Any) -> None:
+    fail(desk, desk.scored_id)
+    assert "1</strong> failed submission" in desk.ed.browser.get(DESK).text
+    assert "Try again" in desk.ed.browser.get(f"{DESK}/submissions").text
+    desk.hints.job_ids.clear()
+    answer = desk.ed.post(
+        f"{DESK}/submissions/{desk.scored_id}/retry", {"back": f"{DESK}/submissions?state=failed"}
+    )
+    assert answer.headers["Location"] == f"{DESK}/submissions?state=failed"
+    assert len(desk.hints.job_ids) == 1
+    assert desk.ed.post(f"{DESK}/submissions/retry", {"back": "https://evil.example"}).status_code == 409
+
+
+def test_a_team_is_disqualified_with_a_reason_it_reads_and_reinstated(desk: Any) -> None:
+    team_id = submission(desk, desk.scored_id).team_id
+    team = f"{DESK}/teams/{team_id}"
+    assert "Give the reason" in desk.ed.post(f"{team}/disqualification", {"reason": ""}).text
+    assert desk.ed.post(f"{team}/disqualification", {"reason": "Two accounts"}).status_code == 303
+    own = desk.ann.browser.get(f"{HERE}/team").text
+    assert "Two accounts" in own
+    assert "To appeal, question the score of one of your submissions" in own
+    assert "how to appeal" in desk.ann.browser.get(f"{HERE}/submissions").text
+    assert "disqualified" in desk.vic.browser.get(f"{DESK}/teams?state=disqualified").text
+    assert desk.ed.post(f"{team}/reinstatement", {"reason": "It was one person"}).status_code == 303
+    assert "Two accounts" not in desk.ann.browser.get(f"{HERE}/team").text
+
+
+def test_a_refused_name_is_told_and_kept(desk: Any) -> None:
+    team = f"{DESK}/teams/{submission(desk, desk.scored_id).team_id}"
+    answer = desk.ed.post(f"{team}/name", {"name": "!!!", "reason": "Insult"})
+    assert answer.status_code in (400, 409)
+    assert 'value="!!!"' in answer.text
+    assert desk.ed.post(f"{team}/name", {"name": "Team 7", "reason": "Insult"}).status_code == 303
+    assert "Team 7" in desk.ann.browser.get(f"{HERE}/leaderboard").text
+
+
+def test_a_grant_shows_in_what_the_team_may_still_send(desk: Any) -> None:
+    team = f"{DESK}/teams/{submission(desk, desk.scored_id).team_id}"
+    today = f"{desk.now():%Y-%m-%d}"
+    given = {"count": "2", "day": today, "reason": "An outage"}
+    assert desk.ed.post(f"{team}/grants", given).status_code == 303
+    page = desk.ann.browser.get(f"{HERE}/submit").text
+    assert "4 of 5 submissions" in page
+    assert "The organizers gave 2 of them beyond the limit." in page
+    limits = desk.app.test_client().get(API, headers=desk.ann.bearer).json["limits"]
+    assert (limits["granted_today"], limits["max_daily"], limits["left"]) == (2, 5, 4)
+    wrong = desk.ed.post(f"{DESK}/teams/grants", {"count": "0", "day": "soon", "reason": ""})
+    assert wrong.status_code == 409
+    assert wrong.text.count("<li>") >= 3
+
+
+def test_a_question_and_its_answer_are_read_by_the_team_and_organizers_alone(desk: Any) -> None:
+    page = f"{HERE}/submissions/{desk.scored_id}"
+    bob = desk.person("Bob")
+    assert "Question this score" in desk.ann.browser.get(page).text
+    assert desk.ann.post(f"{page}/question", {"question": "Is row <b>7</b> right?"}).status_code == 303
+    assert desk.ann.post(f"{page}/question", {"question": "And again?"}).status_code == 409
+    assert bob.post(f"{page}/question", {"question": "Mine?"}).status_code == 404
+    assert bob.browser.get(page).status_code == 404
+    seen = desk.vic.browser.get(f"{DESK}/disputes").text
+    assert "Is row &lt;b&gt;7&lt;/b&gt; right?" in seen
+    assert desk.ed.post(f"{DESK}/disputes/1", {"answer": " "}).status_code == 409
+    assert desk.ed.post(f"{DESK}/disputes/1", {"answer": "It is right."}).status_code == 303
+    assert "It is right." in desk.ann.browser.get(page).text
+    assert desk.ed.post(f"{DESK}/disputes/99", {"answer": "No."}).status_code == 404
+
+
+def test_an_announcement_is_shown_first_previewed_and_withdrawn(desk: Any) -> None:
+    news = {"title": "New <data>", "body": "See **this** <script>alert(1)</script>"}
+    preview = desk.ed.post(f"{DESK}/announcements", {**news, "act": "preview"}).text
+    assert "<strong>this</strong>" in preview
+    assert "New &lt;data&gt;" in preview
+    assert "New &lt;data&gt;" not in desk.app.test_client().get(HERE).text
+    assert desk.ed.post(f"{DESK}/announcements", {**news, "act": "post"}).status_code == 303
+    overview = desk.app.test_client().get(HERE).text
+    assert "<strong>this</strong>" in overview
+    assert "<script>alert" not in overview
+    assert desk.ed.post(f"{DESK}/announcements", {"title": "", "body": "kept"}).text.count("kept") == 1
+    assert desk.ed.post(f"{DESK}/announcements/1/withdraw").status_code == 303
+    assert "New &lt;data&gt;" not in desk.app.test_client().get(HERE).text
+    assert desk.ed.post(f"{DESK}/announcements/1/withdraw").status_code == 404
+
+
+def test_an_organizer_tests_on_the_submit_page_and_makes_the_file_a_benchmark(desk: Any) -> None:
+    page = desk.ed.browser.get(f"{HERE}/submit").text
+    assert "what you send is a test submission" in page
+    file = {"file": (io.BytesIO(desk.truth.predictions(seed=5)), "p.csv"), "description": "Our baseline"}
+    sent = desk.ed.post(f"{HERE}/submit", file)
+    test_id = int(sent.headers["Location"].rpartition("/")[2])
+    desk.score_all()
+    assert submission(desk, test_id).kind is SubmissionKind.HIDDEN
+    assert desk.vic.browser.get(f"{HERE}/submissions/{test_id}").status_code == 200
+    assert f"#{test_id}" in desk.vic.browser.get(f"{HERE}/submissions").text
+    assert desk.ann.browser.get(f"{HERE}/submissions/{test_id}").status_code == 404
+    assert "Our baseline" not in desk.ann.browser.get(f"{HERE}/leaderboard").text
+    assert desk.ed.post(f"{DESK}/submissions/{test_id}/kind", {"kind": "benchmark"}).status_code == 303
+    assert "Our baseline" in desk.ann.browser.get(f"{HERE}/leaderboard").text
+    assert desk.ed.post(f"{DESK}/submissions/{test_id}/kind", {"kind": "normal"}).status_code == 409
+
+
+@pytest.mark.parametrize("kind", ["submissions", "standings", "scores", "audit"])
+def test_every_export_is_sent_in_both_formats(desk: Any, kind: str) -> None:
+    table = desk.vic.browser.get(f"{DESK}/exports/{kind}.csv")
+    assert table.headers["Content-Disposition"] == f"attachment; filename=toxicity-{kind}.csv"
+    assert len(table.text.splitlines()) >= 2
+    data = desk.vic.browser.get(f"{DESK}/exports/{kind}.json")
+    assert data.mimetype == "application/json"
+    assert len(json.loads(data.text)["rows"]) == len(table.text.splitlines()) - 1
+    assert desk.ann.browser.get(f"{DESK}/exports/{kind}.csv").status_code == 403
+    if kind in ("standings", "scores"):
+        assert desk.vic.browser.get(f"{DESK}/exports/{kind}.csv?version=7").status_code == 404
