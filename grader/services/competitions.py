@@ -215,12 +215,10 @@ def phase(competition: Competition, now: datetime) -> Phase:
 
 def lock(session: Session, *, competition_id: int) -> Competition:
     """Return a competition as it is now and keep others from changing it until the transaction ends."""
-    return session.scalars(
-        _loaded()
-        .where(Competition.id == competition_id)
-        .with_for_update(of=Competition, key_share=True)
-        .execution_options(populate_existing=True)
-    ).one()
+    mine = Competition.id == competition_id
+    session.execute(select(Competition.id).where(mine).with_for_update(of=Competition, key_share=True))
+    # Only now: a join that had waited for the lock would show no live version after a publication.
+    return session.scalars(_loaded().where(mine).execution_options(populate_existing=True)).one()
 
 
 def live(competition: Competition) -> ScoringVersion:

@@ -1,0 +1,484 @@
+"""Publishing and rolling back: what one switch changes, what it gives, and races between those who act."""
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.errors import FairboardError
+from grader.files import read_solution
+from grader.models import (
+    AuditEntry,
+    JobState,
+    Mail,
+    ScoringJob,
+    ScoringVersion,
+    ScoringVersionState,
+    SubmissionGrant,
+    SubmissionStatus,
+    User,
+)
+from grader.services import (
+    boards,
+    closing,
+    competitions,
+    final_boards,
+    rescoring,
+    rescoring_difference,
+    rescoring_notices,
+    rescoring_publication,
+    rosters,
+    selections,
+    solutions,
+)
+from grader.services.audit import Actor
+from grader.services.closing import SelectionOpen
+from grader.services.rescoring import NotPreparing, ReasonNeeded, RescoringUnderWay
+from grader.services.rescoring_publication import Amends, InvalidPublication, NotRetired
+from grader.services.selections import SelectionClosed, SelectionStays
+from grader.worker.scoring import Scorer
+
+TESTS = Actor(None, "tests")
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def competition(service: Any) -> Any:
+    """A competition with three scored teams, open for nine days, with limits."""
+    competition = service.competition(closes_at=service.now + 9 * DAY, max_daily_submissions=3)
+    for number, name in enumerate(("ada", "bob", "cleo")):
+        service.score(service.submit(competition, user=name, seed=number, skill=number / 10))
+    return service.reload(competition)
+
+
+@pytest.fixture
+def prepare(service: Any, competition: Any, solution_csv: Callable[..., bytes]) -> Callable[..., Any]:
+    """A function that prepares the next version with another truth, and scores it."""
+
+    def do(*, seed: int = 2, scored: bool = True) -> ScoringVersion:
+        current = service.reload(competition)
+        columns = rescoring.columns(current)
+        solution = read_solution(solution_csv(seed=seed), label=columns.label, identities=columns.identities)
+        stored = solutions.store_corrected(service.storage, solution, live=competitions.live(current))
+        with service.database.write() as session:
+            version = rescoring.prepare(
+                session,
+                competition=current,
+                solution=stored,
+                reason="Labels were wrong.",
+                actor=TESTS,
+                now=service.now,
+            )
+        if scored:
+            finish(service, version)
+        return version
+
+    return do
+
+
+def finish(service: Any, version: ScoringVersion) -> None:
+    with service.database.read() as session:
+        jobs = rescoring.open_jobs(session, scoring_version_id=version.id)
+    service.run(*jobs)
+
+
+def publish(service: Any, version: ScoringVersion, **options: Any) -> ScoringVersion:
+    options = {"now": service.now} | options
+    with service.database.write() as session:
+        return rescoring_publication.publish(session, scoring_version_id=version.id, actor=TESTS, **options)
+
+
+def roll_back(service: Any, competition: Any, number: int = 1, **options: Any) -> ScoringVersion:
+    options = {"reason": "It was right before.", "now": service.now} | options
+    with service.database.write() as session:
+        return rescoring_publication.roll_back(
+            session, competition=competition, number=number, actor=TESTS, **options
+        )
+
+
+def board(service: Any, competition: Any) -> boards.Board:
+    with service.database.read() as session:
+        return boards.public_board(session, competition=competitions.get(session, slug=competition.slug))
+
+
+def states(service: Any) -> dict[int, ScoringVersionState]:
+    with service.database.read() as session:
+        return {each.number: each.state for each in session.scalars(select(ScoringVersion))}
+
+
+def verify_addresses(service: Any) -> None:
+    with service.database.write() as session:
+        for user in session.scalars(select(User)):
+            user.email, user.email_verified_at = f"{user.name}@example.org", service.now
+
+
+def test_a_rollback_with_all_scores_is_immediate_and_brings_the_same_board_back(
+    service: Any, competition: Any, prepare: Any
+) -> None:
+    before = board(service, competition)
+    publish(service, prepare())
+    assert board(service, competition) != before
+    version = roll_back(service, competition)
+    assert (version.state, version.replaced_number) == (ScoringVersionState.LIVE, 2)
+    assert board(service, competition) == before
+    assert states(service) == {1: ScoringVersionState.LIVE, 2: ScoringVersionState.RETIRED}
+    with service.database.read() as session:
+        acts = [entry.action for entry in session.scalars(select(AuditEntry).order_by(AuditEntry.id))]
+    assert [act for act in acts if act.startswith("rescoring.")] == [
+        "rescoring.prepare",
+        "rescoring.publish",
+        "rescoring.roll_back",
+    ]
+
+
+def test_a_rollback_prepares_only_what_the_earlier_version_lacks(
+    service: Any, competition: Any, prepare: Any
+) -> None:
+    publish(service, prepare())
+    service.score(service.submit(competition, user="dan", seed=9))
+    version = roll_back(service, competition)
+    assert version.state is ScoringVersionState.PREPARING
+    assert board(service, competition).scoring_version == 2
+    with service.database.read() as session:
+        jobs = rescoring.open_jobs(session, scoring_version_id=version.id)
+    assert len(jobs) == 1
+    service.run(*jobs)
+    publish(service, version)
+    after = board(service, competition)
+    assert (after.scoring_version, after.team_count) == (1, 4)
+
+
+def test_a_cancelled_rollback_leaves_a_version_that_can_still_be_rolled_back_to(
+    service: Any, competition: Any, prepare: Any
+) -> None:
+    publish(service, prepare())
+    service.score(service.submit(competition, user="dan", seed=9))
+    version = roll_back(service, competition)
+    with service.database.write() as session:
+        rescoring.drop(session, scoring_version_id=version.id, actor=TESTS, now=service.now)
+    assert states(service)[1] is ScoringVersionState.RETIRED
+    again = roll_back(service, competition)
+    finish(service, again)
+    publish(service, again)
+    assert board(service, competition).scoring_version == 1
+
+
+def test_a_rollback_to_what_was_never_live_or_without_a_reason_is_refused(
+    service: Any, competition: Any, prepare: Any
+) -> None:
+    version = prepare()
+    for number in (1, 2):
+        with pytest.raises(NotRetired):
+            roll_back(service, competition, number)
+    with service.database.write() as session:
+        rescoring.drop(session, scoring_version_id=version.id, actor=TESTS)
+    with pytest.raises(NotRetired):
+        roll_back(service, competition, 2)
+    with pytest.raises(rescoring.UnknownScoringVersion):
+        roll_back(service, competition, 3)
+    with pytest.raises(ReasonNeeded):
+        roll_back(service, competition, 1, reason=" \n ")
+
+
+def test_an_immediate_rollback_leaves_another_preparation_alone(
+    service: Any, competition: Any, prepare: Any
+) -> None:
+    publish(service, prepare())
+    other = prepare(seed=3, scored=False)
+    assert roll_back(service, competition).state is ScoringVersionState.LIVE
+    finish(service, other)
+    assert publish(service, other).replaced_number == 1
+    service.score(service.submit(competition, user="dan", seed=9))
+    prepare(seed=4, scored=False)
+    with pytest.raises(RescoringUnderWay):
+        roll_back(service, competition, 1)
+
+
+def test_every_member_gets_one_notice_with_old_and_new_scores(
+    service: Any, competition: Any, prepare: Any
+) -> None:
+    verify_addresses(service)
+    old = {row.team: row.score for row in board(service, competition).rows}
+    version = prepare()
+    publish(service, version, amends=Amends(notice="Labels are right now."))
+    new = {row.team: row.score for row in board(service, competition).rows}
+    with service.database.read() as session:
+        mails = list(session.scalars(select(Mail).where(Mail.subject.contains("scored again"))))
+    assert {mail.to_address for mail in mails} == {f"{name}@example.org" for name in old}
+    assert len(mails) == 3
+    for mail in mails:
+        name = mail.to_address.partition("@")[0]
+        assert "Labels are right now." in mail.body and f"{old[name]} -> {new[name]}" in mail.body
+        assert not any(score in mail.body for team, score in old.items() if team != name)
+    with pytest.raises(NotPreparing):
+        publish(service, version, amends=Amends(notice="Labels are right now."))
+    with service.database.read() as session:
+        current = competitions.get(session, slug="toxicity")
+        team = rosters.find_team(session, competition=current, user=service.user("ada"))
+        lines = rescoring_notices.of_team(session, competition=current, team=team)
+        assert rescoring_notices.latest(current).text == "Labels are right now."
+        assert [(line.before, line.after) for line in lines] == [(old["ada"], new["ada"])]
+
+
+def test_without_a_notice_nobody_is_mailed_and_the_reason_is_shown(
+    service: Any, competition: Any, prepare: Any
+) -> None:
+    verify_addresses(service)
+    assert rescoring_notices.latest(competition) is None
+    publish(service, prepare())
+    with service.database.read() as session:
+        assert not list(session.scalars(select(Mail).where(Mail.subject.contains("scored again"))))
+        current = competitions.get(session, slug="toxicity")
+        assert rescoring_notices.latest(current).text == "Labels were wrong."
+
+
+def test_what_a_publication_gives_comes_with_the_switch(service: Any, competition: Any, prepare: Any) -> None:
+    close = service.now + 12 * DAY
+    amends = Amends(extra_submissions=2, closes_at=close, selection_deadline=close + DAY)
+    publish(service, prepare(), amends=amends)
+    current = service.reload(competition)
+    assert (current.closes_at, current.selection_deadline) == (close, close + DAY)
+    with service.database.read() as session:
+        grants = list(session.scalars(select(SubmissionGrant)))
+        told = [entry.action for entry in session.scalars(select(AuditEntry)) if entry.is_public]
+    assert [(each.team_id, each.count, each.day) for each in grants] == [(None, 2, service.now.date())]
+    assert sorted(told) == ["competition.change", "grant.give", "rescoring.publish", "selection.reopen"]
+
+
+def test_what_cannot_be_given_leaves_everything_as_it_was(
+    service: Any, competition: Any, prepare: Any
+) -> None:
+    version = prepare()
+    amends = Amends(
+        notice="Not sent.", extra_submissions=-1, closes_at=service.now, selection_deadline=service.now
+    )
+    verify_addresses(service)
+    with pytest.raises(InvalidPublication) as caught:
+        publish(service, version, amends=amends)
+    assert len(caught.value.problems) == 3
+    assert states(service) == {1: ScoringVersionState.LIVE, 2: ScoringVersionState.PREPARING}
+    with service.database.read() as session:
+        assert not list(session.scalars(select(Mail).where(Mail.subject.contains("scored again"))))
+    with pytest.raises(InvalidPublication, match="at most 5,000"):
+        publish(service, version, amends=Amends(notice="x" * 5001))
+
+
+def test_a_reopened_selection_can_be_changed_after_the_close_and_keeps_the_reveal_waiting(
+    service: Any, competition: Any, prepare: Any
+) -> None:
+    close = competition.closes_at
+    version = prepare()
+    after = close + HOUR
+    with service.database.write() as session:
+        closing.settle(session, competition=competition, now=after)
+    publish(service, version, now=after, amends=Amends(selection_deadline=close + 2 * DAY))
+    current = service.reload(competition)
+    assert selections.is_open(current, close + DAY) and not closing.is_settled(current)
+    with service.database.write() as session:
+        picked = selections.select(session, user=service.user("ada"), submission_id=1, now=close + DAY)
+        assert picked.is_selected
+        for act in (closing.settle, lambda *args, **more: closing.reveal(*args, actor=TESTS, **more)):
+            with pytest.raises(SelectionOpen):
+                act(session, competition=competition, now=close + DAY)
+        assert closing.unsettled(session, now=close + DAY) == []
+        assert closing.due(session, now=close + DAY) == []
+    with service.database.write() as session:
+        with pytest.raises(SelectionClosed, match="was closed at"):
+            selections.select(session, user=service.user("ada"), submission_id=1, now=close + 2 * DAY)
+        assert [each.slug for each in closing.unsettled(session, now=close + 2 * DAY)] == ["toxicity"]
+        revealed = closing.reveal(session, competition=competition, actor=TESTS, now=close + 2 * DAY)
+        assert closing.is_settled(revealed.competition)
+        with pytest.raises(SelectionStays, match="is revealed"):
+            selections.reopen(
+                session,
+                competition=competition,
+                until=close + 9 * DAY,
+                reason="No.",
+                actor=TESTS,
+                now=close + 3 * DAY,
+            )
+
+
+def test_a_rollback_after_the_final_standings_appends_the_next_ones(
+    service: Any, competition: Any, prepare: Any
+) -> None:
+    later = competition.closes_at + HOUR
+    with service.database.write() as session:
+        closing.reveal(session, competition=competition, actor=TESTS, now=later)
+        first = closing.finalize(session, competition=competition, actor=TESTS, now=later)
+        lines = [(line.rank, line.team_id, line.score_units) for line in first.lines]
+    publish(service, prepare(), now=later)
+    roll_back(service, competition, now=later)
+    with service.database.read() as session:
+        current = competitions.get(session, slug="toxicity")
+        assert final_boards.newest(session, competition=current) == 3
+        last = final_boards.page_of(session, competition=current, number=3)
+        assert [(row.rank, row.team_id) for row in last.rows] == [line[:2] for line in lines]
+        assert last.reason == "Scoring version 1: It was right before."
+
+
+def test_progress_tells_the_rate_of_the_last_minute(service: Any, competition: Any, prepare: Any) -> None:
+    version = prepare(scored=False)
+    with service.database.write() as session:
+        jobs = session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version.id)).all()
+        for job, seconds in zip(jobs, (10, 20), strict=False):
+            job.state, job.finished_at = JobState.DONE, service.now + timedelta(seconds=seconds)
+    with service.database.read() as session:
+        at = [
+            rescoring.progress(
+                session, scoring_version_id=version.id, now=service.now + timedelta(seconds=seconds)
+            )
+            for seconds in (40, 75, 200)
+        ]
+    assert [each.per_second for each in at] == [2 / 40, 1 / 60, None]
+    assert (at[0].total, at[0].open) == (3, 1)
+
+
+def test_the_preview_is_the_difference_of_the_boards_before_and_after(
+    service: Any, competition: Any, prepare: Any
+) -> None:
+    before = board(service, competition)
+    version = prepare(scored=False)
+    with service.database.read() as session:
+        current = competitions.get(session, slug="toxicity")
+        stored = rescoring.get(session, competition=current, number=2)
+        versions = rescoring_difference.versions_of(session, competition=current, version=stored)
+        early = rescoring_difference.preview(session, competition=current, versions=versions)
+    assert not early.is_complete and early.gaps.unfinished == 3
+    finish(service, version)
+
+    def preview() -> Any:
+        with service.database.read() as session:
+            current = competitions.get(session, slug="toxicity")
+            stored = rescoring.get(session, competition=current, number=2)
+            versions = rescoring_difference.versions_of(session, competition=current, version=stored)
+            found = rescoring_difference.preview(session, competition=current, versions=versions)
+            texts = [
+                "".join(each)
+                for each in (
+                    rescoring_difference.submissions_csv(session, competition=current, versions=versions),
+                    rescoring_difference.teams_csv(found),
+                    rescoring_difference.selections_csv(found),
+                )
+            ]
+        return found, texts
+
+    found, texts = preview()
+    publish(service, version)
+    after = board(service, competition)
+    assert found.is_complete and found.gaps == (0, 0)
+    ranks = {found.teams[each.team_id]: (each.before, each.after) for each in found.difference.public.teams}
+    for side, shown in enumerate((before, after)):
+        expected = {row.team: (row.rank, row.score_units) for row in shown.rows}
+        assert {
+            name: (pair[side].rank, pair[side].entry.score_units) for name, pair in ranks.items()
+        } == expected
+    published, same = preview()
+    assert published.difference == found.difference and same == texts
+    assert [len(text.splitlines()) for text in texts] == [4, 7, 1]
+
+
+def race(*acts: Callable[[], Any]) -> list[Any]:
+    """Do everything at once; return what each returned, or its error."""
+    results: list[Any] = [None] * len(acts)
+    start = threading.Barrier(len(acts))
+
+    def run(place: int, act: Callable[[], Any]) -> None:
+        start.wait()
+        try:
+            results[place] = act()
+        except FairboardError as error:
+            results[place] = error
+
+    threads = [threading.Thread(target=run, args=each) for each in enumerate(acts)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def test_of_two_publications_at_once_one_switches_and_mails_once(
+    service: Any, competition: Any, prepare: Any
+) -> None:
+    verify_addresses(service)
+    version = prepare()
+    both = race(*[lambda: publish(service, version, amends=Amends(notice="Now."))] * 2)
+    assert sorted(type(each).__name__ for each in both) == ["NotPreparing", "ScoringVersion"]
+    with service.database.read() as session:
+        assert len(list(session.scalars(select(Mail).where(Mail.subject.contains("scored again"))))) == 3
+
+
+def test_of_a_publication_and_a_cancellation_at_once_one_happens(
+    service: Any, competition: Any, prepare: Any
+) -> None:
+    version = prepare()
+
+    def drop() -> ScoringVersion:
+        with service.database.write() as session:
+            return rescoring.drop(session, scoring_version_id=version.id, actor=TESTS)
+
+    results = race(lambda: publish(service, version), drop)
+    assert sorted(type(each).__name__ for each in results) == ["NotPreparing", "ScoringVersion"]
+    live = [number for number, state in states(service).items() if state is ScoringVersionState.LIVE]
+    assert len(live) == 1 and board(service, competition).scoring_version == live[0]
+
+
+def test_of_two_rollbacks_at_once_one_switches(service: Any, competition: Any, prepare: Any) -> None:
+    publish(service, prepare())
+    publish(service, prepare(seed=3))
+    results = race(*[lambda number=number: roll_back(service, competition, number) for number in (1, 2)])
+    assert all(isinstance(each, ScoringVersion) for each in results)
+    assert sorted(states(service).values()) == ["live", "retired", "retired"]
+    again = race(*[lambda: roll_back(service, competition, 3)] * 2)
+    assert sorted(type(each).__name__ for each in again) == ["NotRetired", "ScoringVersion"]
+    assert board(service, competition).scoring_version == 3
+
+
+def test_uploads_that_arrive_while_a_version_is_published_get_a_score_under_it(
+    service: Any, competition: Any, prepare: Any
+) -> None:
+    version = prepare()
+    for name in ("dan", "eve", "fay"):
+        service.user(name)
+    accepted = race(
+        *[
+            lambda name=name, seed=seed: service.submit(competition, user=name, seed=seed)
+            for seed, name in enumerate(("dan", "eve", "fay"), 20)
+        ],
+        lambda: publish(service, version),
+    )
+    uploads = accepted[:3]
+    assert isinstance(accepted[3], ScoringVersion)
+    for each in uploads:
+        service.score(each)
+        assert service.submission(each).status is SubmissionStatus.SCORED
+    shown = board(service, competition)
+    assert (shown.scoring_version, shown.team_count) == (2, 6)
+
+
+def test_a_cancellation_while_jobs_are_scored_leaves_no_open_job(
+    service: Any, competition: Any, prepare: Any
+) -> None:
+    version = prepare(scored=False)
+    with service.database.read() as session:
+        jobs = rescoring.open_jobs(session, scoring_version_id=version.id)
+
+    def score() -> None:
+        scorer = Scorer(service.database, service.storage, lease=HOUR)
+        for job_id in jobs:
+            scorer.run(job_id)
+
+    def drop() -> None:
+        with service.database.write() as session:
+            rescoring.drop(session, scoring_version_id=version.id, actor=TESTS)
+
+    assert race(score, drop) == [None, None]
+    with service.database.read() as session:
+        assert rescoring.open_jobs(session, scoring_version_id=version.id) == []
+    assert states(service)[2] is ScoringVersionState.DROPPED
+    assert board(service, competition).scoring_version == 1
