@@ -15,6 +15,9 @@ from grader.models import JobState, ScoringJob, ScoringVersion, ScoringVersionSt
 from grader.services import scoring
 from grader.services.scoring import Claim, Outcome
 
+# What `scoring.free` implies, in words by which the index of a version's jobs finds the open ones at once.
+_IS_OPEN = ScoringJob.state.in_(scoring.OPEN_STATES)
+
 
 def unattended(session: Session, *, older_than: timedelta, now: datetime) -> int | None:
     """Return a scoring version whose jobs wait longer than `older_than` while nobody works on any of them."""
@@ -25,7 +28,7 @@ def unattended(session: Session, *, older_than: timedelta, now: datetime) -> int
         .where(
             ScoringVersion.state == ScoringVersionState.PREPARING,
             ~is_worked_on,
-            jobs.where(scoring.free(now, older_than)).exists(),
+            jobs.where(_IS_OPEN, scoring.free(now, older_than)).exists(),
         )
         .order_by(ScoringVersion.id)
         .limit(1)
@@ -49,7 +52,9 @@ def claim(
     ).all()
     if fresh:
         return _take(session, fresh, lease=lease, now=now)
-    tried = session.scalars(_of(scoring_version_id, now).with_only_columns(ScoringJob.id).limit(limit)).all()
+    tried = session.scalars(
+        _of(scoring_version_id, now).where(_IS_OPEN).with_only_columns(ScoringJob.id).limit(limit)
+    ).all()
     claims = (scoring.claim(session, job_id=job_id, lease=lease, now=now) for job_id in tried)
     first = next((each for each in claims if each is not None), None)
     return [] if first is None else [first]
