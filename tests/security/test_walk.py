@@ -166,7 +166,9 @@ def _trail(world: World, moments: Collection[str], *, with_organizers: bool = Fa
                 with world.undone():
                     told = walk(world, OTHERS)
                     told["log", "the log"] = re.sub(r"\d+\.\d\d s\b", "some time", "\n".join(lines))
-                    walks[moment] = (walk(world, ORGANIZERS) if with_organizers else {}) | told
+                    walks[moment] = (
+                        walk(world, ORGANIZERS, posts=moment == "open") if with_organizers else {}
+                    ) | told
     return Trail(walks, *_secrets(world))
 
 

@@ -1,0 +1,94 @@
+"""Who organizes one competition reaches nothing of another, by whatever id and under whichever address."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import Column, select
+
+from grader.db import Base
+from grader.models import Competition
+from grader.services import competitions, solution_checks
+from grader.services.audit import Actor
+from grader.services.solution_checks import UploadedFile
+from tests.fixtures.walks import ROUTES, Asker, addresses
+from tests.fixtures.worlds import CONFIDENTIAL, ELSEWHERE, SLUG, Truth, World
+
+NAMES = ("Aces", "Bob", "Cem", "Dora", "Edda", "predictions.csv")
+
+
+@pytest.fixture(scope="module")
+def world(make_world: Callable[..., World]) -> World:
+    """A world in which Eve owns a competition in which nothing has happened, and a solution is checked."""
+    world = make_world(Truth.first())
+    world.begin()
+    blob = world.arena.storage.put(b"the solution")
+    with world.arena.database.write() as session:
+        solution_checks.add(
+            session,
+            competition=competitions.get(session, slug=SLUG),
+            file=UploadedFile.of("solution.csv", blob),
+            actor=Actor(None, "tests"),
+            now=world.clock.time,
+        )
+    return world
+
+
+def test_under_the_own_address_the_ids_of_another_competition_reach_nothing(world: World) -> None:
+    asked = 0
+    for method, endpoint, path in addresses(world.arena.app):
+        if f"/{SLUG}" in path:
+            here = path.replace(f"/{SLUG}", f"/{ELSEWHERE}", 1)
+            told = _ask(world, "Eve", method, endpoint, here)
+            assert not told.startswith("5"), f"{method} {here}"
+            for text in (*CONFIDENTIAL, *NAMES):
+                assert text not in told, f"{method} {here}: {text}"
+            asked += 1
+    assert asked > 100
+
+
+@pytest.mark.parametrize(("name", "refused"), [("Eve", "403"), ("Ann", "403"), (None, "302")])
+def test_every_organizers_page_is_refused_to_others(world: World, name: str | None, refused: str) -> None:
+    paths = [each for each in addresses(world.arena.app) if f"/{SLUG}/organize" in each[2]]
+    for method, endpoint, path in paths:
+        told = _ask(world, name, method, endpoint, path)
+        assert told.startswith(refused), f"{method} {path}: {told[:40]}"
+    assert len(paths) > 40
+
+
+def test_a_viewer_sees_and_changes_nothing(world: World) -> None:
+    for method, endpoint, path in addresses(world.arena.app):
+        if f"/{SLUG}/organize" in path:
+            told = _ask(world, "Vera", method, endpoint, path)
+            assert told.startswith("403") is (method == "POST"), f"{method} {path}: {told[:40]}"
+
+
+def _ask(world: World, name: str | None, method: str, endpoint: str, path: str) -> str:
+    """Return what an address tells; a form changes nothing of the competition."""
+    asker = Asker(world, world.people[name] if name else None)
+    if method == "GET":
+        return asker.get(path)
+    before = _rows(world)
+
+    def see() -> None:
+        assert _rows(world) == before, f"POST {path} as {name}"
+
+    return asker.post(path, ROUTES[method, endpoint].form(), see=see)
+
+
+def _rows(world: World) -> dict[str, list[Any]]:
+    """Return everything that is stored of the competition."""
+    with world.arena.database.read() as session:
+        here = competitions.get(session, slug=SLUG).id
+        return {
+            table.name: session.execute(select(table).where(column == here)).all()
+            for table, column in _of_competitions()
+        }
+
+
+def _of_competitions() -> Iterator[tuple[Any, Column[Any]]]:
+    for table in Base.metadata.sorted_tables:
+        if table.name == Competition.__tablename__:
+            yield table, table.c.id
+        elif "competition_id" in table.c:
+            yield table, table.c.competition_id
