@@ -9,7 +9,7 @@ from grader.cli.alignment import aligned
 from grader.cli.installation import opened
 from grader.models import AuditEntry, Role
 from grader.services import accounts, audit, competitions, organizers
-from grader.services.audit import Actor
+from grader.services.audit import Actor, AuditPage
 
 ROLE = click.Choice([role.value for role in Role])
 
@@ -85,15 +85,15 @@ def show_audit(slug: str, action: str, person: str, page: int) -> None:
         competition = competitions.get(session, slug=slug)
         found = audit.list_page(session, competition=competition, action=action, person=person, page=page)
         for entry in found.entries:
-            for line in _lines(entry):
+            for line in _lines(entry, found):
                 click.echo(line)
     if found.page_count > 1:
         click.echo(f"Page {found.page} of {found.page_count}.", err=True)
 
 
-def _lines(entry: AuditEntry) -> list[str]:
+def _lines(entry: AuditEntry, page: AuditPage) -> list[str]:
     by = entry.actor.name if entry.actor else entry.origin
-    lines = [f"{entry.at:%Y-%m-%d %H:%M:%S} UTC  {entry.action}  {entry.subject}  (by {by})"]
+    lines = [f"{entry.at:%Y-%m-%d %H:%M:%S} UTC  {entry.action}  {page.told(entry.subject)}  (by {by})"]
     for name in [*entry.after, *(name for name in entry.before if name not in entry.after)]:
         before, after = (
             json.dumps(values.get(name), ensure_ascii=False) for values in (entry.before, entry.after)

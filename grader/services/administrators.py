@@ -39,7 +39,7 @@ def change(session: Session, *, user: User, is_admin: bool, actor: Actor, now: d
         competition=None,
         actor=actor,
         action="administrator.make" if is_admin else "administrator.unmake",
-        subject=f"person {account.name}",
+        subject=f"person {audit.mention(account)}",
         before={"is_admin": not is_admin},
         after={"is_admin": is_admin},
         now=now,

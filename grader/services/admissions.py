@@ -40,7 +40,7 @@ def decide(
         competition=competition,
         actor=actor,
         action="entry.admit" if admits else "entry.refuse",
-        subject=f"person {user.name}",
+        subject=f"person {audit.mention(user)}",
         before={"state": before},
         after={"state": found.state},
         now=now,

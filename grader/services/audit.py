@@ -1,12 +1,14 @@
 """The audit: every act of an organizer, written in the transaction of the act itself.
 
 Entries are only ever added; the database refuses to change or delete one. What changes standings, deadlines
-or rules carries a sentence for the log that everybody reads.
+or rules carries a sentence for the log that everybody reads. Entries name teams and people by id and are read
+with the names of now: who deletes an account, or gets another name, is not kept here under the old one.
 """
 
 import getpass
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -15,12 +17,14 @@ from typing import Any, Self
 from sqlalchemy import Select, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.models import AuditEntry, Competition, User
+from grader.models import AuditEntry, Competition, Team, User
 from grader.services.texts import one_line, plain_text
 
 ORIGIN_MAX_LENGTH = 64
 PAGE_SIZE = 50
 PUBLIC_PAGE_SIZE = 50
+
+_MENTION = re.compile(r"\[(team|person) (\d{1,9})\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +57,21 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class AuditPage:
-    """A page of entries, the newest first."""
+    """A page of entries, the newest first; `told` reads their texts with the names of now."""
 
     entries: list[AuditEntry]
     page: int
     page_count: int
-    total: int
+    names: Mapping[str, str]
+
+    def told(self, text: str) -> str:
+        """Return a text of an entry with the names of the teams and people that it mentions."""
+        return told(text, self.names)
+
+
+def mention(who: Team | User) -> str:
+    """Return what stands in an entry for a team or a person."""
+    return f"[{'team' if isinstance(who, Team) else 'person'} {who.id}]"
 
 
 def record(
@@ -158,8 +171,24 @@ def _page(session: Session, query: Select[AuditEntry], *, page: int, page_size: 
         .order_by(AuditEntry.id.desc())
         .limit(page_size)
         .offset((page - 1) * page_size)
-    )
-    return AuditPage(list(entries), page, page_count, total)
+    ).all()
+    return AuditPage(list(entries), page, page_count, names(session, entries))
+
+
+def told(text: str, names: Mapping[str, str]) -> str:
+    """Return a text of an entry with names in place of what mentions teams and people."""
+    return _MENTION.sub(lambda found: names.get(found[0], found[0]), text)
+
+
+def names(session: Session, entries: Iterable[AuditEntry]) -> dict[str, str]:
+    """Return the names of the teams and people that entries mention, by the mention."""
+    ids: dict[str, set[int]] = {"team": set(), "person": set()}
+    for entry in entries:
+        for kind, number in _MENTION.findall(f"{entry.subject} {entry.public_text}"):
+            ids[kind].add(int(number))
+    teams = session.execute(select(Team.id, Team.name).where(Team.id.in_(ids["team"]))).all()
+    people = session.execute(select(User.id, User.name).where(User.id.in_(ids["person"]))).all()
+    return {f"[team {id_}]": name for id_, name in teams} | {f"[person {id_}]": name for id_, name in people}
 
 
 def _differing(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -17,7 +17,7 @@ from grader.errors import OrganizerError
 from grader.leaderboard import standings
 from grader.metrics import PairCounts, report
 from grader.models import AuditEntry, Competition, Score, ScoringVersion, Split, Standing, Submission, Team
-from grader.services import placing
+from grader.services import audit, placing
 from grader.services.rules import Rules
 from grader.services.spreadsheets import csv_lines
 
@@ -255,6 +255,7 @@ def _audit_rows(session: Session, competition: Competition) -> Iterator[Row]:
         .options(joinedload(AuditEntry.actor))
     )
     for chunk in _chunks(session, query, AuditEntry):
+        names = audit.names(session, chunk)
         for each in chunk:
             yield {
                 "entry": each.id,
@@ -262,12 +263,12 @@ def _audit_rows(session: Session, competition: Competition) -> Iterator[Row]:
                 "actor": each.actor.name if each.actor else None,
                 "origin": each.origin,
                 "action": each.action,
-                "subject": each.subject,
+                "subject": audit.told(each.subject, names),
                 "before": each.before,
                 "after": each.after,
                 "reason": each.reason,
                 "is_public": each.is_public,
-                "public_text": each.public_text,
+                "public_text": audit.told(each.public_text, names),
             }
 
 

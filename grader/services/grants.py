@@ -66,9 +66,9 @@ def grant(
     )
     session.add(made)
     session.flush()
-    whose = "all teams" if team is None else f"team {team.id}"
+    whose = "all teams" if team is None else f"team {audit.mention(team)}"
     counted = "1 extra submission" if count == 1 else f"{count:,} extra submissions"
-    for_whom = "Every team" if team is None else f"The team {team.name}"
+    for_whom = "Every team" if team is None else f"The team {audit.mention(team)}"
     audit.record(
         session,
         competition=competition,

@@ -113,11 +113,11 @@ def disqualify(
         competition=competition,
         actor=actor,
         action="team.disqualify",
-        subject=f"team {found.name}",
+        subject=f"team {audit.mention(found)}",
         before={"disqualified_at": None},
         after={"disqualified_at": now},
         reason=reason,
-        public_text=f"The team {found.name} was disqualified.",
+        public_text=f"The team {audit.mention(found)} was disqualified.",
         now=now,
     )
     return found
@@ -145,11 +145,11 @@ def reinstate(
         competition=competition,
         actor=actor,
         action="team.reinstate",
-        subject=f"team {found.name}",
+        subject=f"team {audit.mention(found)}",
         before=before,
         after={"disqualified_at": None, "reason": ""},
         reason=one_line(reason, REASON_MAX_LENGTH),
-        public_text=f"The team {found.name} was reinstated.",
+        public_text=f"The team {audit.mention(found)} was reinstated.",
         now=now,
     )
     return found
@@ -186,11 +186,11 @@ def rename(
         competition=competition,
         actor=actor,
         action="team.rename",
-        subject=f"team {found.id}",
+        subject=f"team {audit.mention(found)}",
         before={"name": before},
         after={"name": shown},
         reason=reason,
-        public_text=f"The organizers gave a team the name {shown}.",
+        public_text=f"The organizers gave the team {audit.mention(found)} its name.",
         now=now,
     )
     return found

@@ -189,7 +189,7 @@ def _record(
         competition=competition,
         actor=actor,
         action=action,
-        subject=f"organizer {user.name}",
+        subject=f"organizer {audit.mention(user)}",
         before={"role": before},
         after={"role": after},
         now=now,

@@ -24,11 +24,12 @@ def test_an_account_becomes_an_administrator_and_an_ordinary_one_again(service: 
     assert change(service, "ada", True).is_admin
     assert not change(service, "ada", False).is_admin
     change(service, "ada", False)  # nothing
+    ada = service.user("ada")
     with service.database.read() as session:
         found = session.scalars(select(AuditEntry).order_by(AuditEntry.id)).all()
     assert [(entry.action, entry.subject, entry.competition_id) for entry in found] == [
-        ("administrator.make", "person ada", None),
-        ("administrator.unmake", "person ada", None),
+        ("administrator.make", f"person [person {ada.id}]", None),
+        ("administrator.unmake", f"person [person {ada.id}]", None),
     ]
 
 

@@ -14,6 +14,7 @@ from grader.services import (
     closing,
     competitions,
     conditions,
+    deletion,
     moderation,
 )
 from grader.services.audit import Actor
@@ -35,7 +36,8 @@ def entries(service: Any, competition: Any, **asked: Any) -> list[AuditEntry]:
 
 def told(service: Any, competition: Any) -> list[str]:
     with service.database.read() as session:
-        return [entry.public_text for entry in audit.public_page(session, competition=competition).entries]
+        page = audit.public_page(session, competition=competition)
+        return [page.told(entry.public_text) for entry in page.entries]
 
 
 @pytest.mark.parametrize("change", [update(AuditEntry).values(reason=""), delete(AuditEntry)])
@@ -202,3 +204,19 @@ def test_what_the_calendar_reveals_is_recorded_as_its_act(service: Any) -> None:
         closing.reveal(session, competition=competition, actor=Actor.calendar(), now=service.now + 2 * WEEK)
     entry = entries(service, competition)[0]
     assert (entry.action, entry.origin, entry.actor_id) == ("competition.reveal", "calendar", None)
+
+
+def test_a_name_that_is_gone_is_not_kept_in_the_log(service: Any) -> None:
+    competition = service.competition()
+    service.submit(competition, user="bob")
+    with service.database.write() as session:
+        moderation.disqualify(
+            session, competition=competition, team="bob", reason="Two.", actor=TESTS, now=service.now
+        )
+    before = told(service, competition)
+    with service.database.write() as session:
+        deletion.delete_account(session, user=service.user("bob"), now=service.now)
+    assert before == ["The team bob was disqualified."]
+    (after,) = told(service, competition)
+    assert "bob" not in after
+    assert "Team of deleted" in after

@@ -126,4 +126,4 @@ def test_every_change_of_the_organizers_stands_in_the_audit(service: Any, compet
         ("organizer.change", "viewer", "owner"),
         ("organizer.add", None, "viewer"),
     ]
-    assert {entry.subject for entry in page.entries} == {"organizer bob"}
+    assert {page.told(entry.subject) for entry in page.entries} == {"organizer bob"}

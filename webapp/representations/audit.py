@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from grader.models import AuditEntry
+from grader.services.audit import AuditPage
 from webapp import formats
 
 SHOWN_LENGTH = 300
@@ -34,7 +35,7 @@ class EntryView:
     public_text: str
 
     @classmethod
-    def of(cls, entry: AuditEntry) -> "EntryView":
+    def of(cls, entry: AuditEntry, page: AuditPage) -> "EntryView":
         """Return an entry with the fields in the order in which they were recorded."""
         fields = [*entry.after, *(name for name in entry.before if name not in entry.after)]
         changes = [
@@ -42,7 +43,15 @@ class EntryView:
             for name in fields
         ]
         by = entry.actor.name if entry.actor else entry.origin
-        return cls(entry.at, by, entry.action, entry.subject, changes, entry.reason, entry.public_text)
+        return cls(
+            entry.at,
+            by,
+            entry.action,
+            page.told(entry.subject),
+            changes,
+            entry.reason,
+            page.told(entry.public_text),
+        )
 
 
 def _words(value: Any) -> str:

@@ -36,7 +36,7 @@ def index(slug: str) -> ResponseReturnValue:
         "organize/audit.html",
         competition=view,
         page=found,
-        entries=[EntryView.of(entry) for entry in found.entries],
+        entries=[EntryView.of(entry, found) for entry in found.entries],
         actions=actions,
         people=people,
         action=action,

@@ -11,6 +11,7 @@ from webapp import finding
 from webapp.errors import status_of
 from webapp.forms_of_time import InvalidMoment, moment
 from webapp.organizing import actor, organizers_only
+from webapp.representations.audit import EntryView
 from webapp.representations.competition import CompetitionView
 from webapp.representations.queue import HealthView
 from webapp.site import current_site
@@ -68,7 +69,7 @@ def _page(slug: str, *, problem: str = "") -> str:
     with current_site().database.read() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
         health = queue_health.of_competition(session, competition=competition, now=now)
-        recent = audit.list_page(session, competition=competition).entries[:RECENT_COUNT]
+        acts = audit.list_page(session, competition=competition)
         context = {
             "failed_count": retries.count_failed(session, competition=competition),
             "open_dispute_count": disputes.count_open(session, competition=competition),
@@ -78,7 +79,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         "organize/console.html",
         competition=CompetitionView(competition, now),
         health=HealthView(health, now),
-        recent=recent,
+        recent=[EntryView.of(entry, acts) for entry in acts.entries[:RECENT_COUNT]],
         message=request.form.get("message", competition.pause_message),
         closes_date=request.form.get("closes_date", ""),
         closes_time=request.form.get("closes_time", "23:59"),
