@@ -71,6 +71,7 @@ def prepare(slug: str) -> ResponseReturnValue:
         if wants_json():
             raise
         return _index(slug, problem=error.message), status_of(error)
+    current_site().hints.send_rescoring(version.id)
     flash(f"Scoring version {version.number} is being prepared. The boards stay as they are.")
     return redirect(url_for(".show", slug=slug, number=version.number), 303)
 
@@ -149,7 +150,7 @@ def difference(slug: str, number: int) -> ResponseReturnValue:
     return render_template(
         "organize/rescoring_difference.html",
         competition=view,
-        version=VersionView(version),
+        scoring_version=VersionView(version),
         difference=DifferenceView(found),
         changes=version.solution.report.get("changes") if versions.after is version else None,
     )
@@ -243,11 +244,10 @@ def _switch(
             raise
         problems = list(getattr(error, "problems", (error.message,)))
         return _show(slug, number, problems=problems, entered=_entered()), status_of(error)
-    flash(
-        words
-        if is_live
-        else f"Scoring version {number} is prepared again: it lacks submissions that arrived since."
-    )
+    if not is_live:
+        current_site().hints.send_rescoring(version.id)
+        words = f"Scoring version {number} is prepared again: it lacks submissions that arrived since."
+    flash(words)
     return redirect(url_for(".show", slug=slug, number=number), 303)
 
 
@@ -338,7 +338,7 @@ def _show(
     return render_template(
         "organize/rescoring_version.html",
         competition=view,
-        version=shown,
+        scoring_version=shown,
         progress=progress,
         gaps=gaps,
         versions=versions,
