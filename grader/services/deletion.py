@@ -17,7 +17,7 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import competitions, logins, names, rosters, tokens
+from grader.services import competitions, logins, names, organizers, rosters, tokens
 
 NO_PASSWORD = "!"  # noqa: S105  (no hash: nothing verifies against it)
 
@@ -34,10 +34,12 @@ class LastAdministrator(ParticipantError):
 def delete_account(session: Session, *, user: User, now: datetime) -> None:
     """Anonymize a person and end what acts in their name; their teams, submissions and standings stay.
 
-    A team of one, and any team that bears the person's name, gets a neutral name. Raises LastAdministrator.
+    A team of one, and any team that bears the person's name, gets a neutral name. Raises LastAdministrator,
+    and OnlyOwner where the person is the only owner of a competition.
     """
     if user.is_admin and not _has_other_admin(session, user):
         raise LastAdministrator
+    organizers.leave_all(session, user=user, now=now)
     _leave_teams_nameless(session, user)
     person = session.get_one(User, user.id, populate_existing=True)
     _forget_traces(session, person)

@@ -1,5 +1,6 @@
 """Organizers: who may do what in a competition, and how roles are given and taken."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import func, select
@@ -28,6 +29,13 @@ class AlreadyOrganizer(OrganizerError):
 
     def __init__(self, organizer: Organizer) -> None:
         super().__init__(f"{organizer.user.name} is {organizer.role} already; change the role instead.")
+
+
+class OnlyOwner(ParticipantError):
+    """Without this account nobody would own what it organizes."""
+
+    def __init__(self, titles: Sequence[str]) -> None:
+        super().__init__(f"You are the only owner of {', '.join(titles)}. Make somebody else an owner first.")
 
 
 class UnknownOrganizer(OrganizerError):
@@ -136,6 +144,21 @@ def remove(session: Session, *, competition: Competition, user: User, actor: Act
     session.delete(organizer)
     _require_owner(session, competition, user, was=before)
     _record(session, competition, user, actor, "organizer.remove", before, None, now)
+
+
+def leave_all(session: Session, *, user: User, now: datetime) -> None:
+    """Take all roles of somebody who deletes the account; raise OnlyOwner with what would have no owner."""
+    alone = []
+    held = select(Organizer.competition_id).where(Organizer.user_id == user.id)
+    for competition in session.scalars(
+        select(Competition).where(Competition.id.in_(held)).order_by(Competition.id)
+    ).all():
+        try:
+            remove(session, competition=competition, user=user, actor=Actor.of(user), now=now)
+        except LastOwner:
+            alone.append(competition.title)
+    if alone:
+        raise OnlyOwner(alone)
 
 
 def _lock(session: Session, competition: Competition) -> None:

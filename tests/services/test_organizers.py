@@ -5,9 +5,15 @@ from typing import Any
 import pytest
 
 from grader.models import Role
-from grader.services import audit, organizers
+from grader.services import audit, deletion, organizers
 from grader.services.audit import Actor
-from grader.services.organizers import AlreadyOrganizer, LastOwner, NotOrganizer, UnknownOrganizer
+from grader.services.organizers import (
+    AlreadyOrganizer,
+    LastOwner,
+    NotOrganizer,
+    OnlyOwner,
+    UnknownOrganizer,
+)
 
 TESTS = Actor(None, "tests")
 
@@ -127,3 +133,18 @@ def test_every_change_of_the_organizers_stands_in_the_audit(service: Any, compet
         ("organizer.add", None, "viewer"),
     ]
     assert {page.told(entry.subject) for entry in page.entries} == {"organizer bob"}
+
+
+def test_who_deletes_the_account_organizes_nothing_any_more(service: Any, competition: Any) -> None:
+    act(service, organizers.add, competition, "bob", role=Role.OWNER)
+    with service.database.write() as session:
+        deletion.delete_account(session, user=service.users["ada"], now=service.now)
+    with service.database.read() as session:
+        left = organizers.list_all(session, competition=competition)
+    assert [each.user.name for each in left] == ["bob"]
+
+
+def test_the_only_owner_of_a_competition_cannot_delete_the_account(service: Any, competition: Any) -> None:
+    with pytest.raises(OnlyOwner, match="only owner of Toxicity"), service.database.write() as session:
+        deletion.delete_account(session, user=service.users["ada"], now=service.now)
+    assert role_of(service, competition, "ada") is Role.OWNER
