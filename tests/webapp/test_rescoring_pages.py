@@ -88,6 +88,7 @@ def test_from_a_checked_solution_to_the_notice_and_back(
     assert early.status_code == 409 and "Kept words." in early.text
     assert "2 submissions are not yet scored under the new version." in early.text
 
+    assert len(arena.hints.rescorings) == 1
     arena.score_all()
     assert "2 of 2 submissions scored." in page(eva, f"{ROOT}/rescoring/2")
     difference = page(eva, f"{ROOT}/rescoring/2/difference")
