@@ -113,16 +113,17 @@ def _unannotated(report: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _thresholds(report: Mapping[str, Any]) -> Iterator[Finding]:
     for line in report["thresholds"]:
-        name, threshold = quoted(line["column"]), line["threshold"]
         if line["just_below"]:
             text = (
-                f"{name}: {counted(line['just_below'], 'value')} less than a millionth below {threshold:g}, "
-                f"such as {line['largest_below']!r}, and so false. Was {threshold:g} meant?"
+                f"{quoted(line['column'])}: {counted(line['just_below'], 'value')} less than a millionth "
+                f"below {line['threshold']:g}, such as {line['largest_below']!r}, and so false. Was "
+                f"{line['threshold']:g} meant?"
             )
             yield _finding(Level.WARNING, "just_below", text)
-        if line["at"]:
-            text = f"{name}: {counted(line['at'], 'value')} of exactly {threshold:g} count as true."
-            yield _finding(Level.NOTE, "at_threshold", text)
+    at = [f"{quoted(line['column'])} ({line['at']:,})" for line in report["thresholds"] if line["at"]]
+    if at:
+        text = f"Values exactly at the threshold count as true: {listed(at, most=MOST_NAMED)}."
+        yield _finding(Level.NOTE, "at_threshold", text)
 
 
 def _overlaps(report: Mapping[str, Any]) -> Iterator[Finding]:

@@ -188,11 +188,12 @@ def test_blanks_thresholds_and_overlaps_are_warned_of(
         row[4] = row[3]
         if number < 7:
             row[2:5] = ["", "", ""]
-    rows[9][1] = "0.49999999999999994" if rows[9][1] == "0" else "0.5"
+    rows[9][1], rows[10][1] = "0.49999999999999994", "0.5"
     job = check(draft, "\n".join([header, *map(",".join, rows)]).encode())
     texts = " ".join(messages(job, "warning") + messages(job, "note"))
     assert "7 rows of 400 have no identity annotation at all" in texts
-    assert "'toxicity': 1 value" in texts
+    assert "'toxicity': 1 value less than a millionth below 0.5, such as 0.49999999999999994" in texts
+    assert "exactly at the threshold count as true: 'toxicity' (1)." in texts
     assert "Every row that mentions 'muslim' mentions 'twin' too" in texts
 
 

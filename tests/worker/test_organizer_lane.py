@@ -1,0 +1,85 @@
+"""The sweeper's lane for organizers' jobs: real processes that do them, and that may die of them."""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.models import JobState, OrganizerJob
+from grader.services import organizer_jobs, solution_checks
+from grader.services.audit import Actor
+from grader.services.solution_checks import UploadedFile
+from grader.worker.organizer_child import OrganizerChild
+from grader.worker.sweeper import Sweeper
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+LONGEST_WAIT_SECONDS = 60
+
+
+@pytest.fixture
+def job(service: Any, solution_csv: Callable[..., bytes]) -> OrganizerJob:
+    """A corrected solution that waits for its check."""
+    competition = service.competition()
+    blob = service.storage.put(solution_csv(seed=2))
+    with service.database.write() as session:
+        return solution_checks.add(
+            session,
+            competition=competition,
+            file=UploadedFile.of("solution.csv", blob),
+            actor=Actor.shell(),
+            now=service.now,
+        )
+
+
+def wait_for(service: Any, job: OrganizerJob, state: JobState) -> OrganizerJob:
+    deadline = time.monotonic() + LONGEST_WAIT_SECONDS
+    while time.monotonic() < deadline:
+        with service.database.read() as session:
+            found = session.get_one(OrganizerJob, job.id)
+        if found.state is state:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"job {job.id} is {found.state}, not {state}")
+
+
+def test_the_sweeper_has_a_waiting_check_done_in_a_process_of_its_own(
+    service: Any, job: OrganizerJob
+) -> None:
+    stop = threading.Event()
+    sweeper = threading.Thread(target=Sweeper(service.settings, service.database).run, args=(stop,))
+    sweeper.start()
+    try:
+        done = wait_for(service, job, JobState.DONE)
+    finally:
+        stop.set()
+        sweeper.join()
+    assert done.result["changes"]["rows"] > 0
+    assert done.attempt_count == 1
+
+
+def test_a_process_that_is_killed_leaves_the_job_to_the_next(service: Any, job: OrganizerJob) -> None:
+    blob = next(Path(service.settings.data_dir).rglob(job.parameters["file"]["sha256"]))
+    kept = blob.read_bytes()
+    blob.unlink()
+    os.mkfifo(blob)  # whoever opens it waits
+    child = OrganizerChild(service.settings)
+    outcome: list[bool] = []
+    lane = threading.Thread(target=lambda: outcome.append(child.run(job.id)))
+    lane.start()
+    try:
+        wait_for(service, job, JobState.CLAIMED)
+    finally:
+        child.kill()
+        lane.join()
+    assert outcome == [False]
+    blob.unlink()
+    blob.write_bytes(kept)
+    with service.database.write() as session:
+        now = service.now + timedelta(days=36_500)  # the process extended the lease by the clock of today
+        again = organizer_jobs.claim(session, job_id=job.id, now=now)
+    assert again is not None and again.attempt == 2
