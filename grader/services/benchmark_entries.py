@@ -33,6 +33,7 @@ def add_sample(
 
     It needs somebody in whose name it is entered: without an organizer nothing happens.
     """
+    competition = competitions.lock(session, competition_id=competition.id)
     sample = _sample(storage, competition)
     entered = select(Submission.id).where(
         Submission.competition_id == competition.id,

@@ -17,9 +17,20 @@ from grader.models import (
     Organizer,
     RevealRule,
     Role,
+    Score,
+    ScoringJob,
     ScoringVersionState,
+    SubmissionStatus,
 )
-from grader.services import cloning, competition_settings, competitions, data_files, drafts, solutions
+from grader.services import (
+    benchmark_entries,
+    cloning,
+    competition_settings,
+    competitions,
+    data_files,
+    drafts,
+    solutions,
+)
 from grader.services.audit import Actor
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import InvalidCompetition
@@ -244,3 +255,44 @@ def test_a_clone_has_everything_but_dates_people_and_if_not_wanted_the_solution(
     assert bare.live_scoring_version is None
     assert competitions.live(full).solution.row_count == 400
     assert (full.state, full.rules_version) == (CompetitionState.DRAFT, 1)
+
+
+def test_test_submissions_of_a_draft_are_scored_under_its_next_solution_too(
+    service: Any, solution_csv: Any, predictions_csv: Any
+) -> None:
+    ada = service.user("ada", is_admin=True)
+    made = draft(service)
+    accept_solution(service, made, solution_csv())
+    with service.database.write() as session:
+        entered = benchmark_entries.add(
+            session,
+            competition=made,
+            blob=service.storage.put(predictions_csv()),
+            file_name="baseline.csv",
+            user=ada,
+            actor=Actor.of(ada),
+            now=service.now,
+        )
+    service.score(entered)
+    accept_solution(service, made, solution_csv(seed=2))
+    with service.database.read() as session:
+        version = competitions.live(competitions.get(session, slug="next"))
+        (job_id,) = session.scalars(select(ScoringJob.id).where(ScoringJob.scoring_version_id == version.id))
+    service.run(job_id)
+    assert service.submission(entered).status is SubmissionStatus.SCORED
+
+
+def test_publishing_enters_the_sample_submission_once_in_an_organizers_name(
+    service: Any, solution_csv: Any
+) -> None:
+    ada = service.user("ada", is_admin=True)
+    made = draft(service, closes_at=service.now + 30 * DAY)
+    accept_solution(service, made, solution_csv())
+    with service.database.write() as session:
+        by = {"storage": service.storage, "competition": made, "actor": Actor.of(ada), "now": service.now}
+        entered = benchmark_entries.publish(session, **by)
+        assert benchmark_entries.add_sample(session, **by) is None
+    service.score(entered)
+    with service.database.read() as session:
+        score = session.scalar(select(Score).where(Score.submission_id == entered.submission.id))
+        assert score.score == 0.5

@@ -282,3 +282,33 @@ def test_the_classes_have_the_organizers_names(arena: Any, root: Any) -> None:
     page = arena.app.test_client().get("/competitions/toxicity/evaluation").text
     assert "toxic rows that mention the identity against not toxic rows that do not" in page
     assert "<strong>gap</strong>" in page
+
+
+def test_no_page_of_a_draft_without_a_solution_breaks(arena: Any, root: Any) -> None:
+    make(root)
+    for path in (
+        "",
+        "/evaluation",
+        "/data",
+        "/leaderboard",
+        "/submit",
+        "/submissions",
+        "/team",
+        "/join",
+        "/log",
+    ):
+        assert root.browser.get(f"/competitions/toxicity{path}").status_code < 500, path
+    for path in ("/data/sample_submission.csv", "/leaderboard.csv", "/organize/solution", "/organize/close"):
+        assert root.browser.get(f"/competitions/toxicity{path}").status_code < 500, path
+
+
+def test_a_viewer_sees_the_settings_and_changes_none(arena: Any, root: Any) -> None:
+    ann = arena.person("Ann")
+    arena.competition()
+    answer = root.post(f"{HERE}/organizers", {"name": "Ann", "role": "viewer"})
+    assert answer.status_code == 303
+    page = ann.browser.get(f"{HERE}/settings/basics").text
+    assert "You are a viewer" in page
+    assert "<button" not in page[page.index('class="setup"') :]
+    for path in ("settings/basics", "data", "data/baseline", "data/remove", "state/publish", "state/archive"):
+        assert ann.post(f"{HERE}/{path}", {"title": "Mine"}).status_code == 403, path
