@@ -26,7 +26,7 @@ from grader.services import organizer_jobs, scoring
 from grader.services.organizer_jobs import LEASE, OrganizerClaim
 from grader.settings import Settings, load
 from grader.storage import Storage, open_storage
-from grader.worker import bundling, solution_check, verifying
+from grader.worker import bundling, settings_check, solution_check, verifying
 from grader.worker.limits import end_process_after, limit_memory
 from grader.worker.work import Handler, Work, WorkLost, problems_of
 
@@ -36,6 +36,7 @@ HANDLERS: dict[OrganizerJobKind, Handler] = {
     OrganizerJobKind.CHECK: solution_check.check,
     OrganizerJobKind.VERIFY: verifying.verify,
     OrganizerJobKind.BUNDLE: bundling.bundle,
+    OrganizerJobKind.SETTINGS: settings_check.check,
 }
 
 logger = logging.getLogger(__name__)
@@ -151,7 +152,8 @@ def main(job_id: int, log_level: str) -> None:
 
 
 def _end_with_parent() -> None:
-    sys.stdin.buffer.read()  # the parent holds the other end and writes nothing
+    while os.read(sys.stdin.fileno(), 1):  # the parent holds the other end and writes nothing
+        pass
     os._exit(1)
 
 

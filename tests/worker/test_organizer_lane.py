@@ -62,6 +62,11 @@ def test_the_sweeper_has_a_waiting_check_done_in_a_process_of_its_own(
     assert done.attempt_count == 1
 
 
+def test_a_process_that_did_its_job_ends_well(service: Any, job: OrganizerJob) -> None:
+    assert OrganizerChild(service.settings).run(job.id)
+    assert wait_for(service, job, JobState.DONE).attempt_count == 1
+
+
 def test_a_process_that_is_killed_leaves_the_job_to_the_next(service: Any, job: OrganizerJob) -> None:
     blob = next(Path(service.settings.data_dir).rglob(job.parameters["file"]["sha256"]))
     kept = blob.read_bytes()
