@@ -11,7 +11,7 @@ from grader.models.user import User
 
 
 class Role(enum.StrEnum):
-    """An owner may do everything, an editor all but choose organizers; a viewer sees all, changes nothing."""
+    """An owner may do everything; an editor all but publish, archive and choose organizers; a viewer looks."""
 
     OWNER = "owner"
     EDITOR = "editor"

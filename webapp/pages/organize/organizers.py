@@ -24,8 +24,8 @@ REFUSALS = (
     organizers.UnknownOrganizer,
 )
 WHAT_ROLES_MAY = {
-    Role.OWNER: "may do everything, and chooses the organizers",
-    Role.EDITOR: "may do everything but choose the organizers",
+    Role.OWNER: "may do everything",
+    Role.EDITOR: "may do everything but publish, archive and choose the organizers",
     Role.VIEWER: "sees everything and changes nothing",
 }
 
