@@ -11,7 +11,7 @@ from grader.models.user import User
 
 
 class Role(enum.StrEnum):
-    """An owner may do everything; an editor all but publish, archive and choose organizers; a viewer looks."""
+    """An owner may do all; an editor all but publish, archive and choose organizers; a viewer sees."""
 
     OWNER = "owner"
     EDITOR = "editor"
