@@ -273,11 +273,8 @@ def _audit_rows(session: Session, competition: Competition) -> Iterator[Row]:
 
 
 def _chunks(session: Session, query: Any, model: Any) -> Iterator[Sequence[Any]]:
-    last_id = 0
-    while chunk := session.scalars(query.where(model.id > last_id).order_by(model.id).limit(CHUNK)).all():
-        yield chunk
-        last_id = chunk[-1].id
-        session.expunge_all()  # or the session would hold every row that it has read
+    """Return what a query finds in the order of ids; the session keeps what is read no longer than we do."""
+    yield from session.scalars(query.order_by(model.id).execution_options(yield_per=CHUNK)).partitions()
 
 
 def _csv(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[str]:

@@ -262,7 +262,11 @@ def test_the_queue_tells_what_waits_and_whether_anybody_scores(service: Any) -> 
     service.submit(competition, seed=3)
 
 
-def test_exports_hold_everything_as_csv_and_json(service: Any) -> None:
+@pytest.mark.parametrize("chunk", [1, 500])
+def test_exports_hold_everything_as_csv_and_json(
+    service: Any, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exports, "CHUNK", chunk)
     competition = service.competition()
     sent = [service.submit(competition, user=user, seed=seed) for seed, user in enumerate(("=ada", "bob"))]
     service.score(*sent)
