@@ -143,6 +143,7 @@ def test_the_published_solution_is_everybodys_with_whole_receipts(scene: Any) ->
     assert "can be published after" in refused.text
     assert scene.ann.browser.get(f"{HERE}/data/solution.csv").status_code == 404
     close(scene)
+    assert "solution.csv" not in scene.ann.browser.get(f"{HERE}/data").text
     scene.reveal()
     assert set(scene.ann.browser.get(receipt).json["splits"]["private"]) == {"shown"}
     assert scene.ed.post(f"{CLOSE}/solution", {"confirm": "yes"}).status_code == 303
@@ -153,3 +154,4 @@ def test_the_published_solution_is_everybodys_with_whole_receipts(scene: Any) ->
     assert hashlib.sha256(answer.data).hexdigest() == whole["solution"]["sha256"]
     assert "counts" in whole["splits"]["private"]
     assert "solution.csv" in scene.ed.browser.get(CLOSE).text
+    assert f'href="{HERE}/data/solution.csv"' in scene.app.test_client().get(f"{HERE}/data").text

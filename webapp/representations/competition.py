@@ -78,6 +78,7 @@ class CompetitionView:
         self._choice = metric_choice.of(competition)
         self._version = competition.live_scoring_version
         self.has_solution = self._version is not None
+        self.has_published_solution = competition.solution_published_at is not None
         solution = self._version.solution if self._version else None
         self.row_count = solution.row_count if solution else 0
         self.sample_submission_sha256 = solution.sample_submission_sha256 if solution else ""
