@@ -259,5 +259,17 @@ _METRIC = Step(
     ),
 )
 
+# What a rescoring may change of the metric: the identities by name, and the formula.
+RESCORING = Step(
+    "rescoring",
+    "Changed settings",
+    (
+        (
+            "Identities in the score",
+            (Field("identities", "names", "Columns of the solution", "One name on each line."),),
+        ),
+        _METRIC.groups[2],
+    ),
+)
 STEPS = (_BASICS, _DATES, _ENTRY, _METRIC)
 BY_KEY = {step.key: step for step in STEPS}

@@ -14,11 +14,12 @@ from grader.models.user import User
 
 
 class OrganizerJobKind(enum.StrEnum):
-    """Checking an uploaded solution, verifying selected submissions, packing the results."""
+    """Checking an uploaded solution or changed settings, verifying what competes, packing the results."""
 
     CHECK = "check"
     VERIFY = "verify"
     BUNDLE = "bundle"
+    SETTINGS = "settings"
 
 
 class OrganizerJob(Base):

@@ -2,14 +2,14 @@
 the transaction that refers to the blobs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader.errors import OrganizerError
-from grader.files import PublicTable, RowIds, Solution, write_sample_submission
+from grader.files import ColumnRoles, PublicTable, RowIds, Solution, write_sample_submission
 from grader.files.digest import solution_digest
 from grader.metrics import METRIC_CODE_VERSION, MetricSettings, PairCounts, report
 from grader.metrics.counts import IdentityCounts
@@ -60,6 +60,14 @@ class StoredSolution:
     def from_dict(cls, data: Mapping[str, Any]) -> "StoredSolution":
         """Read what `as_dict` returned."""
         return cls(**{**data, "rules": Rules.from_dict(data["rules"])})
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """What the report needs of a file beside its values."""
+
+    row_ids: RowIds
+    roles: ColumnRoles
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +140,41 @@ def assess_corrected(
     truth = Truth.of(solution, usage)
     return _assessed(
         solution, truth, live.rules, [], split_by=split_by, test=test, tell=tell, is_corrected=True
+    )
+
+
+def assess_settings(
+    described: Mapping[str, Any], *, live: LiveSolution, rules: Rules, tell: Told = lambda _: None
+) -> Assessed:
+    """Look through the solution in use with other identities or another metric.
+
+    `described` is the report that it came with, which names its columns.
+    """
+    truth = live.truth
+    roles = ColumnRoles(
+        id=described.get("id"),
+        label=described["label"],
+        identities=tuple(truth.identities),
+        usage=described.get("usage"),
+        unused=tuple(described["unused_columns"]),
+        other_labels=tuple(described.get("other_labels", ())),
+        slices=tuple(truth.slices),
+        pair=described.get("pair"),
+    )
+    problems = _unknown(rules.identities, truth.identities)
+    if not rules.identities:
+        problems.append("A competition needs at least one identity in its score.")
+    known = replace(rules, identities=tuple(name for name in rules.identities if name in truth.identities))
+    solution = _Read(live.row_ids, roles)
+    return _assessed(
+        solution,
+        truth,
+        known,
+        problems,
+        split_by=described["split_by"],
+        test=None,
+        tell=tell,
+        is_corrected=True,
     )
 
 
@@ -210,7 +253,7 @@ def _split(solution: Solution, settings: MetricSettings, key: bytes) -> NDArray[
 
 
 def _assessed(
-    solution: Solution,
+    solution: Solution | _Read,
     truth: Truth,
     rules: Rules,
     problems: Sequence[str],

@@ -103,7 +103,14 @@ def upgrade() -> None:
         sa.Column(
             "kind",
             sa.Enum(
-                "check", "verify", "bundle", name="kind", native_enum=False, create_constraint=True, length=16
+                "check",
+                "verify",
+                "bundle",
+                "settings",
+                name="kind",
+                native_enum=False,
+                create_constraint=True,
+                length=16,
             ),
             nullable=False,
         ),

@@ -107,6 +107,10 @@ TABLE = {
     ("POST", "organize_rescoring.prepare"): Access(
         f"{HERE}/organize/rescoring", (302, 403, 403), data={"solution": "1", "reason": "Why not."}
     ),
+    ("GET", "organize_rescoring.settings"): Access(f"{HERE}/organize/rescoring/settings", (302, 403, 403)),
+    ("POST", "organize_rescoring.check_settings"): Access(
+        f"{HERE}/organize/rescoring/settings", (302, 403, 403), data={"power": "1"}
+    ),
     ("GET", "organize_rescoring.show"): Access(f"{HERE}/organize/rescoring/1", (302, 403, 403)),
     ("GET", "organize_rescoring.status"): Access(f"{HERE}/organize/rescoring/1/status", (302, 403, 403)),
     ("GET", "organize_rescoring.difference"): Access(

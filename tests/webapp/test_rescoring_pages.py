@@ -1,4 +1,4 @@
-"""Rescoring on the pages: begin with a checked solution, see the difference, publish, roll back, read the notice."""
+"""Rescoring on the pages: a checked solution or settings, the difference, publishing, rolling back."""
 
 import io
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from grader.models import Role, User
-from grader.services import competitions, organizers
+from grader.services import competitions, organizer_jobs, organizers
 from grader.services.audit import Actor
 from grader.worker.organizer_work import OrganizerWorker
 
@@ -173,3 +173,44 @@ def test_a_first_version_has_no_difference_and_others_no_page(people: dict[str, 
     assert eva.browser.get(f"{ROOT}/rescoring/1/difference").status_code == 404
     assert eva.browser.get(f"{ROOT}/rescoring/1/teams.csv").status_code == 404
     assert eva.browser.get(f"{ROOT}/rescoring/7").status_code == 404
+
+
+def test_changed_settings_are_checked_and_scored_like_a_corrected_solution(
+    arena: Any, people: dict[str, Any]
+) -> None:
+    eva = people["Eva"]
+    form = {
+        "identities": "male\nfemale",
+        "power": "-3",
+        "overall_auc": "0.4",
+        "subgroup_auc": "0.2",
+        "bpsn_auc": "0.2",
+        "bnsp_auc": "0.2",
+        "label_threshold": "0.5",
+        "identity_threshold": "0.5",
+    }
+    assert "male" in page(eva, f"{ROOT}/rescoring/settings")
+    wrong = eva.post(f"{ROOT}/rescoring/settings", form | {"power": "much", "overall_auc": "0.9"})
+    assert wrong.status_code == 422 and "much" in wrong.text
+    assert eva.post(f"{ROOT}/rescoring/settings", form | {"identities": "martian"}).status_code == 303
+    run_newest(arena)
+    assert "no identity column &#39;martian&#39;" in page(eva, f"{ROOT}/rescoring")
+    assert eva.post(f"{ROOT}/rescoring/settings", form).status_code == 303
+    assert "Waiting for a worker" in page(eva, f"{ROOT}/rescoring")
+    job_id = run_newest(arena)
+    assert "Score all submissions with these settings" in page(eva, f"{ROOT}/rescoring")
+    begun = eva.post(f"{ROOT}/rescoring", {"settings": str(job_id), "reason": "Two identities are enough."})
+    assert begun.headers["Location"].endswith("/rescoring/2"), begun.text
+    arena.score_all()
+    difference = page(eva, f"{ROOT}/rescoring/2/difference")
+    assert "What changes in the settings" in difference and "male, female" in difference
+    assert eva.post(f"{ROOT}/rescoring/2/publish").status_code == 303
+    assert "-3" in page(people["Ann"], "/competitions/toxicity/evaluation")
+
+
+def run_newest(arena: Any) -> int:
+    """Do the newest organizers' job."""
+    with arena.database.read() as session:
+        job_id = max(organizer_jobs.waiting(session, limit=10, now=arena.now()))
+    assert OrganizerWorker(arena.settings, arena.database, arena.storage).run(job_id)
+    return int(job_id)

@@ -7,7 +7,7 @@ from typing import Any
 
 from grader.leaderboard import standings
 from grader.leaderboard.comparison import BoardChange, ScorePair, TeamChange
-from grader.models import ScoringVersion, ScoringVersionState
+from grader.models import JobState, OrganizerJob, ScoringVersion, ScoringVersionState
 from grader.services.rescoring import Progress
 from grader.services.rescoring_difference import Compared, Preview, change_text
 from grader.services.rules import Rules
@@ -69,9 +69,38 @@ def _progress_sentence(progress: Progress) -> str:
     return f"{done}; {rate}, about {left} left."
 
 
+@dataclass(frozen=True, slots=True)
+class SettingsCheckView:
+    """A check of changed settings: what they change, and how it stands."""
+
+    id: int
+    state: str
+    doing: str
+    problems: tuple[str, ...]
+    incident: str | None
+    changes: list[tuple[str, str, str]]
+
+    @classmethod
+    def of(cls, job: OrganizerJob, live: ScoringVersion | None) -> "SettingsCheckView":
+        """Return a job's view beside the settings in use."""
+        is_open = job.state in (JobState.WAITING, JobState.CLAIMED)
+        return cls(
+            id=job.id,
+            state="open" if is_open else job.state.value,
+            doing=job.progress.get("words", "Waiting for a worker"),
+            problems=tuple(problem["message"] for problem in job.problems),
+            incident=job.incident,
+            changes=_changed(live.metric_settings, job.parameters["rules"]) if live else [],
+        )
+
+
 def changed_settings(versions: Compared) -> list[tuple[str, str, str]]:
     """Return what differs in the metric of two versions: words, before, after."""
-    before, after = (dict(_settings(version.metric_settings)) for version in versions)
+    return _changed(versions.before.metric_settings, versions.after.metric_settings)
+
+
+def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    before, after = dict(_settings(old)), dict(_settings(new))
     return [(words, before[words], after[words]) for words in after if before[words] != after[words]]
 
 

@@ -1,6 +1,7 @@
 """Rescoring: scoring versions, how far one is, what it would change, publishing it and rolling back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -21,10 +22,21 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, Role, ScoringVersion
-from grader.services import rescoring, rescoring_difference, rescoring_publication, solution_checks
+from grader.services import (
+    competition_settings,
+    competitions,
+    rescoring,
+    rescoring_difference,
+    rescoring_publication,
+    settings_checks,
+    solution_checks,
+)
 from grader.services.rescoring_difference import Compared
 from grader.services.rescoring_publication import Amends, InvalidPublication
-from webapp import finding
+from grader.services.rules import Rules
+from grader.services.solution_checks import NotAcceptable
+from grader.services.solutions import StoredSolution
+from webapp import finding, settings_forms
 from webapp.errors import status_of, wants_json
 from webapp.organizing import actor, organizers_only
 from webapp.representations.competition import CompetitionView
@@ -32,10 +44,12 @@ from webapp.representations.rescoring import (
     DifferenceView,
     ProgressView,
     PublishForm,
+    SettingsCheckView,
     VersionView,
     changed_settings,
     suggested_notice,
 )
+from webapp.settings_steps import RESCORING
 from webapp.site import current_site
 
 blueprint = Blueprint("organize_rescoring", __name__, url_prefix="/competitions/<slug>/organize/rescoring")
@@ -56,15 +70,13 @@ def prepare(slug: str) -> ResponseReturnValue:
     try:
         with current_site().database.write() as session:
             competition = finding.competition_of(session, slug)
-            job_id = request.form.get("solution", type=int) or 0
-            solution = solution_checks.accepted(session, competition=competition, job_id=job_id)
-            check = solution_checks.get(session, competition=competition, job_id=job_id)
+            solution, changes = _checked(session, competition)
             version = rescoring.prepare(
                 session,
                 competition=competition,
                 solution=solution,
                 reason=request.form.get("reason", ""),
-                changes={**check.result["changes"], "check": job_id},
+                changes=changes,
                 actor=actor(),
             )
     except OrganizerError as error:
@@ -74,6 +86,34 @@ def prepare(slug: str) -> ResponseReturnValue:
     current_site().hints.send_rescoring(version.id)
     flash(f"Scoring version {version.number} is being prepared. The boards stay as they are.")
     return redirect(url_for(".show", slug=slug, number=version.number), 303)
+
+
+@blueprint.get("/settings")
+@organizers_only(Role.EDITOR)
+def settings(slug: str) -> ResponseReturnValue:
+    """Show the settings that a rescoring may change."""
+    return _settings(slug)
+
+
+@blueprint.post("/settings")
+@organizers_only(Role.EDITOR)
+def check_settings(slug: str) -> ResponseReturnValue:
+    """Have changed settings checked against the solution in use."""
+    with current_site().database.write() as session:
+        competition, now = finding.competition_of(session, slug), db.now(session)
+        before = competition_settings.of(competition)
+        found = settings_forms.read(RESCORING, request.form, before=before, locked={})
+        problems = list(found.problems.values())
+        if not problems:
+            rules = Rules(found.changes["identities"] or (), found.changes["metric"])
+            try:
+                settings_checks.add(session, competition=competition, rules=rules, actor=actor(), now=now)
+            except NotAcceptable as error:
+                problems = [error.message]
+    if problems:
+        return _settings(slug, problems=problems, field_problems=found.problems), 422
+    flash("The settings are being checked against the solution in use.")
+    return redirect(url_for(".index", slug=slug), 303)
 
 
 @blueprint.get("/<int:number>")
@@ -193,6 +233,40 @@ def selections_csv(slug: str, number: int) -> ResponseReturnValue:
     return _csv(slug, number, "selections", lines)
 
 
+def _checked(session: Session, competition: Competition) -> tuple[StoredSolution, dict[str, Any] | None]:
+    """Return the solution that a rescoring is to begin with: corrected, or with changed settings."""
+    if job_id := request.form.get("settings", type=int):
+        return settings_checks.accepted(session, competition=competition, job_id=job_id), None
+    job_id = request.form.get("solution", type=int) or 0
+    solution = solution_checks.accepted(session, competition=competition, job_id=job_id)
+    check = solution_checks.get(session, competition=competition, job_id=job_id)
+    return solution, {**check.result["changes"], "check": job_id}
+
+
+def _settings(
+    slug: str,
+    *,
+    problems: list[str] | None = None,
+    field_problems: Mapping[str, str] | None = None,
+) -> str:
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, slug)
+        live = Rules.from_dict(competitions.live(competition).metric_settings)
+        in_use = replace(competition_settings.of(competition), identities=live.identities, metric=live.metric)
+        view = CompetitionView(competition, db.now(session))
+    values: dict[str, Any] = settings_forms.texts(in_use)
+    if problems:
+        values |= settings_forms.entered(RESCORING, request.form)
+    return render_template(
+        "organize/rescoring_settings.html",
+        competition=view,
+        step=RESCORING,
+        values=values,
+        problems=problems or [],
+        field_problems=field_problems or {},
+    )
+
+
 def _found(session: Session, slug: str, number: int) -> tuple[Competition, ScoringVersion]:
     competition = finding.competition_of(session, slug)
     return competition, rescoring.get(session, competition=competition, number=number)
@@ -308,6 +382,10 @@ def _index(slug: str, *, problem: str | None = None) -> str:
             for job in solution_checks.newest(session, competition=competition)
             if solution_checks.why_not_acceptable(competition, job) is None
         ]
+        settings_check = (
+            settings_checks.newest(session, competition=competition) if preparing is None else None
+        )
+        live = competition.live_scoring_version
         view = CompetitionView(competition, db.now(session))
     return render_template(
         "organize/rescoring.html",
@@ -316,6 +394,7 @@ def _index(slug: str, *, problem: str | None = None) -> str:
         preparing=preparing and VersionView(preparing),
         progress=progress and ProgressView(progress),
         checks=checks,
+        settings_check=settings_check and SettingsCheckView.of(settings_check, live),
         chosen=request.values.get("solution", type=int) or (checks[0].id if checks else None),
         reason=request.form.get("reason", ""),
         problem=problem,

@@ -1,0 +1,56 @@
+"""Checking changed settings against the solution in use, before a rescoring with them begins.
+
+The web opens no labels: a worker counts what the settings leave of every cell.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind
+from grader.services import competitions, organizer_jobs
+from grader.services.audit import Actor
+from grader.services.rules import Rules
+from grader.services.solution_checks import NotAcceptable
+from grader.services.solutions import StoredSolution
+
+
+def add(
+    session: Session, *, competition: Competition, rules: Rules, actor: Actor, now: datetime
+) -> OrganizerJob:
+    """Add the job of checking settings; raise NotAcceptable if they are those in use."""
+    live = competitions.live(competition)
+    if rules == Rules.from_dict(live.metric_settings):
+        raise NotAcceptable("These are the settings in use; change one first.")
+    return organizer_jobs.add(
+        session,
+        competition=competition,
+        kind=OrganizerJobKind.SETTINGS,
+        parameters={"rules": rules.as_dict(), "live_scoring_version_id": live.id},
+        created_by=actor.user,
+        now=now,
+    )
+
+
+def newest(session: Session, *, competition: Competition) -> OrganizerJob | None:
+    """Return the newest check of settings that was not put away and is of the version in use."""
+    found = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.SETTINGS)
+    live_id = competition.live_scoring_version_id
+    return next((job for job in found if job.parameters["live_scoring_version_id"] == live_id), None)
+
+
+def rules_of(parameters: Mapping[str, Any]) -> Rules:
+    """Return the settings that a job checks."""
+    return Rules.from_dict(parameters["rules"])
+
+
+def accepted(session: Session, *, competition: Competition, job_id: int) -> StoredSolution:
+    """Return the solution as it was checked with the settings; raise NotAcceptable with the reason."""
+    job = organizer_jobs.get(session, competition=competition, job_id=job_id, kind=OrganizerJobKind.SETTINGS)
+    if job.state is not JobState.DONE:
+        raise NotAcceptable("The check of the settings is not done, or found that nobody can be scored.")
+    if job.parameters["live_scoring_version_id"] != competition.live_scoring_version_id:
+        raise NotAcceptable("The scores were switched to another version since; check the settings again.")
+    return StoredSolution.from_dict(job.result["solution"])

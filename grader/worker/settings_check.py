@@ -1,0 +1,23 @@
+"""The handler of a check of settings: count what they leave of every cell of the solution in use."""
+
+from typing import Any
+
+from grader.models import ScoringVersion
+from grader.services import settings_checks, solutions
+from grader.services.solutions import LiveSolution
+from grader.worker.work import Work
+
+
+def check(work: Work) -> dict[str, Any]:
+    """Check the settings that the job names; raise UnusableSolution with all cells that are undefined."""
+    with work.database.read() as session:
+        version = session.get_one(ScoringVersion, work.parameters["live_scoring_version_id"])
+        described = version.solution.report
+    work.report_progress(0, 2, "Reading the solution in use")
+    assessed = solutions.assess_settings(
+        described,
+        live=LiveSolution.load(work.storage, version),
+        rules=settings_checks.rules_of(work.parameters),
+        tell=lambda words: work.report_progress(1, 2, words),
+    )
+    return {"solution": solutions.keep(work.storage, assessed).as_dict()}
