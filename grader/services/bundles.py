@@ -161,10 +161,10 @@ def publish_solution(
 
 def published_solution(competition: Competition) -> str:
     """Return the digest, under which the published solution is stored; raise SolutionNotPublished."""
-    digest = competition.live_scoring_version and competition.live_scoring_version.solution.digest
-    if competition.solution_published_at is None or digest is None:
+    version = competition.live_scoring_version
+    if competition.solution_published_at is None or version is None or version.solution.digest is None:
         raise SolutionNotPublished
-    return digest
+    return version.solution.digest
 
 
 def gather(session: Session, *, competition: Competition, with_receipts: bool) -> FinalResults:
