@@ -172,6 +172,7 @@ def _set_solution(installation: Installation, slug: str, path: Path, label: str 
         identities=choice.identities,
         min_class_rows=choice.min_class_rows,
     )
+    solutions.require_no_stop(stored)
     _write(installation, slug, drafts.set_solution, solution=stored)
     click.echo(describe(stored))
 
