@@ -2,11 +2,11 @@
 
 Three worlds have the same history over different hidden truths: the first; one with other private labels,
 whose private scores and ranks are others and whose public ones are the same; and one in which public and
-private rows of equal content change places, so that no score changes. What anybody but an organizer is told
-before the reveal must be the same bytes in the first two, and at any time in the first and the third: bodies,
-headers, redirects, exports, e-mails and logs. So no score, label, split membership, or order that depends on
-them, can hide there in whatever form. The search for private values in any rounding comes on top: it names
-what leaked.
+private rows of equal content change places, so that no score changes. Each prepares another correction of its
+solution. What anybody but an organizer is told before the reveal must be the same bytes in the first two, and
+at any time in the first and the third: bodies, headers, redirects, exports, e-mails and logs. So no score,
+label, split membership, correction, or order that depends on them, can hide there in whatever form. The
+search for private values in any rounding comes on top: it names what leaked.
 
 How long an answer takes is out of scope here: scoring happens in workers at their own pace, always for both
 splits, and no page computes with a label.
@@ -70,8 +70,10 @@ def trails(make_world: Callable[[Truth], World]) -> dict[str, Trail]:
     truth = Truth.first()
     return {
         "first": _trail(make_world(truth), MOMENTS, with_organizers=True),
-        "other labels": _trail(make_world(truth.with_other_private_labels()), ("open", "closed", "settled")),
-        "other split": _trail(make_world(truth.with_other_split()), ("settled", "revealed")),
+        "other labels": _trail(
+            make_world(truth.with_other_private_labels(), correction=8), ("open", "closed", "settled")
+        ),
+        "other split": _trail(make_world(truth.with_other_split(), correction=9), ("settled", "revealed")),
     }
 
 
@@ -212,17 +214,20 @@ def _secrets(world: World) -> tuple[Any, ...]:
     with world.arena.database.read() as session:
         competition = competitions.get(session, slug=SLUG)
         metric = Rules.from_dict(competitions.live(competition).metric_settings).metric
+        live = competitions.live(competition).id
         for score in session.scalars(select(Score).order_by(Score.submission_id)):
+            is_shown = score.scoring_version_id == live and score.split is Split.PUBLIC
+            known = values[Split.PUBLIC if is_shown else Split.PRIVATE]
             terms = (score.overall_auc, score.subgroup_auc, score.bpsn_auc, score.bnsp_auc)
-            values[score.split] |= {score.score, *terms}
+            known |= {score.score, *terms}
             for row in report(PairCounts.from_dict(score.counts), metric).subgroups:
                 cells = (row.subgroup_auc, row.bpsn_auc, row.bnsp_auc, row.positive_aeg, row.negative_aeg)
-                values[score.split] |= {abs(cell) for cell in cells if cell is not None}
-            if score.split is Split.PRIVATE:
+                known |= {abs(cell) for cell in cells if cell is not None}
+            if score.scoring_version_id == live and score.split is Split.PRIVATE:
                 scores[score.submission_id] = standings.score_text(standings.score_units(score.score))
         board = session.scalars(
             select(Standing.team_id)
-            .where(Standing.split == Split.PRIVATE)
+            .where(Standing.split == Split.PRIVATE, Standing.scoring_version_id == live)
             .order_by(Standing.score_units.desc(), Standing.submitted_at)
         ).all()
         solutions = session.scalars(select(Solution)).all()

@@ -1,4 +1,4 @@
-"""The core of the walk on PostgreSQL: what is read there tells nothing of private labels either."""
+"""The core of the walk on PostgreSQL: what is read there tells nothing of labels or corrections either."""
 
 from collections.abc import Callable
 
@@ -13,8 +13,8 @@ def test_nothing_read_from_postgresql_depends_on_private_labels(
 ) -> None:
     truth = Truth.first()
     one, other = (
-        _walks(make_world(each, database_url=make_postgresql_url()))
-        for each in (truth, truth.with_other_private_labels())
+        _walks(make_world(each, correction=number, database_url=make_postgresql_url()))
+        for number, each in enumerate((truth, truth.with_other_private_labels()))
     )
     for before_the_reveal in range(3):
         assert one[before_the_reveal] == other[before_the_reveal]
