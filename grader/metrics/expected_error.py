@@ -112,7 +112,7 @@ def swap_probability(
 
 
 def _row_variances(auc: float) -> tuple[float, float]:
-    """Return Q2 - A^2 and Q1 - A^2: how the share of pairs that one positive or one negative row wins varies."""
+    """Return Q2 - A^2 and Q1 - A^2: how the pairs that one positive or one negative row wins vary."""
     return 2 * auc * auc / (1 + auc) - auc * auc, auc / (2 - auc) - auc * auc
 
 
