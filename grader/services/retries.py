@@ -56,7 +56,8 @@ def retry_all(
 
 def count_failed(session: Session, *, competition: Competition) -> int:
     """Return how many submissions `retry_all` would try again."""
-    jobs = _failed(competition).with_only_columns(func.count(ScoringJob.submission_id.distinct()))
+    count = func.count(ScoringJob.submission_id.distinct())
+    jobs = _failed(competition).with_only_columns(count).order_by(None)
     return session.scalar(jobs) or 0
 
 
