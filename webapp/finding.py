@@ -1,7 +1,8 @@
 """Finding a competition for a request: a draft is there for its organizers alone."""
 
+from typing import Any
+
 from flask import g
-from sqlalchemy.orm import Session
 
 from grader.leaderboard.visibility import Viewer
 from grader.models import Competition, CompetitionState
@@ -9,7 +10,7 @@ from grader.services import competitions, organizers
 from grader.services.competitions import UnknownCompetition
 
 
-def competition_of(session: Session, slug: str) -> Competition:
+def competition_of(session: Any, slug: str) -> Competition:
     """Return a competition and note the role of whoever asks as `g.organizer_role`.
 
     Raises UnknownCompetition, also for a draft to whom it does not concern: the answer is the same.
@@ -21,7 +22,7 @@ def competition_of(session: Session, slug: str) -> Competition:
     return competition
 
 
-def listed(session: Session) -> list[Competition]:
+def listed(session: Any) -> list[Competition]:
     """Return the competitions that whoever asks may see, the newest first."""
     found = competitions.list_all(session)
     if g.user is not None and g.user.is_admin:
