@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import AuditEntry, Team
-from grader.services import grants, limits, rosters
+from grader.services import audit, grants, limits, rosters
 from grader.services.audit import Actor
 from grader.services.grants import InvalidGrant
 from grader.services.limits import DailyLimitReached, TotalLimitReached
@@ -122,7 +122,7 @@ def test_everybody_reads_in_the_log_who_got_what_and_why(service: Any) -> None:
     give(service, competition)
     with service.database.read() as session:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "grant.give")).one()
-        assert entry.public_text == (
+        assert audit.told(entry.public_text, audit.names(session, [entry])) == (
             "The team ada got 2 extra submissions on 2026-01-05 (UTC): The queue stood still for two hours"
         )
         given = grants.list_newest(session, competition=competition)
