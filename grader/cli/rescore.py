@@ -1,28 +1,41 @@
 """`fairboard rescore`."""
 
 import time
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import click
 
 from grader.cli.installation import Installation, opened
+from grader.cli.parameters import Time
 from grader.cli.progress import ProgressLine
+from grader.cli.rescoring_difference import describe_difference, write_difference
 from grader.cli.solution_report import describe
 from grader.errors import OrganizerError
-from grader.models import Competition, ScoringVersion
-from grader.services import competitions, rescoring, rescoring_publication, solutions
+from grader.models import Competition, ScoringVersion, ScoringVersionState
+from grader.services import (
+    competition_files,
+    competition_settings,
+    competitions,
+    rescoring,
+    rescoring_publication,
+    solutions,
+)
 from grader.services.audit import Actor
 from grader.services.rescoring import RescoringUnderWay
-from grader.services.rescoring_publication import RescoringIncomplete
-from grader.services.solutions import StoredSolution
+from grader.services.rescoring_publication import Amends, RescoringIncomplete
+from grader.services.rules import Rules
+from grader.services.solutions import LiveSolution, StoredSolution
 from grader.worker.child import ScoringChild
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 WAIT_FOR_OTHERS_SECONDS = 0.5
 
 
 class AnotherUnderWay(RescoringUnderWay):
-    """A rescoring with another solution was begun and not ended."""
+    """A rescoring with another solution or other settings was begun and not ended."""
 
     def __init__(self, competition: Competition, version: ScoringVersion) -> None:
         super().__init__(version)
@@ -32,34 +45,97 @@ class AnotherUnderWay(RescoringUnderWay):
 @click.command()
 @click.argument("slug")
 @click.argument("solution", type=FILE, required=False)
+@click.option(
+    "--settings", type=FILE, help="A TOML file whose [metric] is the new one, in place of SOLUTION."
+)
+@click.option("--rollback", type=int, metavar="NUMBER", help="Go back to this earlier scoring version.")
 @click.option("--reason", help="Why the scores change; participants read it.")
+@click.option("--preview", is_flag=True, help="Score everything and tell the difference; publish nothing.")
+@click.option("--publish", is_flag=True, help="Publish the rescoring that is under way.")
+@click.option("--difference", is_flag=True, help="Tell what the rescoring under way changes.")
+@click.option("--drop", is_flag=True, help="Give up the rescoring that is under way.")
+@click.option("--csv", "folder", type=FOLDER, help="Write the whole difference as CSV into this folder.")
+@click.option("--notice", default="", help="What teams read, mailed with their old and new public scores.")
+@click.option("--extra-submissions", type=click.IntRange(0), default=0, help="For every team, today (UTC).")
+@click.option("--closes", "closes_at", type=Time(), help="A longer deadline (UTC).")
+@click.option("--selection-until", type=Time(), help="Reopen the final selection until then (UTC).")
 @click.option(
     "--lose-scores",
     is_flag=True,
     help="Switch even if submissions lose their score because scoring them broke.",
 )
-@click.option("--drop", is_flag=True, help="Give up the rescoring that is under way; give no SOLUTION.")
-def rescore(slug: str, solution: Path | None, reason: str | None, lose_scores: bool, drop: bool) -> None:
+def rescore(
+    slug: str,
+    solution: Path | None,
+    settings: Path | None,
+    rollback: int | None,
+    reason: str | None,
+    preview: bool,
+    publish: bool,
+    difference: bool,
+    drop: bool,
+    folder: Path | None,
+    notice: str,
+    extra_submissions: int,
+    closes_at: datetime | None,
+    selection_until: datetime | None,
+    lose_scores: bool,
+) -> None:
     """Score all submissions of SLUG with a corrected SOLUTION, then switch every board to the new scores.
 
     Nothing changes on the boards before all submissions are scored. The same command again goes on with
     what was interrupted.
     """
-    if drop and (solution or reason):
-        raise click.UsageError("Give no SOLUTION and no --reason with --drop.")
-    if not drop and not (solution and reason and reason.strip()):
-        raise click.UsageError("Give a SOLUTION and a --reason.")
+    starts = [each for each in (solution, settings, rollback) if each is not None]
+    if sum((len(starts), publish, difference, drop)) != 1:
+        raise click.UsageError(
+            "Give one of SOLUTION, --settings, --rollback, --publish, --difference and --drop."
+        )
+    if bool(starts) != bool(reason and reason.strip()):
+        raise click.UsageError(
+            "Give a --reason with SOLUTION, --settings and --rollback, and with nothing else."
+        )
+    amends = Amends(notice, extra_submissions, None, closes_at, selection_until)
     with opened() as installation:
         with installation.database.read() as session:
             competition = competitions.get(session, slug=slug)
-        if solution is None or reason is None:
+        if drop:
             _drop(installation, competition)
-            return
-        stored = _store(installation, competition, solution)
-        click.echo(describe(stored))
-        version = _prepare(installation, competition, stored, reason)
-        _score_and_publish(installation, version, lose_scores=lose_scores)
-    click.echo(f"Every board of {slug} now shows scoring version {version.number}.")
+        elif difference:
+            _tell_difference(installation, competition, _under_way(installation, competition), folder)
+        else:
+            if rollback is not None:
+                version = _roll_back(
+                    installation, competition, rollback, reason or "", amends, preview, lose_scores
+                )
+            elif publish:
+                version = _under_way(installation, competition)
+            else:
+                version = _begin(installation, competition, solution, settings, reason or "")
+            if preview:
+                _score(installation, version, lambda: _require_complete(installation, version))
+                _tell_difference(installation, competition, version, folder)
+                click.echo(f"`fairboard rescore {slug} --publish` publishes it.")
+                return
+            if version.state is ScoringVersionState.PREPARING:
+                _score(installation, version, lambda: _publish(installation, version, amends, lose_scores))
+            click.echo(f"Every board of {slug} now shows scoring version {version.number}.")
+
+
+def _begin(
+    installation: Installation,
+    competition: Competition,
+    solution: Path | None,
+    settings: Path | None,
+    reason: str,
+) -> ScoringVersion:
+    stored = (
+        _store(installation, competition, solution)
+        if solution is not None
+        else _store_settings(installation, competition, settings)
+    )
+    click.echo(describe(stored))
+    return _prepare(installation, competition, stored, reason)
 
 
 def _store(installation: Installation, competition: Competition, path: Path) -> StoredSolution:
@@ -70,10 +146,28 @@ def _store(installation: Installation, competition: Competition, path: Path) -> 
     return solutions.store_corrected(installation.storage, corrected, live=competitions.live(competition))
 
 
+def _store_settings(
+    installation: Installation, competition: Competition, path: Path | None
+) -> StoredSolution:
+    """Check the metric of a file against the solution in use."""
+    live = competitions.live(competition)
+    text = path.read_text(encoding="utf-8") if path else ""
+    before = competition_settings.of(competition)
+    changes = competition_files.read(text, before=before).changes
+    in_use = Rules.from_dict(live.metric_settings)
+    rules = Rules(changes.get("identities") or in_use.identities, changes.get("metric") or in_use.metric)
+    if rules == in_use:
+        raise OrganizerError("The file's [metric] is the one in use.")
+    assessed = solutions.assess_settings(
+        live.solution.report, live=LiveSolution.load(installation.storage, live), rules=rules
+    )
+    return solutions.keep(installation.storage, assessed)
+
+
 def _prepare(
     installation: Installation, competition: Competition, stored: StoredSolution, reason: str
 ) -> ScoringVersion:
-    """Begin a rescoring, or find the one that was begun with the same solution."""
+    """Begin a rescoring, or find the one that was begun with the same solution and settings."""
     with installation.database.read() as session:
         begun = rescoring.open_version(session, competition=competition)
     if begun is None:
@@ -81,14 +175,44 @@ def _prepare(
             return rescoring.prepare(
                 session, competition=competition, solution=stored, reason=reason, actor=Actor.shell()
             )
-    if begun.solution.prepared_sha256 != stored.prepared_sha256:
+    is_same = begun.solution.prepared_sha256 == stored.prepared_sha256
+    if not is_same or begun.metric_settings != stored.rules.as_dict():
         raise AnotherUnderWay(competition, begun)
     click.echo(f"Going on with scoring version {begun.number}.")
     return begun
 
 
-def _score_and_publish(installation: Installation, version: ScoringVersion, *, lose_scores: bool) -> None:
-    """Score what is open, beside workers that do the same, until the version can be published."""
+def _roll_back(
+    installation: Installation,
+    competition: Competition,
+    number: int,
+    reason: str,
+    amends: Amends,
+    preview: bool,
+    lose_scores: bool,
+) -> ScoringVersion:
+    """Roll back at once, or prepare what the version lacks; go on with a rollback that was interrupted."""
+    if preview:
+        raise click.UsageError("A rollback has no --preview: the organizers' pages show its difference.")
+    with installation.database.read() as session:
+        begun = rescoring.open_version(session, competition=competition)
+    if begun is not None and begun.number == number and begun.published_at is not None:
+        click.echo(f"Going on with scoring version {number}.")
+        return begun
+    with installation.database.write() as session:
+        return rescoring_publication.roll_back(
+            session,
+            competition=competition,
+            number=number,
+            reason=reason,
+            actor=Actor.shell(),
+            amends=amends,
+            lose_scores=lose_scores,
+        )
+
+
+def _score(installation: Installation, version: ScoringVersion, finish: Callable[[], None]) -> None:
+    """Score what is open, beside workers that do the same, until `finish` finds nothing unfinished."""
     quiet_child = ScoringChild(installation.settings, is_quiet=True)
     with ProgressLine("submissions scored") as line, quiet_child as child:
         while True:
@@ -96,17 +220,29 @@ def _score_and_publish(installation: Installation, version: ScoringVersion, *, l
                 _show(installation, version, line)
             _show(installation, version, line)
             try:
-                with installation.database.write() as session:
-                    rescoring_publication.publish(
-                        session,
-                        scoring_version_id=version.id,
-                        actor=Actor.shell(),
-                        lose_scores=lose_scores,
-                    )
+                finish()
             except RescoringIncomplete:  # another process holds the last ones, or a new file arrived
                 time.sleep(WAIT_FOR_OTHERS_SECONDS)
             else:
                 return
+
+
+def _publish(installation: Installation, version: ScoringVersion, amends: Amends, lose_scores: bool) -> None:
+    with installation.database.write() as session:
+        rescoring_publication.publish(
+            session,
+            scoring_version_id=version.id,
+            actor=Actor.shell(),
+            amends=amends,
+            lose_scores=lose_scores,
+        )
+
+
+def _require_complete(installation: Installation, version: ScoringVersion) -> None:
+    with installation.database.read() as session:
+        progress = rescoring.progress(session, scoring_version_id=version.id)
+    if progress.open:
+        raise RescoringIncomplete(progress.open)
 
 
 def _show(installation: Installation, version: ScoringVersion, line: ProgressLine) -> None:
@@ -115,10 +251,27 @@ def _show(installation: Installation, version: ScoringVersion, line: ProgressLin
     line.show(progress.finished, progress.total)
 
 
-def _drop(installation: Installation, competition: Competition) -> None:
-    with installation.database.write() as session:
+def _tell_difference(
+    installation: Installation, competition: Competition, version: ScoringVersion, folder: Path | None
+) -> None:
+    with installation.database.read() as session:
+        for line in describe_difference(session, competition, version):
+            click.echo(line)
+        if folder is not None:
+            for path in write_difference(session, competition, version, folder):
+                click.echo(f"Wrote {path}.")
+
+
+def _under_way(installation: Installation, competition: Competition) -> ScoringVersion:
+    with installation.database.read() as session:
         version = rescoring.open_version(session, competition=competition)
-        if version is None:
-            raise OrganizerError(f"No rescoring of {competition.slug} is under way.")
+    if version is None:
+        raise OrganizerError(f"No rescoring of {competition.slug} is under way.")
+    return version
+
+
+def _drop(installation: Installation, competition: Competition) -> None:
+    version = _under_way(installation, competition)
+    with installation.database.write() as session:
         rescoring.drop(session, scoring_version_id=version.id, actor=Actor.shell())
     click.echo(f"Scoring version {version.number} is dropped; the boards are as they were.")

@@ -1,0 +1,69 @@
+"""What a scoring version changes, as lines for the shell and as CSV files."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from sqlalchemy.orm import Session
+
+from grader.leaderboard.comparison import BoardChange, TeamChange
+from grader.models import Competition, ScoringVersion
+from grader.services import rescoring_difference
+from grader.services.rescoring_difference import Compared, NothingToCompare, Preview
+
+TOPS = (1, 3, 10)
+
+
+def describe_difference(session: Session, competition: Competition, version: ScoringVersion) -> Iterator[str]:
+    """Return the difference to the live version in sentences."""
+    versions = _versions(session, competition, version)
+    found = rescoring_difference.preview(session, competition=competition, versions=versions)
+    difference = found.difference
+    yield f"From scoring version {versions.before.number} to {versions.after.number}:"
+    if not found.is_complete:
+        yield f"Not the whole difference yet: {found.gaps.unfinished:,} submissions have no score under it."
+    if found.gaps.lost:
+        yield f"{found.gaps.lost:,} submissions would lose their scores."
+    yield f"{difference.changed:,} of {difference.scored_after:,} submissions get another displayed score."
+    for name, board in (("Public", difference.public), ("Private", difference.private)):
+        yield f"{name} leaderboard: {len(board.moved):,} of {len(board.teams):,} teams move."
+        yield from _tops(found, board)
+    yield f"{len(difference.selections):,} teams compete with other submissions."
+
+
+def write_difference(
+    session: Session, competition: Competition, version: ScoringVersion, folder: Path
+) -> Iterator[Path]:
+    """Write submissions.csv, teams.csv and selections.csv into a folder; return where they are."""
+    versions = _versions(session, competition, version)
+    found = rescoring_difference.preview(session, competition=competition, versions=versions)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, pieces in (
+        (
+            "submissions.csv",
+            rescoring_difference.submissions_csv(session, competition=competition, versions=versions),
+        ),
+        ("teams.csv", rescoring_difference.teams_csv(found)),
+        ("selections.csv", rescoring_difference.selections_csv(found)),
+    ):
+        path = folder / name
+        with path.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(pieces)
+        yield path
+
+
+def _versions(session: Session, competition: Competition, version: ScoringVersion) -> Compared:
+    versions = rescoring_difference.versions_of(session, competition=competition, version=version)
+    if versions is None:
+        raise NothingToCompare(version)
+    return versions
+
+
+def _tops(found: Preview, board: BoardChange) -> Iterator[str]:
+    for top in TOPS:
+        entering, leaving = board.entering(top), board.leaving(top)
+        if entering or leaving:
+            yield f"  Top {top}: enters {_names(found, entering)}; leaves {_names(found, leaving)}."
+
+
+def _names(found: Preview, teams: tuple[TeamChange, ...]) -> str:
+    return ", ".join(found.teams[team.team_id] for team in teams) or "nobody"

@@ -1,0 +1,97 @@
+"""`fairboard rescore`: a preview, the difference as files, changed settings, and the way back."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from grader.cli import main
+from grader.services import boards, competitions
+
+
+@pytest.fixture
+def rescore(settings: Any, monkeypatch: Any, make_settings: Any) -> Any:
+    """Run `fairboard rescore toxicity` on the installation of `settings`."""
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(settings.data_dir))
+    monkeypatch.setenv("FAIRBOARD_DATABASE_URL", settings.database())
+
+    def run(*arguments: object) -> Any:
+        return CliRunner().invoke(main, ["rescore", "toxicity", *map(str, arguments)], prog_name="fairboard")
+
+    return run
+
+
+@pytest.fixture
+def scored(service: Any) -> Any:
+    """A competition with two scored teams."""
+    competition = service.competition()
+    for number, name in enumerate(("ada", "bob")):
+        service.score(service.submit(competition, user=name, seed=number, skill=0.3))
+    return competition
+
+
+def live(service: Any) -> tuple[int, tuple[str, ...]]:
+    with service.database.read() as session:
+        board = boards.public_board(session, competition=competitions.get(session, slug="toxicity"))
+    return board.scoring_version, tuple(row.score for row in board.rows)
+
+
+def test_a_preview_publishes_nothing_and_tells_the_difference(
+    service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path
+) -> None:
+    before = live(service)
+    path = tmp_path / "corrected.csv"
+    path.write_bytes(solution_csv(seed=2))
+    shown = rescore(path, "--reason", "Other labels.", "--preview", "--csv", tmp_path / "difference")
+    assert shown.exit_code == 0, shown.output
+    assert "2 of 2 submissions get another displayed score." in shown.output
+    assert "--publish` publishes it" in shown.output and live(service) == before
+    for name, lines in (("submissions.csv", 3), ("teams.csv", 5)):
+        assert len((tmp_path / "difference" / name).read_text().splitlines()) == lines
+    assert "From scoring version 1 to 2" in rescore("--difference").output
+    done = rescore("--publish", "--notice", "Mended.")
+    assert done.exit_code == 0 and live(service)[0] == 2
+    assert rescore("--difference").exit_code == 1
+    back = rescore("--rollback", 1, "--reason", "It was right.")
+    assert back.exit_code == 0 and live(service) == before
+
+
+def test_a_rollback_scores_what_is_missing_first(
+    service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "corrected.csv"
+    path.write_bytes(solution_csv(seed=2))
+    assert rescore(path, "--reason", "Other labels.").exit_code == 0
+    service.score(service.submit(scored, user="cleo", seed=5))
+    back = rescore("--rollback", 1, "--reason", "It was right.")
+    assert back.exit_code == 0, back.output
+    number, scores = live(service)
+    assert (number, len(scores)) == (1, 3)
+
+
+def test_settings_come_from_a_file(service: Any, scored: Any, rescore: Any, tmp_path: Path) -> None:
+    before, path = live(service), tmp_path / "settings.toml"
+    path.write_text("[metric]\npower = -1.0\n")
+    done = rescore("--settings", path, "--reason", "A milder mean.")
+    assert done.exit_code == 0, done.output
+    assert live(service)[0] == 2 and live(service)[1] != before[1]
+    same = rescore("--settings", path, "--reason", "Again.")
+    assert same.exit_code == 1 and "is the one in use" in same.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--publish", "--drop"),
+        ("--publish", "--reason", "x"),
+        ("--rollback", "1"),
+        ("--rollback", "1", "--reason", "x", "--preview"),
+        ("--difference", "--drop"),
+        ("--settings", "x.toml", "--rollback", "1", "--reason", "x"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    scored: Any, rescore: Any, arguments: tuple[str, ...]
+) -> None:
+    assert rescore(*arguments).exit_code != 0
