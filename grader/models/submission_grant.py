@@ -9,7 +9,7 @@ from grader.db import Base
 
 
 class SubmissionGrant(Base):
-    """Raises one UTC day's limit, and the total limit, by `count`: a team's, or without a team everybody's."""
+    """Raises one UTC day's limit and the total limit by `count`: a team's, or without a team everybody's."""
 
     __tablename__ = "submission_grant"
     __table_args__ = (Index("ix_submission_grant_competition_id_team_id", "competition_id", "team_id"),)
