@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, Protocol
 from urllib.parse import unquote, urlsplit
 
+from grader.crash_points import reach
 from grader.errors import ParticipantError
 
 CHUNK_BYTES = 1 << 20
@@ -111,6 +112,7 @@ class LocalStorage:
                 blob = _copy(data, file, max_bytes)
                 file.flush()
                 os.fsync(file.fileno())
+            reach("blob.before_rename")
             self._keep(draft, self._path(blob.sha256))
         finally:
             draft.unlink(missing_ok=True)

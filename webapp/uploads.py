@@ -9,7 +9,8 @@ from flask import Request, g, request
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import FileStorage
 
-from grader import db
+from grader import db, disk
+from grader.crash_points import reach
 from grader.files.solution import SIZE_CAP
 from grader.models import Competition, Role, Submission
 from grader.services import data_files, organizers, submissions
@@ -20,7 +21,8 @@ from webapp.errors import BadRequest, FileTooLarge
 from webapp.site import current_site
 
 PAGE_ENDPOINT = "submissions.submit"
-ENDPOINTS = frozenset({PAGE_ENDPOINT, "api.submit", "api.check"})
+CHECK_ENDPOINT = "api.check"  # stores nothing
+ENDPOINTS = frozenset({PAGE_ENDPOINT, "api.submit", CHECK_ENDPOINT})
 FORM_OVERHEAD_BYTES = 64_000
 # What an organizer may send, by endpoint, None for as much as a submission; only an editor's body is read.
 ORGANIZERS_LIMITS = {
@@ -65,7 +67,7 @@ class Upload:
 
 
 def set_limit() -> ResponseReturnValue | None:
-    """Let an upload be as large as its competition allows; a stranger's is not read at all."""
+    """Let an upload be as large as its competition allows; a stranger's is not read at all. Raises NoSpace."""
     if request.method == "POST" and request.endpoint in ORGANIZERS_LIMITS:
         return _set_organizers_limit(ORGANIZERS_LIMITS[request.endpoint])
     if request.method != "POST" or request.endpoint not in ENDPOINTS:
@@ -76,6 +78,8 @@ def set_limit() -> ResponseReturnValue | None:
         competition = finding.competition_of(session, (request.view_args or {})["slug"])
         g.file_limit_bytes = submissions.size_cap(competition)
     request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
+    if request.endpoint != CHECK_ENDPOINT:
+        _require_room()
     return None
 
 
@@ -101,7 +105,14 @@ def _set_organizers_limit(limit_bytes: int | None) -> ResponseReturnValue | None
         return None
     g.file_limit_bytes = submissions.size_cap(competition) if limit_bytes is None else limit_bytes
     request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
+    _require_room()
     return None
+
+
+def _require_room() -> None:
+    """Raise NoSpace before the first byte where the file would not leave the reserve free."""
+    if disk.is_short(current_site().settings, wanted_bytes=request.content_length or 0):
+        raise disk.NoSpace
 
 
 def arrived() -> Upload:
@@ -137,6 +148,7 @@ def accept(competition: Competition, upload: Upload) -> Accepted:
     """Store the file, then record the submission, then hint the queue: in this order nothing is lost."""
     upload.stream.seek(0)
     blob = current_site().storage.put(upload.stream)
+    reach("accept.after_blob")
     return _record(
         competition,
         blob=blob,
@@ -162,5 +174,8 @@ def _record(competition: Competition, **what: Any) -> Accepted:
     site = current_site()
     with site.database.write() as session:
         accepted = submissions.accept(session, competition=competition, user=g.user, **what)
+        reach("accept.before_commit")
+    reach("accept.after_commit")
     site.hints.send(accepted.job_ids)
+    reach("accept.before_response")
     return accepted

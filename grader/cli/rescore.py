@@ -12,6 +12,7 @@ from grader.cli.parameters import Time
 from grader.cli.progress import ProgressLine
 from grader.cli.rescoring_difference import describe_difference, write_difference
 from grader.cli.solution_report import describe
+from grader.crash_points import reach
 from grader.errors import OrganizerError
 from grader.models import Competition, ScoringVersion, ScoringVersionState
 from grader.services import (
@@ -172,9 +173,11 @@ def _prepare(
         begun = rescoring.open_version(session, competition=competition)
     if begun is None:
         with installation.database.write() as session:
-            return rescoring.prepare(
+            version = rescoring.prepare(
                 session, competition=competition, solution=stored, reason=reason, actor=Actor.shell()
             )
+        reach("rescoring.after_prepare")
+        return version
     is_same = begun.solution.prepared_sha256 == stored.prepared_sha256
     if not is_same or begun.metric_settings != stored.rules.as_dict():
         raise AnotherUnderWay(competition, begun)
@@ -200,7 +203,7 @@ def _roll_back(
         click.echo(f"Going on with scoring version {number}.")
         return begun
     with installation.database.write() as session:
-        return rescoring_publication.roll_back(
+        version = rescoring_publication.roll_back(
             session,
             competition=competition,
             number=number,
@@ -209,6 +212,8 @@ def _roll_back(
             amends=amends,
             lose_scores=lose_scores,
         )
+    reach("rollback.after_commit")
+    return version
 
 
 def _score(installation: Installation, version: ScoringVersion, finish: Callable[[], None]) -> None:
@@ -236,6 +241,7 @@ def _publish(installation: Installation, version: ScoringVersion, amends: Amends
             amends=amends,
             lose_scores=lose_scores,
         )
+    reach("publish.after_commit")
 
 
 def _require_complete(installation: Installation, version: ScoringVersion) -> None:

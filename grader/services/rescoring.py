@@ -13,6 +13,7 @@ from sqlalchemy import Select, delete, func, insert, literal, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader import db
+from grader.crash_points import reach
 from grader.errors import OrganizerError
 from grader.models import (
     Competition,
@@ -138,6 +139,7 @@ def prepare(
     )
     add_missing_jobs(session, version=version, now=now)
     _record(session, competition, version, actor, "prepare", now=now)
+    reach("rescoring.before_commit")
     return version
 
 

@@ -15,6 +15,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader import db
+from grader.crash_points import reach
 from grader.errors import OrganizerError
 from grader.models import (
     Competition,
@@ -229,6 +230,7 @@ def _switch(
     _give(session, competition, amends, actor, version, now)
     if version.notice:
         rescoring_notices.write(session, competition=competition, version=version, before=retired, now=now)
+    reach("publish.before_commit")
 
 
 def _give(

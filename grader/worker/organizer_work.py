@@ -17,6 +17,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from grader import db
+from grader.crash_points import reach
 from grader.db import Database
 from grader.errors import OrganizerError
 from grader.files import FileRejected
@@ -72,12 +73,16 @@ class OrganizerWorker:
             claim = organizer_jobs.claim(session, job_id=job_id, now=db.now(session), lease=self._lease)
         if claim is None:
             return False
+        reach("organizer_job.after_claim")
         with self._extended(claim):
             record = self._outcome(claim)
         if record is None:
             return False
         with self._database.write() as session:
-            return bool(record(session, claim=claim, now=db.now(session)))
+            recorded = record(session, claim=claim, now=db.now(session))
+            reach("organizer_job.before_commit")
+        reach("organizer_job.after_commit")
+        return recorded
 
     def _outcome(self, claim: OrganizerClaim) -> "partial[bool] | None":
         work = Work(
@@ -117,7 +122,9 @@ class OrganizerWorker:
 
     def _keep_found(self, claim: OrganizerClaim, found: dict[str, Any]) -> bool:
         with self._database.write() as session:
-            return organizer_jobs.keep(session, claim=claim, result=found)
+            kept = organizer_jobs.keep(session, claim=claim, result=found)
+        reach("organizer_job.after_keep")
+        return kept
 
     @contextmanager
     def _extended(self, claim: OrganizerClaim) -> Iterator[None]:

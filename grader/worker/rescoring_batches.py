@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from grader import db
+from grader.crash_points import reach
 from grader.db import Database
 from grader.services import batches
 from grader.services.scoring import Claim, Outcome
@@ -63,9 +64,12 @@ class BatchScorer:
             )
         if not claims:
             return False
+        reach("batch.after_claim")
         outcomes = self._compute(claims)
         with self._database.write() as session:
             recorded = batches.record(session, claims=claims, outcomes=outcomes, now=db.now(session))
+            reach("batch.before_commit")
+        reach("batch.after_commit")
         logger.info(
             "Scoring version %s: %s jobs claimed, %s computed, %s recorded, %.2f s.",
             scoring_version_id,

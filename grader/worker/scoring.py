@@ -5,6 +5,7 @@ import time
 from datetime import timedelta
 
 from grader import db
+from grader.crash_points import reach
 from grader.db import Database
 from grader.services import scoring
 from grader.settings import Settings
@@ -42,14 +43,18 @@ class Scorer:
         """Score a job; False if there was nothing to do or the lease was lost meanwhile."""
         with self._database.write() as session:
             claim = scoring.claim(session, job_id=job_id, lease=self._lease, now=db.now(session))
+            reach("claim.before_commit")
         if claim is None:
             return False
+        reach("claim.after_commit")
         start = time.monotonic()
         outcome = self._calculator.outcome(claim)
         with self._database.write() as session:
             recorded = scoring.record(
                 session, job_id=job_id, token=claim.token, outcome=outcome, now=db.now(session)
             )
+            reach("record.before_commit")
+        reach("record.after_commit")
         logger.info(
             "Job %s (submission %s, attempt %s): %s, %s, %.2f s.",
             job_id,
