@@ -12,9 +12,7 @@ from grader.crash_points import EXIT_CODE, POINTS, VARIABLE, reach
 
 HOUSE = Path(__file__).parents[2]
 REACHED = re.compile(r'\breach\("([^"]+)"\)')
-COMES_TWICE = (
-    "from grader.crash_points import reach; reach('claim.after_commit'); reach('claim.after_commit')"
-)
+COMES_TWICE = "from grader.crash_points import reach; [reach('claim.after_commit') for _ in range(2)]"
 
 
 def run(program: str, *, crash_at: str) -> subprocess.CompletedProcess[str]:
