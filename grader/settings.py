@@ -83,6 +83,11 @@ class Settings(BaseSettings):
     rank_cache_mb: int = Field(
         20_000, ge=0, description="Room for the kept ranks of submissions, in MB; 0 keeps none."
     )
+    disk_reserve_mb: int = Field(
+        500,
+        ge=0,
+        description="Uploads are refused where less than this would be left on a disk, in MB; boards go on.",
+    )
     secret_key: SecretStr | None = Field(
         None,
         description="Signs cookies and keys the splits; by default made once in the data folder.",

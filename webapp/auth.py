@@ -5,8 +5,9 @@ reuses an old cookie. Flask's own signed session carries only the form token and
 login and logout.
 """
 
+import logging
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import wraps
 from typing import Any
 from urllib.parse import unquote
@@ -17,13 +18,14 @@ from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import WWWAuthenticate
 from werkzeug.exceptions import Forbidden, HTTPException, Unauthorized
 
-from grader import db
+from grader import db, disk
 from grader.models import ApiToken, Login, User
 from grader.services import last_use, logins, tokens
 from grader.services.tokens import Scope
 from webapp.errors import LoginNeeded, wants_json
 from webapp.site import Site, current_site
 
+log = logging.getLogger(__name__)
 READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 View = Callable[..., ResponseReturnValue]
 
@@ -58,8 +60,17 @@ def identify() -> None:
         return
     g.user = used.user
     if last_use.needs_touch(used, now=now):
+        _note_use(site, used, now)
+
+
+def _note_use(site: Site, used: ApiToken | Login, now: datetime) -> None:
+    try:
         with site.database.write() as db_session:
             last_use.touch(db_session, used=used, now=now)
+    except Exception as error:
+        if not disk.is_full(error):
+            raise
+        log.warning("The last use of a login could not be noted: the disk is full.")  # boards go on
 
 
 def require_token() -> None:

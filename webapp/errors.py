@@ -16,6 +16,7 @@ from flask.typing import ResponseReturnValue
 from flask_wtf.csrf import CSRFError  # type: ignore[import-untyped]
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
+from grader import disk
 from grader.errors import FairboardError, OrganizerError, ParticipantError
 from grader.services import (
     accounts,
@@ -72,8 +73,10 @@ HEADINGS = {
     413: "Too large",
     429: "A little slower, please",
     500: "Our fault",
+    507: "No space",
 }
 OUR_FAULT = "Something went wrong on our side. It is logged as incident {incident}; please try again later."
+DISK_FULL = "No space is left on the server's disk: nothing was changed. The operators can see why."
 FORM_EXPIRED = "This form was too old, or it came from another site. Go back, reload the page and try again."
 DRAIN_LIMIT_BYTES = 256_000_000
 KEPT_HEADERS = frozenset({"Allow", "Retry-After", "WWW-Authenticate"})
@@ -152,6 +155,7 @@ STATUSES: dict[type[FairboardError], int] = {
     limits.LimitReached: 429,
     FileTooLarge: 413,
     BlobTooLarge: 413,
+    disk.NoSpace: 507,
 }
 
 
@@ -220,7 +224,7 @@ def _fairboard_error(error: FairboardError) -> ResponseReturnValue:
     if not isinstance(error, ParticipantError) and g.get("organizer_role") is None:
         return _unforeseen(error)  # it may quote the solution
     status = status_of(error)
-    if status == 413:
+    if status in (413, 507):
         _drain()
     return answer(
         status,
@@ -249,7 +253,16 @@ def _http_error(error: HTTPException) -> ResponseReturnValue:
     return answer(status, name=name, message=SENTENCES.get(status, error.name + "."), headers=headers)
 
 
+def _disk_full(error: Exception) -> ResponseReturnValue:
+    log.error("The disk is full: %s %s: %s", request.method, request.path, error)
+    if "file_limit_bytes" in g:
+        return _fairboard_error(disk.NoSpace())
+    return answer(507, name="no_space", message=DISK_FULL)
+
+
 def _unforeseen(error: Exception) -> ResponseReturnValue:
+    if disk.is_full(error):
+        return _disk_full(error)
     incident = secrets.token_hex(4).upper()
     log.error("Incident %s: %s %s", incident, request.method, request.path, exc_info=error)
     return answer(500, name="internal_error", message=OUR_FAULT.format(incident=incident), incident=incident)

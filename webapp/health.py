@@ -1,21 +1,19 @@
 """For supervisors and load balancers: does the process live, can it work, does anything wait too long."""
 
 import logging
-import shutil
 from collections.abc import Callable
 
 from flask import Blueprint, Flask
 from flask.typing import ResponseReturnValue
 from redis import Redis
 
-from grader import db
+from grader import db, disk
 from grader.services import schema, scoring
 from webapp.broker import TIMEOUTS, broker_url
 from webapp.site import Site, current_site
 
 log = logging.getLogger(__name__)
 blueprint = Blueprint("health", __name__)
-MIN_FREE_BYTES = 200_000_000
 
 
 def init_app(app: Flask) -> None:
@@ -39,7 +37,7 @@ def readyz() -> ResponseReturnValue:
     site = current_site()
     checks = {
         "database": _succeeds(lambda: schema.is_current(site.database)),
-        "disk": _succeeds(lambda: shutil.disk_usage(site.settings.data_dir).free > MIN_FREE_BYTES),
+        "disk": _succeeds(lambda: not disk.is_short(site.settings)),
     }
     is_ready = all(checks.values())
     return {"status": "ready" if is_ready else "not ready", "checks": checks}, 200 if is_ready else 503

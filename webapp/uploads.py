@@ -67,7 +67,7 @@ class Upload:
 
 
 def set_limit() -> ResponseReturnValue | None:
-    """Let an upload be as large as its competition allows; a stranger's is not read at all. Raises NoSpace."""
+    """Let an upload be as large as its competition allows; a stranger's is not read. Raises NoSpace."""
     if request.method == "POST" and request.endpoint in ORGANIZERS_LIMITS:
         return _set_organizers_limit(ORGANIZERS_LIMITS[request.endpoint])
     if request.method != "POST" or request.endpoint not in ENDPOINTS:

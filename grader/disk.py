@@ -1,0 +1,64 @@
+"""Room on the disks of this machine: how much is left, and which errors mean that nothing is."""
+
+import errno
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from grader.errors import ParticipantError
+from grader.settings import Settings
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+# The second: SQLite's shared memory, a file beside the database, could not grow.
+_SQLITE_FULL = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
+_POSTGRESQL_FULL = "53100"
+
+
+class NoSpace(ParticipantError):
+    """There is too little room on a disk to take in a file."""
+
+    def __init__(self) -> None:
+        super().__init__("No space: your file was not accepted, no submission used.")
+
+
+def folders(settings: Settings) -> tuple[Path, ...]:
+    """Return the folders of this machine that an installation cannot do without."""
+    url = urlsplit(settings.storage())
+    blobs = (Path(unquote(url.path)),) if url.scheme == "file" else ()
+    return (settings.data_dir.absolute(), *blobs)
+
+
+def free_bytes(folder: Path) -> int:
+    """Return how much may still be written below a folder, which need not be there yet."""
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
+
+
+def is_short(settings: Settings, *, wanted_bytes: int = 0) -> bool:
+    """Tell whether writing `wanted_bytes` would leave less than the reserve on one of the disks."""
+    needed = settings.disk_reserve_mb * 1_000_000 + wanted_bytes
+    return any(free_bytes(folder) < needed for folder in folders(settings))
+
+
+def is_full(error: BaseException) -> bool:
+    """Tell whether an error, or one that it comes from, says that a disk is full."""
+    return any(_says_full(each) for each in _origins(error))
+
+
+def _says_full(error: BaseException) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in _FULL
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", None) in _SQLITE_FULL
+    return getattr(error, "sqlstate", None) == _POSTGRESQL_FULL
+
+
+def _origins(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = getattr(error, "orig", None) or error.__cause__

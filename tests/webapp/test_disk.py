@@ -1,0 +1,113 @@
+"""A disk without room: files are refused with their sentence, everything that only reads goes on."""
+
+import errno
+import io
+import os
+import sqlite3
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+from sqlalchemy.exc import OperationalError
+
+from grader import disk
+from grader.models import Submission
+
+SENTENCE = "No space: your file was not accepted, no submission used."
+API = "/api/v1/competitions/toxicity/submissions"
+PAGE = "/competitions/toxicity/submit"
+
+
+@pytest.fixture
+def ann(arena: Any) -> Any:
+    arena.competition()
+    return arena.person("Ann")
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.disk.free_bytes", lambda folder: 400_000_000)
+
+
+def test_below_the_reserve_a_file_is_refused_before_its_first_byte(arena: Any, ann: Any, short: None) -> None:
+    answer = _send(arena, ann)
+    assert (answer.status_code, answer.json) == (507, {"code": 507, "error": "no_space", "message": SENTENCE})
+    assert SENTENCE in _send_on_the_page(arena, ann).text
+    assert _count(arena) == 0
+
+
+def test_below_the_reserve_boards_and_checks_go_on_and_readiness_tells(
+    arena: Any, ann: Any, short: None
+) -> None:
+    browser = arena.app.test_client()
+    assert browser.get("/competitions/toxicity/leaderboard").status_code == 200
+    assert browser.get("/healthz").status_code == 200
+    assert _send(arena, ann, "/api/v1/competitions/toxicity/check").json["is_clean"]
+    answer = browser.get("/readyz")
+    assert (answer.status_code, answer.json["checks"]) == (503, {"database": True, "disk": False})
+
+
+def test_the_reserve_is_what_is_left_after_the_file(
+    arena: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reserve = arena.settings.disk_reserve_mb * 1_000_000
+    monkeypatch.setattr("grader.disk.free_bytes", lambda folder: reserve + 1000)
+    assert _send(arena, ann).status_code == 507
+    monkeypatch.setattr("grader.disk.free_bytes", lambda folder: reserve + 1_000_000)
+    assert _send(arena, ann).status_code == 201
+
+
+def test_a_disk_that_fills_up_while_a_file_is_stored_leaves_nothing_and_takes_it_later(
+    arena: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = _files(arena)
+    with monkeypatch.context() as patch:
+        patch.setattr("grader.storage.os.fsync", full)
+        answer = _send(arena, ann)
+    assert (answer.status_code, answer.json["message"]) == (507, SENTENCE)
+    assert (_count(arena), _files(arena)) == (0, before)
+    assert _send(arena, ann).status_code == 201
+
+
+def test_a_database_without_room_is_told_apart_from_a_broken_one() -> None:
+    full, broken = sqlite3.OperationalError("database or disk is full"), sqlite3.OperationalError("locked")
+    full.sqlite_errorcode, broken.sqlite_errorcode = sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY
+    assert disk.is_full(OperationalError("INSERT", {}, full))
+    assert not disk.is_full(OperationalError("INSERT", {}, broken))
+    assert not disk.is_full(PermissionError(errno.EACCES, "no"))
+
+
+def test_a_login_whose_last_use_cannot_be_noted_still_reads(
+    arena: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("grader.services.last_use.needs_touch", lambda used, now: True)
+    monkeypatch.setattr("grader.services.last_use.touch", full)
+    assert ann.browser.get("/competitions/toxicity/leaderboard").status_code == 200
+
+
+def _send(arena: Any, person: Any, path: str = API) -> Any:
+    return arena.app.test_client().post(path, data={"file": _file(arena)}, headers=person.bearer)
+
+
+def _send_on_the_page(arena: Any, person: Any) -> Any:
+    return person.post(PAGE, {"file": _file(arena)}, headers={"Accept": "text/html"})
+
+
+def _file(arena: Any) -> Any:
+    return io.BytesIO(arena.truth.predictions()), "predictions.csv"
+
+
+def _count(arena: Any) -> int:
+    with arena.database.read() as session:
+        return session.scalar(select(func.count()).select_from(Submission)) or 0
+
+
+def _files(arena: Any) -> set[str]:
+    blobs = arena.settings.data_dir / "blobs"
+    return {name for _, _, names in os.walk(blobs) for name in names}
