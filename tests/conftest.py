@@ -3,6 +3,7 @@
 pytest_plugins = (
     "tests.fixtures.arena",
     "tests.fixtures.databases",
+    "tests.fixtures.invariants",
     "tests.fixtures.rescorings",
     "tests.fixtures.service",
     "tests.fixtures.smtp",
