@@ -73,6 +73,7 @@ def index(slug: str) -> ResponseReturnValue:
         choice=choice,
         reason_words=REASONS,
         can_select=selections.is_open(competition, now),
+        selection_closes_at=selections.closes_at(competition),
         takes_files=submissions.takes_files(competition, now),
         is_test=is_test,
         is_disqualified=team is not None and team.disqualified_at is not None,
