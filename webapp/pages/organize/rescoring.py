@@ -17,7 +17,6 @@ from flask import (
     url_for,
 )
 from flask.typing import ResponseReturnValue
-from sqlalchemy.orm import Session
 
 from grader import db
 from grader.errors import OrganizerError
@@ -138,9 +137,7 @@ def status(slug: str, number: int) -> ResponseReturnValue:
 def publish(slug: str, number: int) -> ResponseReturnValue:
     """Make a prepared version the live one, with everything that the form gives."""
 
-    def act(
-        session: Session, _competition: Competition, version: ScoringVersion, given: dict[str, Any]
-    ) -> None:
+    def act(session: Any, _competition: Competition, version: ScoringVersion, given: dict[str, Any]) -> None:
         rescoring_publication.publish(session, scoring_version_id=version.id, **given)
 
     return _switch(slug, number, act, f"Every board now shows scoring version {number}.")
@@ -151,9 +148,7 @@ def publish(slug: str, number: int) -> ResponseReturnValue:
 def roll_back(slug: str, number: int) -> ResponseReturnValue:
     """Make an earlier version live again, or prepare it again where it lacks submissions."""
 
-    def act(
-        session: Session, competition: Competition, _version: ScoringVersion, given: dict[str, Any]
-    ) -> None:
+    def act(session: Any, competition: Competition, _version: ScoringVersion, given: dict[str, Any]) -> None:
         reason = request.form.get("reason", "")
         rescoring_publication.roll_back(
             session, competition=competition, number=number, reason=reason, **given
@@ -201,7 +196,7 @@ def difference(slug: str, number: int) -> ResponseReturnValue:
 def submissions_csv(slug: str, number: int) -> ResponseReturnValue:
     """Send every submission's scores under both versions."""
 
-    def lines(session: Session, competition: Competition, versions: Compared) -> Iterator[str]:
+    def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
         return rescoring_difference.submissions_csv(session, competition=competition, versions=versions)
 
     return _csv(slug, number, "submissions", lines)
@@ -212,7 +207,7 @@ def submissions_csv(slug: str, number: int) -> ResponseReturnValue:
 def teams_csv(slug: str, number: int) -> ResponseReturnValue:
     """Send every team's ranks on both boards under both versions."""
 
-    def lines(session: Session, competition: Competition, versions: Compared) -> Iterator[str]:
+    def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
         return rescoring_difference.teams_csv(
             rescoring_difference.preview(session, competition=competition, versions=versions)
         )
@@ -225,7 +220,7 @@ def teams_csv(slug: str, number: int) -> ResponseReturnValue:
 def selections_csv(slug: str, number: int) -> ResponseReturnValue:
     """Send which submissions come to compete on the private leaderboard, or cease to."""
 
-    def lines(session: Session, competition: Competition, versions: Compared) -> Iterator[str]:
+    def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
         return rescoring_difference.selections_csv(
             rescoring_difference.preview(session, competition=competition, versions=versions)
         )
@@ -233,7 +228,7 @@ def selections_csv(slug: str, number: int) -> ResponseReturnValue:
     return _csv(slug, number, "selections", lines)
 
 
-def _checked(session: Session, competition: Competition) -> tuple[StoredSolution, dict[str, Any] | None]:
+def _checked(session: Any, competition: Competition) -> tuple[StoredSolution, dict[str, Any] | None]:
     """Return the solution that a rescoring is to begin with: corrected, or with changed settings."""
     if job_id := request.form.get("settings", type=int):
         return settings_checks.accepted(session, competition=competition, job_id=job_id), None
@@ -267,12 +262,12 @@ def _settings(
     )
 
 
-def _found(session: Session, slug: str, number: int) -> tuple[Competition, ScoringVersion]:
+def _found(session: Any, slug: str, number: int) -> tuple[Competition, ScoringVersion]:
     competition = finding.competition_of(session, slug)
     return competition, rescoring.get(session, competition=competition, number=number)
 
 
-def _compared(session: Session, competition: Competition, version: ScoringVersion) -> Compared:
+def _compared(session: Any, competition: Competition, version: ScoringVersion) -> Compared:
     versions = rescoring_difference.versions_of(session, competition=competition, version=version)
     if versions is None:
         raise rescoring_difference.NothingToCompare(version)
@@ -280,7 +275,7 @@ def _compared(session: Session, competition: Competition, version: ScoringVersio
 
 
 def _csv(
-    slug: str, number: int, name: str, lines: Callable[[Session, Competition, Compared], Iterator[str]]
+    slug: str, number: int, name: str, lines: Callable[[Any, Competition, Compared], Iterator[str]]
 ) -> Response:
     database = current_site().database
     with database.read() as session:
@@ -300,7 +295,7 @@ def _csv(
 def _switch(
     slug: str,
     number: int,
-    act: Callable[[Session, Competition, ScoringVersion, dict[str, Any]], None],
+    act: Callable[[Any, Competition, ScoringVersion, dict[str, Any]], None],
     words: str,
 ) -> ResponseReturnValue:
     try:
