@@ -1,0 +1,161 @@
+"""One model's predictions beside the truth, row by row: what every analysis starts from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grader.metrics.prepared import BoolArray, FloatArray, Scalar, as_vector, refuse_where
+from grader.metrics.settings import MetricSettings
+
+Background = Literal["all", "annotated"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Labels, predictions and identities of n rows. Made by `Rows.of`; the arrays are read-only.
+
+    Attributes
+    ----------
+    labels : ndarray of float64, shape (n,)
+        Finite; a row is positive at ``label >= settings.label_threshold``.
+    predictions : ndarray of float64, shape (n,)
+        Finite.
+    identities : mapping of str to ndarray of float64, each of shape (n,)
+        A row mentions an identity at ``value >= settings.identity_threshold``; NaN is a blank.
+    settings : MetricSettings
+        Holds the two thresholds.
+    background : {"all", "annotated"}
+        The rows that an identity is compared with: all that do not mention it, as the score has it,
+        or only those that are known not to mention it, leaving out the blank ones.
+    """
+
+    labels: FloatArray
+    predictions: FloatArray
+    identities: Mapping[str, FloatArray]
+    settings: MetricSettings
+    background: Background
+
+    @classmethod
+    def of(
+        cls,
+        labels: ArrayLike,
+        predictions: ArrayLike,
+        identities: Mapping[str, ArrayLike],
+        *,
+        settings: MetricSettings | None = None,
+        background: Background = "all",
+    ) -> "Rows":
+        """Check the arrays and bring them into one form.
+
+        Parameters
+        ----------
+        labels, predictions : array_like, shape (n,)
+            Booleans or finite numbers.
+        identities : mapping of str to array_like, each of shape (n,)
+            Booleans or numbers; NaN is a blank.
+        settings : MetricSettings, optional
+            By default those of the Kaggle competition.
+        background : {"all", "annotated"}
+            Which rows an identity is compared with.
+
+        Returns
+        -------
+        Rows
+
+        Raises
+        ------
+        ValueError
+            If an array has the wrong shape, length or content; the message names the argument.
+        """
+        if background not in get_args(Background):
+            raise ValueError(f'`background` must be "all" or "annotated", not {background!r}.')
+        truth = _finite("labels", as_vector("labels", labels))
+        columns = {}
+        for name, values in identities.items():
+            argument = f"identities[{name!r}]"
+            columns[name] = _read_only(as_vector(argument, values, rows=truth.size))
+            refuse_where(np.isinf(columns[name]), argument, "finite or blank")
+        return cls(
+            labels=truth,
+            predictions=_finite("predictions", as_vector("predictions", predictions, rows=truth.size)),
+            identities=MappingProxyType(columns),
+            settings=settings or MetricSettings(),
+            background=background,
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.labels.size
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The identities, in the order they were given."""
+        return tuple(self.identities)
+
+    @cached_property
+    def positive(self) -> BoolArray:
+        """Which rows are positive, of shape (n,)."""
+        return _read_only(self.labels >= self.settings.label_threshold)
+
+    @cached_property
+    def members(self) -> Mapping[str, BoolArray]:
+        """For each identity, which rows mention it, of shape (n,)."""
+        threshold = self.settings.identity_threshold
+        return MappingProxyType(
+            {name: _read_only(values >= threshold) for name, values in self.identities.items()}
+        )
+
+    def considered(self, name: str) -> BoolArray:
+        """Return which rows enter the comparisons of an identity: its subgroup and its background."""
+        if self.background == "all":
+            return np.ones(self.size, np.bool_)
+        return ~np.isnan(self.identities[name])
+
+    def background_of(self, name: str) -> BoolArray:
+        """Return which rows an identity is compared with, of shape (n,)."""
+        return self.considered(name) & ~self.members[name]
+
+    def where(self, kept: BoolArray) -> "Rows":
+        """Return only some of the rows, in their order: a slice of the data."""
+        return Rows(
+            labels=_read_only(self.labels[kept]),
+            predictions=_read_only(self.predictions[kept]),
+            identities=MappingProxyType(
+                {name: _read_only(values[kept]) for name, values in self.identities.items()}
+            ),
+            settings=self.settings,
+            background=self.background,
+        )
+
+    def only(self, names: Sequence[str]) -> "Rows":
+        """Return the same rows with some of the identities, in the order given."""
+        identities = MappingProxyType({name: self.identities[name] for name in names})
+        return Rows(self.labels, self.predictions, identities, self.settings, self.background)
+
+    def predicted(self, predictions: ArrayLike) -> "Rows":
+        """Return the same rows as another model predicts them.
+
+        Raises
+        ------
+        ValueError
+            If there is not one finite prediction for each row.
+        """
+        other = _finite("predictions", as_vector("predictions", predictions, rows=self.size))
+        return Rows(self.labels, other, self.identities, self.settings, self.background)
+
+
+def _finite(argument: str, array: FloatArray) -> FloatArray:
+    refuse_where(~np.isfinite(array), argument, "finite")
+    return _read_only(array)
+
+
+def _read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
