@@ -1,12 +1,14 @@
 """The database: base class, engine, read and write sessions, one type for times, one clock."""
 
 import enum
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
+import psycopg
 from sqlalchemy import (
     JSON,
     Connection,
@@ -22,10 +24,20 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 from sqlalchemy.types import TypeDecorator
 
 BUSY_TIMEOUT_MS = 30_000
+
+# PostgreSQL's SQLSTATE: connection lost, no resources, shut down or starting, I/O error; lock not available,
+# serialization failure, deadlock.
+_TRANSIENT_CLASSES = frozenset({"08", "53", "57", "58"})
+_TRANSIENT_STATES = frozenset({"55P03", "40001", "40P01"})
+_TRANSIENT_SQLITE = frozenset(
+    {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
+)
 
 
 class UTCDateTime(TypeDecorator[datetime]):
@@ -122,6 +134,23 @@ def now(session: Session) -> datetime:
         time: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
         return time.astimezone(UTC)
     return datetime.now(UTC)
+
+
+def is_unavailable(error: BaseException) -> bool:
+    """Tell whether an error says that the database cannot be used at the moment, so that a retry may help.
+
+    Whether the transaction took effect is then not known: the connection may have been lost with the answer
+    to its COMMIT.
+    """
+    if isinstance(error, PoolTimeout) or (isinstance(error, DBAPIError) and error.connection_invalidated):
+        return True
+    origin = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(origin, psycopg.OperationalError | psycopg.InterfaceError):
+        state = origin.sqlstate
+        return state is None or state in _TRANSIENT_STATES or state[:2] in _TRANSIENT_CLASSES
+    if isinstance(origin, sqlite3.OperationalError):
+        return getattr(origin, "sqlite_errorcode", 0) & 0xFF in _TRANSIENT_SQLITE  # the primary code
+    return False
 
 
 def _create_engine(url: str, *, pool_size: int) -> Engine:

@@ -68,9 +68,9 @@ def _note_use(site: Site, used: ApiToken | Login, now: datetime) -> None:
         with site.database.write() as db_session:
             last_use.touch(db_session, used=used, now=now)
     except Exception as error:
-        if not disk.is_full(error):
+        if not (disk.is_full(error) or db.is_unavailable(error)):
             raise
-        log.warning("The last use of a login could not be noted: the disk is full.")  # boards go on
+        log.warning("The last use of a login could not be noted: %s", error)  # boards go on
 
 
 def require_token() -> None:

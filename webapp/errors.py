@@ -12,11 +12,12 @@ import secrets
 from typing import Any
 
 from flask import Flask, current_app, g, render_template, request
+from flask.globals import request_ctx
 from flask.typing import ResponseReturnValue
 from flask_wtf.csrf import CSRFError  # type: ignore[import-untyped]
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
-from grader import disk
+from grader import db, disk
 from grader.errors import FairboardError, OrganizerError, ParticipantError
 from grader.services import (
     accounts,
@@ -73,10 +74,17 @@ HEADINGS = {
     413: "Too large",
     429: "A little slower, please",
     500: "Our fault",
+    503: "One moment, please",
     507: "No space",
 }
 OUR_FAULT = "Something went wrong on our side. It is logged as incident {incident}; please try again later."
 DISK_FULL = "No space is left on the server's disk: nothing was changed. The operators can see why."
+DATABASE_AWAY = "The database does not answer at the moment. Please try again in some seconds."
+OUTCOME_UNKNOWN = (
+    f"{DATABASE_AWAY} Whether this request took effect is not known: look before you send it again. "
+    "A file that is sent with an Idempotency-Key is taken once, however often it is sent."
+)
+DATABASE_RETRY_SECONDS = 5
 FORM_EXPIRED = "This form was too old, or it came from another site. Go back, reload the page and try again."
 DRAIN_LIMIT_BYTES = 256_000_000
 KEPT_HEADERS = frozenset({"Allow", "Retry-After", "WWW-Authenticate"})
@@ -163,6 +171,8 @@ def wants_json() -> bool:
     """Return whether the answer is for a program: everything of the API, and whoever prefers JSON to HTML."""
     if request.path.startswith("/api/") or request.path in ("/healthz", "/readyz"):
         return True
+    if request_ctx.url_adapter is None:
+        return True  # asked by a name that is no host's: no page can be linked to, and no browser asks so
     accepted = request.accept_mimetypes
     return accepted.best_match(["text/html", "application/json"], default="text/html") == "application/json"
 
@@ -260,9 +270,18 @@ def _disk_full(error: Exception) -> ResponseReturnValue:
     return answer(507, name="no_space", message=DISK_FULL)
 
 
+def _database_away(error: Exception) -> ResponseReturnValue:
+    log.error("The database does not answer: %s %s: %s", request.method, request.path, error)
+    message = DATABASE_AWAY if request.method in ("GET", "HEAD") else OUTCOME_UNKNOWN
+    headers = {"Retry-After": str(DATABASE_RETRY_SECONDS)}
+    return answer(503, name="database_unavailable", message=message, headers=headers)
+
+
 def _unforeseen(error: Exception) -> ResponseReturnValue:
     if disk.is_full(error):
         return _disk_full(error)
+    if db.is_unavailable(error):
+        return _database_away(error)
     incident = secrets.token_hex(4).upper()
     log.error("Incident %s: %s %s", incident, request.method, request.path, exc_info=error)
     return answer(500, name="internal_error", message=OUR_FAULT.format(incident=incident), incident=incident)

@@ -1,6 +1,11 @@
-"""The schema's version: moving a database up and down through the migrations."""
+"""The schema's version: moving a database up and down through the migrations.
 
-from collections.abc import Iterator
+Processes of the release before go on while a migration runs and after it: a migration takes away nothing that
+they read or write, and waits for no table longer than they would notice.
+"""
+
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -9,12 +14,19 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
+from sqlalchemy.exc import OperationalError
 
 import migrations
 from grader.db import Database
 from grader.errors import OrganizerError
 
+# Whoever waits for a table makes all others wait behind it.
+LOCK_TIMEOUT_SECONDS = 2
+PAUSE_SECONDS = 1
+TRIES = 30
+
 _ADVISORY_LOCK = 7777_0001
+_LOCK_NOT_AVAILABLE = "55P03"
 
 
 class UnknownTables(OrganizerError):
@@ -28,22 +40,34 @@ class UnknownTables(OrganizerError):
         self.revision = revision
 
 
+class TablesInUse(OrganizerError):
+    """Other transactions have kept the tables for as long as a migration tries."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"The tables could not be changed: other transactions held them at each of {TRIES} tries. "
+            "Nothing was changed. Try again when no long query or backup runs."
+        )
+
+
 def upgrade(database: Database, revision: str = "head") -> None:
     """Bring the tables up to `revision`; processes that start together wait for each other.
 
-    Raises UnknownTables, and changes nothing, where they come from a newer version.
+    Raises UnknownTables where they come from a newer version, and TablesInUse; nothing is changed then.
     """
-    with _migrating(database) as connection:
+
+    def change(connection: Connection) -> None:
         found = MigrationContext.configure(connection).get_current_revision()
         if found is not None and found not in _known():
             raise UnknownTables(found)
         command.upgrade(_config(connection), revision)
 
+    _migrate(database, change)
+
 
 def downgrade(database: Database, revision: str) -> None:
-    """Take the tables back to `revision`, or to none with "base"."""
-    with _migrating(database) as connection:
-        command.downgrade(_config(connection), revision)
+    """Take the tables back to `revision`, or to none with "base"; raise TablesInUse."""
+    _migrate(database, lambda connection: command.downgrade(_config(connection), revision))
 
 
 def current(database: Database) -> str | None:
@@ -60,6 +84,28 @@ def head() -> str | None:
 def is_current(database: Database) -> bool:
     """Tell whether the database has the revision that this installation expects."""
     return current(database) == head()
+
+
+def is_usable(database: Database) -> bool:
+    """Tell whether this installation works with the tables: its own, or those that a newer one has made.
+
+    A rolling upgrade migrates first, while processes of the release before still serve.
+    """
+    found = current(database)
+    return found is not None and (found == head() or found not in _known())
+
+
+def _migrate(database: Database, change: Callable[[Connection], None]) -> None:
+    """Make a change in one transaction; what holds a table too long is asked again."""
+    for _ in range(TRIES):
+        try:
+            with _migrating(database) as connection:
+                return change(connection)
+        except OperationalError as error:
+            if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
+                raise
+        time.sleep(PAUSE_SECONDS)
+    raise TablesInUse
 
 
 def _known() -> set[str]:
@@ -103,3 +149,4 @@ def _config(connection: Connection | None) -> Config:
 def _lock(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
+        connection.execute(text(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT_SECONDS}s'"))
