@@ -1,16 +1,19 @@
 """Content-addressed blobs, named by the sha256 of their bytes: a local folder, or a bucket that speaks S3.
 
 A blob is complete before anything refers to it: the folder writes a temporary file, syncs it, renames it and
-syncs the folder; a bucket's PUT of one key is atomic. Storing the same bytes again changes nothing.
+syncs the folder; a bucket's PUT of one key is atomic. Storing the same bytes again only makes them young.
 """
 
 import hashlib
 import os
+import re
 import secrets
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import IO, BinaryIO, Protocol
@@ -21,6 +24,8 @@ from grader.errors import ParticipantError
 
 CHUNK_BYTES = 1 << 20
 ABANDONED_AFTER_SECONDS = 24 * 3600
+YOUNG = timedelta(hours=1)
+BLOB_NAME = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,15 @@ class StoredBlob:
 
     sha256: str
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListedBlob:
+    """A blob as a listing shows it; it was stored, or touched, last at `touched_at`."""
+
+    sha256: str
+    size: int
+    touched_at: datetime
 
 
 class BlobTooLarge(ParticipantError):
@@ -47,6 +61,10 @@ class BlobMissing(LookupError):
         self.sha256 = sha256
 
 
+class StorageUnavailable(Exception):
+    """The storage could not be read at the moment; that says nothing about the blob."""
+
+
 class BlobDamaged(ValueError):
     """A blob's bytes are no longer those it was stored with."""
 
@@ -63,19 +81,34 @@ class Storage(Protocol):
         ...
 
     def open(self, sha256: str) -> BinaryIO:
-        """Open a blob for reading; raise BlobMissing if it is not there."""
+        """Open a blob for reading; raise BlobMissing if it is not there, or StorageUnavailable."""
         ...
 
     def read(self, sha256: str) -> bytes:
-        """Return a blob's bytes, checked against its name; raise BlobMissing or BlobDamaged."""
+        """Return a blob's bytes, checked against its name.
+
+        Raises BlobMissing, BlobDamaged or StorageUnavailable.
+        """
         ...
 
     def exists(self, sha256: str) -> bool:
         """Tell whether a blob is there."""
         ...
 
+    def touch(self, sha256: str) -> None:
+        """Make a blob as young as one just stored; raise BlobMissing if it is not there."""
+        ...
+
+    def blobs(self) -> Iterator[ListedBlob]:
+        """Yield all blobs, in no order."""
+        ...
+
     def delete(self, sha256: str) -> None:
         """Remove a blob; nothing happens if it is not there."""
+        ...
+
+    def delete_old(self, sha256: str, *, before: datetime) -> bool:
+        """Remove a blob that nobody has stored or touched since `before`; False if somebody has."""
         ...
 
     def remove_abandoned(self) -> int:
@@ -119,24 +152,68 @@ class LocalStorage:
         return blob
 
     def open(self, sha256: str) -> BinaryIO:
-        """Open a blob for reading; raise BlobMissing if it is not there."""
+        """Open a blob for reading; raise BlobMissing if it is not there, or StorageUnavailable."""
         try:
             return self._path(sha256).open("rb")
         except FileNotFoundError:
+            if not self._root.is_dir():
+                raise StorageUnavailable(f"{self._root} is not there.") from None
             raise BlobMissing(sha256) from None
+        except OSError as error:
+            raise StorageUnavailable(str(error)) from error
 
     def read(self, sha256: str) -> bytes:
-        """Return a blob's bytes, checked against its name; raise BlobMissing or BlobDamaged."""
+        """Return a blob's bytes, checked against its name.
+
+        Raises BlobMissing, BlobDamaged or StorageUnavailable.
+        """
         with self.open(sha256) as file:
-            return _checked(file.read(), sha256)
+            try:
+                data = file.read()
+            except OSError as error:
+                raise StorageUnavailable(str(error)) from error
+        return _checked(data, sha256)
 
     def exists(self, sha256: str) -> bool:
         """Tell whether a blob is there."""
         return self._path(sha256).is_file()
 
+    def touch(self, sha256: str) -> None:
+        """Make a blob as young as one just stored; raise BlobMissing if it is not there."""
+        try:
+            os.utime(self._path(sha256))
+        except FileNotFoundError:
+            raise BlobMissing(sha256) from None
+
+    def blobs(self) -> Iterator[ListedBlob]:
+        """Yield all blobs, in no order."""
+        for path in self._root.glob("[0-9a-f][0-9a-f]/*"):
+            with suppress(FileNotFoundError):
+                if BLOB_NAME.fullmatch(path.name):
+                    facts = path.stat()
+                    touched_at = datetime.fromtimestamp(facts.st_mtime, UTC)
+                    yield ListedBlob(path.name, facts.st_size, touched_at)
+
     def delete(self, sha256: str) -> None:
         """Remove a blob; nothing happens if it is not there."""
         self._path(sha256).unlink(missing_ok=True)
+
+    def delete_old(self, sha256: str, *, before: datetime) -> bool:
+        """Remove a blob that nobody has stored or touched since `before`; False if somebody has.
+
+        It is taken out of the way first: what is stored from then on is another file.
+        """
+        self._drafts.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path, taken = self._path(sha256), self._drafts / secrets.token_hex(16)
+        try:
+            path.rename(taken)
+        except FileNotFoundError:
+            return False
+        if taken.stat().st_mtime >= before.timestamp():
+            taken.replace(path)
+            return False
+        taken.unlink()
+        return True
 
     def remove_abandoned(self) -> int:
         """Remove the drafts that killed processes left a day ago, and return how many there were."""
@@ -153,12 +230,11 @@ class LocalStorage:
         return self._root / sha256[:2] / sha256
 
     def _keep(self, draft: Path, path: Path) -> None:
-        new_folder = not path.parent.exists()
         path.parent.mkdir(exist_ok=True, mode=0o700)
         draft.replace(path)
-        _sync_folder(path.parent)
-        if new_folder:
-            _sync_folder(self._root)
+        # All the way up, also where the folders were there: who made them may not have synced them yet.
+        for folder in (path.parent, self._root, self._root.parent):
+            _sync_folder(folder)
 
 
 class BucketStorage:
@@ -176,17 +252,19 @@ class BucketStorage:
         """Store bytes durably and return their name; raise BlobTooLarge past `max_bytes`."""
         with tempfile.TemporaryFile() as file:
             blob = _copy(data, file, max_bytes)
-            if not self.exists(blob.sha256):
-                file.seek(0)
-                self._store.put(blob.sha256, file)
+            file.seek(0)
+            self._store.put(blob.sha256, file)  # also if it is there: it is young again
         return blob
 
     def open(self, sha256: str) -> BinaryIO:
-        """Open a blob for reading; raise BlobMissing if it is not there."""
+        """Open a blob for reading; raise BlobMissing if it is not there, or StorageUnavailable."""
         return BytesIO(self._bytes(sha256))
 
     def read(self, sha256: str) -> bytes:
-        """Return a blob's bytes, checked against its name; raise BlobMissing or BlobDamaged."""
+        """Return a blob's bytes, checked against its name.
+
+        Raises BlobMissing, BlobDamaged or StorageUnavailable.
+        """
         return _checked(self._bytes(sha256), sha256)
 
     def exists(self, sha256: str) -> bool:
@@ -197,20 +275,54 @@ class BucketStorage:
             return False
         return True
 
+    def touch(self, sha256: str) -> None:
+        """Make a blob as young as one just stored; raise BlobMissing if it is not there."""
+        if self._touched_at(sha256) < datetime.now(UTC) - YOUNG:
+            self._store.put(sha256, self._bytes(sha256))
+
+    def blobs(self) -> Iterator[ListedBlob]:
+        """Yield all blobs, in no order."""
+        for page in self._store.list():
+            for found in page:
+                if BLOB_NAME.fullmatch(found["path"]):
+                    yield ListedBlob(found["path"], found["size"], found["last_modified"])
+
     def delete(self, sha256: str) -> None:
         """Remove a blob; nothing happens if it is not there."""
         with suppress(FileNotFoundError):
             self._store.delete(sha256)
 
+    def delete_old(self, sha256: str, *, before: datetime) -> bool:
+        """Remove a blob that nobody has stored or touched since `before`; False if somebody has.
+
+        S3 deletes on no condition: whoever is going to name the blob in a row touches it under a lock that
+        the caller excludes.
+        """
+        with suppress(BlobMissing):
+            if self._touched_at(sha256) < before:
+                self._store.delete(sha256)
+                return True
+        return False
+
     def remove_abandoned(self) -> int:
         """Do nothing: what is spooled here has no name, and a bucket keeps no half of a PUT."""
         return 0
 
+    def _touched_at(self, sha256: str) -> datetime:
+        try:
+            return self._store.head(sha256)["last_modified"]
+        except FileNotFoundError:
+            raise BlobMissing(sha256) from None
+
     def _bytes(self, sha256: str) -> bytes:
+        from obstore.exceptions import BaseError
+
         try:
             return bytes(self._store.get(sha256).bytes())
         except FileNotFoundError:
             raise BlobMissing(sha256) from None
+        except BaseError as error:
+            raise StorageUnavailable(str(error)) from error
 
 
 def _copy(data: bytes | IO[bytes], target: IO[bytes], max_bytes: int | None) -> StoredBlob:

@@ -13,9 +13,9 @@ from grader import db, disk
 from grader.crash_points import reach
 from grader.files.solution import SIZE_CAP
 from grader.models import Competition, Role, Submission
-from grader.services import data_files, organizers, submissions
+from grader.services import blobs, data_files, organizers, submissions
 from grader.services.submissions import Accepted
-from grader.storage import StoredBlob
+from grader.storage import BlobMissing, StoredBlob
 from webapp import auth, finding
 from webapp.errors import BadRequest, FileTooLarge
 from webapp.site import current_site
@@ -146,6 +146,13 @@ def require_acceptable(slug: str, upload: Upload) -> Competition:
 
 def accept(competition: Competition, upload: Upload) -> Accepted:
     """Store the file, then record the submission, then hint the queue: in this order nothing is lost."""
+    try:
+        return _store_and_record(competition, upload)
+    except BlobMissing:  # old bytes that no row named were collected just then
+        return _store_and_record(competition, upload)
+
+
+def _store_and_record(competition: Competition, upload: Upload) -> Accepted:
     upload.stream.seek(0)
     blob = current_site().storage.put(upload.stream)
     reach("accept.after_blob")
@@ -170,10 +177,11 @@ def accept_again(earlier: Submission, *, description: str) -> Accepted:
     )
 
 
-def _record(competition: Competition, **what: Any) -> Accepted:
+def _record(competition: Competition, *, blob: StoredBlob, **what: Any) -> Accepted:
     site = current_site()
     with site.database.write() as session:
-        accepted = submissions.accept(session, competition=competition, user=g.user, **what)
+        blobs.hold(session, storage=site.storage, sha256=blob.sha256)
+        accepted = submissions.accept(session, competition=competition, user=g.user, blob=blob, **what)
         reach("accept.before_commit")
     reach("accept.after_commit")
     site.hints.send(accepted.job_ids)

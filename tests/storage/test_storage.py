@@ -7,6 +7,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,57 @@ def test_a_blob_exists_until_it_is_deleted(storage: Storage) -> None:
     storage.delete(sha256)
     assert not storage.exists(sha256)
     storage.delete(sha256)
+
+
+def test_blobs_are_listed_with_their_size_and_age(storage: Storage) -> None:
+    before = datetime.now(UTC) - timedelta(seconds=2)
+    stored = {storage.put(os.urandom(size)) for size in (10, 20, 30)}
+    listed = {blob.sha256: blob for blob in storage.blobs()}
+    assert {(each.sha256, each.size) for each in stored} <= {
+        (each.sha256, each.size) for each in listed.values()
+    }
+    assert all(before < listed[each.sha256].touched_at for each in stored)
+
+
+def test_only_what_is_old_is_deleted_as_old(storage: Storage) -> None:
+    sha256, now = storage.put(b"how old").sha256, datetime.now(UTC)
+    assert not storage.delete_old(sha256, before=now - timedelta(hours=1))
+    assert storage.read(sha256) == b"how old"
+    assert storage.delete_old(sha256, before=now + timedelta(hours=1))
+    assert not storage.exists(sha256)
+    assert not storage.delete_old(sha256, before=now + timedelta(hours=1))
+
+
+def test_touching_and_storing_again_make_a_blob_young(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path)
+    sha256 = storage.put(b"old").sha256
+    path = next(tmp_path.rglob(sha256))
+    for make_young in (lambda: storage.touch(sha256), lambda: storage.put(b"old")):
+        os.utime(path, (0, 0))
+        make_young()
+        assert not storage.delete_old(sha256, before=datetime.now(UTC) - timedelta(hours=1))
+
+
+def test_an_old_object_of_a_bucket_is_young_after_a_touch(
+    bucket_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = open_storage(bucket_url)
+    sha256 = storage.put(b"an old object").sha256
+    (first,) = (blob for blob in storage.blobs() if blob.sha256 == sha256)
+    time.sleep(1.1)  # S3 tells seconds
+    storage.touch(sha256)
+    (young,) = (blob for blob in storage.blobs() if blob.sha256 == sha256)
+    assert young.touched_at == first.touched_at
+    monkeypatch.setattr("grader.storage.YOUNG", timedelta())
+    storage.touch(sha256)
+    (touched,) = (blob for blob in storage.blobs() if blob.sha256 == sha256)
+    assert touched.touched_at > first.touched_at
+    assert storage.read(sha256) == b"an old object"
+
+
+def test_a_missing_blob_cannot_be_touched(storage: Storage) -> None:
+    with pytest.raises(BlobMissing):
+        storage.touch(ABSENT)
 
 
 def test_a_missing_blob_is_named(storage: Storage) -> None:

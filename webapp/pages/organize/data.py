@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError, ParticipantError
 from grader.models import Role
-from grader.services import benchmark_entries, data_files
+from grader.services import benchmark_entries, blobs, data_files
 from grader.services.submissions import NothingToScore
 from webapp import checking, finding, uploads
 from webapp.errors import status_of, wants_json
@@ -36,6 +36,7 @@ def upload(slug: str) -> ResponseReturnValue:
         name = data_files.checked_name(file.filename or "")
         blob = site.storage.put(file.stream)
         with site.database.write() as session:
+            blobs.hold(session, storage=site.storage, sha256=blob.sha256)
             data_files.add(
                 session,
                 competition=finding.competition_of(session, slug),
@@ -78,6 +79,7 @@ def add_baseline(slug: str) -> ResponseReturnValue:
         sent.stream.seek(0)
         blob = site.storage.put(sent.stream)
         with site.database.write() as session:
+            blobs.hold(session, storage=site.storage, sha256=blob.sha256)
             entered = benchmark_entries.add(
                 session,
                 competition=competition,

@@ -19,7 +19,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.files.solution import SIZE_CAP
 from grader.models import Competition, OrganizerJob, Role
-from grader.services import organizer_jobs, solution_checks
+from grader.services import blobs, organizer_jobs, solution_checks
 from grader.services.solution_checks import NotAcceptable, UploadedFile
 from webapp import finding, uploads
 from webapp.errors import status_of, wants_json
@@ -57,6 +57,8 @@ def upload(slug: str) -> ResponseReturnValue:
     if test_file is not None and test_file.filename:
         test = UploadedFile.of(test_file.filename, site.storage.put(test_file.stream))
     with site.database.write() as session:
+        for each in filter(None, (sent, test)):
+            blobs.hold(session, storage=site.storage, sha256=each.sha256)
         job = solution_checks.add(
             session,
             competition=finding.competition_of(session, slug),

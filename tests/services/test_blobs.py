@@ -1,0 +1,227 @@
+"""What names blobs, what must be there, and what is deleted when nothing names it any more."""
+
+import hashlib
+import os
+import threading
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import JSON, String, select
+from sqlalchemy.orm import InstrumentedAttribute
+
+from grader import db
+from grader.db import Base
+from grader.models import OrganizerJob, OrganizerJobKind
+from grader.services import blobs, data_files, organizer_jobs
+from grader.services.audit import Actor
+from grader.services.blobs import SuspiciousStorage
+from grader.storage import BlobMissing
+
+# Columns that could hold the name of a blob by their type, and hold none that keeps a blob.
+NAME_NO_BLOB = {
+    "account_link.token_sha256": "of a token",
+    "api_token.token_sha256": "of a token",
+    "login.token_sha256": "of a token",
+    "setup_link.token_sha256": "of a token",
+    "team_invite.token_sha256": "of a token",
+    "api_token.name": "a name",
+    "api_token.scopes": "words",
+    "audit_entry.action": "a word",
+    "audit_entry.origin": "a word",
+    "audit_entry.before": "tells what was, and keeps nothing",
+    "audit_entry.after": "tells what was, and keeps nothing",
+    "competition.draft_metric": "settings",
+    "competition.positive_name": "a name",
+    "competition.negative_name": "a name",
+    "competition.entry_code": "a code",
+    "organizer_job.progress": "numbers",
+    "organizer_job.problems": "sentences",
+    "score.counts": "numbers",
+    "scoring_job.problems": "sentences",
+    "scoring_job.notes": "sentences",
+    "scoring_version.metric_settings": "settings",
+    "scoring_version.created_by": "a name",
+    "solution.report": "counts",
+    "submission.problems": "sentences",
+    "submission.notes": "sentences",
+    "user_account.unwanted_notices": "words",
+}
+
+
+def test_every_column_that_could_name_a_blob_is_known_to_the_collector() -> None:
+    could = {
+        str(column)
+        for table in Base.metadata.sorted_tables
+        for column in table.columns
+        if isinstance(column.type, JSON) or (isinstance(column.type, String) and column.type.length == 64)
+    }
+    known = {_column(each) for each in (*blobs.REQUIRED, *blobs.MENTIONED)}
+    assert could == known | set(NAME_NO_BLOB), "Say of a new column in grader.services.blobs what it names."
+    assert not known & set(NAME_NO_BLOB)
+    assert all(name in known for name in could if name.endswith("sha256") and "token" not in name)
+
+
+def test_whatever_the_service_stores_is_named_in_a_known_column(
+    service: Any,
+) -> None:
+    competition = service.competition()
+    service.score(service.submit(competition))
+    stored = {blob.sha256 for blob in service.storage.blobs()}
+    with service.database.read() as session:
+        places = {
+            str(column)
+            for table in Base.metadata.sorted_tables
+            for column in table.columns
+            for value in session.scalars(select(column))
+            if stored.intersection(blobs.names_in(value))
+        }
+        assert places <= {_column(each) for each in (*blobs.REQUIRED, *blobs.MENTIONED)}
+        assert stored <= blobs.named(session)
+
+
+def test_names_are_found_however_deep_they_lie() -> None:
+    name = "ab" * 32
+    assert list(blobs.names_in({"file": {"sha256": name}, "more": [1, None, [name]]})) == [name, name]
+    assert list(blobs.names_in({"digest": name.upper(), "text": f"{name} and more", name: 1})) == []
+
+
+def test_only_old_blobs_that_nothing_names_are_deleted(service: Any) -> None:
+    accepted = service.submit(service.competition())
+    kept = {blob.sha256 for blob in service.storage.blobs()}
+    young, old = service.storage.put(b"young").sha256, service.storage.put(b"old").sha256
+    _age(service, *kept, old)
+    collected = blobs.collect(service.database, service.storage)
+    assert (collected.count, collected.size) == (1, 3)
+    assert {blob.sha256 for blob in service.storage.blobs()} == kept | {young}
+    service.score(accepted)
+
+
+def test_what_organizers_jobs_hold_is_kept(service: Any) -> None:
+    competition = service.competition()
+    asked, found = service.storage.put(b"asked").sha256, service.storage.put(b"found").sha256
+    with service.database.write() as session:
+        job = organizer_jobs.add(
+            session,
+            competition=competition,
+            kind=OrganizerJobKind.CHECK,
+            parameters={"file": {"sha256": asked}},
+            created_by=None,
+            now=service.now,
+        )
+        session.get_one(OrganizerJob, job.id).result = {"parts": [{"changes_sha256": found}]}
+    _age(service, asked, found)
+    assert blobs.collect(service.database, service.storage).count == 0
+
+
+def test_the_bytes_of_a_data_file_that_was_taken_away_go_with_the_next_collection(service: Any) -> None:
+    competition, blob = service.competition(), service.storage.put(b"id\n1\n")
+    who = {"actor": Actor(None, "tests"), "now": service.now}
+    with service.database.write() as session:
+        data_files.add(session, competition=competition, name="test.csv", blob=blob, **who)
+    _age(service, blob.sha256)
+    assert blobs.collect(service.database, service.storage).count == 0
+    with service.database.write() as session:
+        data_files.remove(session, competition=competition, name="test.csv", **who)
+    assert blobs.collect(service.database, service.storage).count == 1
+
+
+def test_a_blob_that_is_held_just_before_its_deletion_stays(service: Any, monkeypatch: Any) -> None:
+    """A collector has found an orphan; before it deletes, an upload of the same bytes touches the blob."""
+    sha256 = service.storage.put(b"same").sha256
+    _age(service, sha256)
+    found, held = blobs.orphans, threading.Event()
+
+    def find_then_be_overtaken(*arguments: Any, **options: Any) -> Any:
+        listed = found(*arguments, **options)
+        threading.Thread(target=touch).start()
+        assert held.wait(10)
+        return listed
+
+    def touch() -> None:
+        with service.database.write() as session:
+            blobs.hold(session, storage=service.storage, sha256=sha256)
+            held.set()
+
+    monkeypatch.setattr(blobs, "orphans", find_then_be_overtaken)
+    assert blobs.collect(service.database, service.storage).count == 0
+    assert service.storage.read(sha256) == b"same"
+
+
+def test_a_collector_waits_for_the_transaction_that_names_a_blob(service: Any) -> None:
+    competition, blob = service.competition(), service.storage.put(b"id\n1\n")
+    _age(service, blob.sha256)
+    ended: list[int] = []
+
+    def collect() -> None:
+        ended.append(blobs.collect(service.database, service.storage).count)
+
+    collector = threading.Thread(target=collect)
+    with service.database.write() as session:
+        blobs.hold(session, storage=service.storage, sha256=blob.sha256)
+        _age(service, blob.sha256)  # were it not for the lock
+        collector.start()
+        time.sleep(0.3)
+        assert not ended
+        who = {"actor": Actor(None, "tests"), "now": service.now}
+        data_files.add(session, competition=competition, name="test.csv", blob=blob, **who)
+    collector.join(30)
+    assert ended == [0]
+
+
+def test_who_comes_after_the_collector_is_told_to_store_again(service: Any) -> None:
+    blob = service.storage.put(b"gone")
+    _age(service, blob.sha256)
+    assert blobs.collect(service.database, service.storage).count == 1
+    with service.database.write() as session, pytest.raises(BlobMissing):
+        blobs.hold(session, storage=service.storage, sha256=blob.sha256)
+
+
+def test_an_upload_whose_old_bytes_are_collected_meanwhile_is_stored_again(
+    arena: Any, monkeypatch: Any
+) -> None:
+    arena.competition()
+    ann, holds, hold = arena.person("Ann"), [], blobs.hold
+
+    def collected_before(session: Any, *, storage: Any, sha256: str) -> None:
+        if not holds:
+            storage.delete(sha256)
+        holds.append(sha256)
+        hold(session, storage=storage, sha256=sha256)
+
+    monkeypatch.setattr(blobs, "hold", collected_before)
+    arena.submit(ann, arena.truth.predictions())
+    assert len(holds) == 2 and arena.storage.exists(holds[0])
+
+
+def test_a_storage_full_of_orphans_is_not_emptied_without_a_word(service: Any) -> None:
+    found = [service.storage.put(bytes([number])).sha256 for number in range(30)]
+    _age(service, *found)
+    with pytest.raises(SuspiciousStorage, match="30 of 30 blobs are named by no row"):
+        blobs.collect(service.database, service.storage)
+    assert blobs.collect(service.database, service.storage, is_sure=True).count == 30
+
+
+def test_a_row_without_its_blob_is_named(service: Any) -> None:
+    accepted = service.submit(service.competition())
+    sha256 = accepted.submission.sha256
+    service.storage.delete(sha256)
+    with service.database.read() as session:
+        stored = {blob.sha256 for blob in service.storage.blobs()}
+        (found,) = blobs.missing(session, stored=stored)
+    assert (found.sha256, found.row) == (sha256, f"submission {accepted.submission.id}")
+
+
+def _column(attribute: InstrumentedAttribute[Any]) -> str:
+    return f"{attribute.class_.__tablename__}.{attribute.key}"
+
+
+def _age(service: Any, *names: str) -> None:
+    with service.database.read() as session:
+        then = (db.now(session) - timedelta(hours=25)).timestamp()
+    for sha256 in names:
+        path: Path = next((service.settings.data_dir / "blobs").rglob(sha256))
+        os.utime(path, (then, then))
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == sha256
