@@ -25,6 +25,7 @@ from grader.errors import ParticipantError
 CHUNK_BYTES = 1 << 20
 ABANDONED_AFTER_SECONDS = 24 * 3600
 YOUNG = timedelta(hours=1)
+BUCKET_TIMEOUT = "20s"  # given up within a scoring's time limit: a bucket that hangs is no file's fault
 BLOB_NAME = re.compile(r"[0-9a-f]{64}")
 
 
@@ -245,7 +246,9 @@ class BucketStorage:
 
         endpoint = os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT") or ""
         self._store = S3Store.from_url(
-            url, client_options={"allow_http": endpoint.startswith("http://"), "timeout": "60s"}
+            url,
+            client_options={"allow_http": endpoint.startswith("http://"), "timeout": BUCKET_TIMEOUT},
+            retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=5)},
         )
 
     def put(self, data: bytes | IO[bytes], *, max_bytes: int | None = None) -> StoredBlob:

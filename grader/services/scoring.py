@@ -29,6 +29,9 @@ from grader.services.score_rows import Results
 MAX_ERRORS = 3
 MAX_LOST_LEASES = 10
 RETRY_DELAYS = (timedelta(seconds=10), timedelta(seconds=60))
+# While the storage cannot be read a job waits without being counted against its file, but not for ever.
+OUTAGE_DELAY = timedelta(seconds=10)
+OUTAGE_PATIENCE = timedelta(hours=24)
 
 OPEN_STATES = (JobState.WAITING, JobState.CLAIMED)
 
@@ -65,7 +68,12 @@ class Breakdown:
     incident: str
 
 
-Outcome = Scores | Rejection | Breakdown
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """The storage could not be read; nothing is known of the file."""
+
+
+Outcome = Scores | Rejection | Breakdown | Outage
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +237,8 @@ def write_outcomes(
                 _finish(session, competition, job, JobState.REJECTED, problems=problems, now=now)
             case Breakdown(incident):
                 _count_error(session, competition, job, incident=incident, now=now)
+            case Outage():
+                _wait_out(session, competition, job, now=now)
     session.flush()
     score_rows.enter_standings(
         session,
@@ -283,9 +293,23 @@ def _count_error(
     if job.error_count >= MAX_ERRORS:
         _finish(session, competition, job, JobState.FAILED, incident=incident, now=now)
     else:
-        job.state = JobState.WAITING
-        job.available_at = now + RETRY_DELAYS[job.error_count - 1]
-        job.lease_until = job.token = None
+        _put_back(job, available_at=now + RETRY_DELAYS[job.error_count - 1])
+
+
+def _wait_out(session: Session, competition: Competition, job: ScoringJob, *, now: datetime) -> None:
+    if now - job.created_at >= OUTAGE_PATIENCE:
+        incident = new_incident()
+        logger.error("Incident %s: the storage could not be read for job %s all day.", incident, job.id)
+        _count_error(session, competition, job, incident=incident, now=now)
+    else:
+        job.attempt_count -= 1
+        _put_back(job, available_at=now + OUTAGE_DELAY)
+
+
+def _put_back(job: ScoringJob, *, available_at: datetime) -> None:
+    job.state = JobState.WAITING
+    job.available_at = available_at
+    job.lease_until = job.token = None
 
 
 def _finish(

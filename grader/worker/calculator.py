@@ -7,8 +7,8 @@ from grader.files import FileRejected, read_submission
 from grader.metrics import count_ranks, dense_ranks, report
 from grader.models import Split
 from grader.services import scoring
-from grader.services.scoring import Breakdown, Claim, Outcome, Rejection, Scores
-from grader.storage import Storage
+from grader.services.scoring import Breakdown, Claim, Outage, Outcome, Rejection, Scores
+from grader.storage import Storage, StorageUnavailable
 from grader.worker.prepared import PreparedSolution, PreparedSolutions
 from grader.worker.rank_cache import RankCache, RankedFile
 
@@ -32,6 +32,9 @@ class Calculator:
             return self._scores(claim)
         except FileRejected as rejected:
             return Rejection([problem.as_dict() for problem in rejected.problems])
+        except StorageUnavailable as error:
+            logger.warning("The storage could not be read; job %s waits: %s", claim.job_id, error)
+            return Outage()
         except Exception:
             incident = scoring.new_incident()
             logger.exception(

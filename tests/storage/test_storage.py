@@ -18,6 +18,7 @@ from grader.storage import (
     BlobTooLarge,
     LocalStorage,
     Storage,
+    StorageUnavailable,
     StoredBlob,
     open_storage,
 )
@@ -142,6 +143,7 @@ def test_a_missing_blob_cannot_be_touched(storage: Storage) -> None:
 
 
 def test_a_missing_blob_is_named(storage: Storage) -> None:
+    storage.put(b"another")
     assert not storage.exists(ABSENT)
     for look in (storage.read, storage.open):
         with pytest.raises(BlobMissing, match=ABSENT):
@@ -201,3 +203,25 @@ def test_many_threads_may_store_the_same_bytes_at_once(tmp_path: Path) -> None:
 def test_an_unknown_scheme_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="file:// or s3://, not 'ftp'"):
         open_storage("ftp://somewhere/blobs")
+
+
+def test_a_folder_that_cannot_be_read_says_nothing_about_its_blobs(tmp_path: Path) -> None:
+    storage = open_storage(f"file://{tmp_path / 'blobs'}")
+    blob = storage.put(b"data")
+    path = next((tmp_path / "blobs").rglob(blob.sha256))
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(StorageUnavailable):
+        storage.read(blob.sha256)
+    (tmp_path / "blobs").rename(tmp_path / "unmounted")
+    with pytest.raises(StorageUnavailable):
+        storage.read(blob.sha256)
+
+
+def test_a_bucket_that_does_not_answer_says_nothing_about_its_blobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # nobody listens there
+    storage = open_storage("s3://bucket/prefix")
+    with pytest.raises(StorageUnavailable):
+        storage.read("0" * 64)

@@ -1,11 +1,11 @@
 """Scoring one job in this process: what breaks is counted and told, never shown and never looped."""
 
 import logging
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from grader.models import JobState, ScoringJob, SubmissionStatus
 from grader.services import scoring
@@ -35,6 +35,42 @@ def test_an_exception_of_our_own_is_logged_under_an_incident_and_tried_again_lat
     assert job.available_at > service.now
     assert not scorer.run(accepted.job_ids[0])
     assert service.submission(accepted).status is SubmissionStatus.PENDING
+
+
+def test_while_the_storage_cannot_be_read_a_job_waits_and_nothing_is_counted(
+    service: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.now = datetime.now(UTC)
+    accepted = service.submit(service.competition())
+    folder = service.settings.data_dir / "blobs"
+    away = folder.rename(folder.with_name("unmounted"))
+    scorer = Scorer(service.database, service.storage, lease=LEASE)
+    for _ in range(5):
+        with service.database.write() as session:
+            session.execute(update(ScoringJob).values(available_at=service.now))
+        assert scorer.run(accepted.job_ids[0])
+    assert "The storage could not be read" in caplog.text
+    with service.database.read() as session:
+        job = session.scalars(select(ScoringJob)).one()
+    assert (job.state, job.attempt_count, job.error_count) == (JobState.WAITING, 0, 0)
+    assert job.available_at > service.now
+    assert not scorer.run(accepted.job_ids[0])
+    away.rename(folder)
+    with service.database.write() as session:
+        session.execute(update(ScoringJob).values(available_at=service.now))
+    assert scorer.run(accepted.job_ids[0])
+    assert service.submission(accepted).status is SubmissionStatus.SCORED
+
+
+def test_a_storage_that_cannot_be_read_for_a_day_is_an_incident(service: Any) -> None:
+    accepted = service.submit(service.competition())  # long ago
+    folder = service.settings.data_dir / "blobs"
+    folder.rename(folder.with_name("unmounted"))
+    with service.database.write() as session:
+        session.execute(update(ScoringJob).values(attempt_count=2, error_count=2))
+    assert Scorer(service.database, service.storage, lease=LEASE).run(accepted.job_ids[0])
+    submission = service.submission(accepted)
+    assert submission.status is SubmissionStatus.FAILED and submission.incident
 
 
 def test_no_transaction_is_open_while_a_file_is_read(service: Any) -> None:
