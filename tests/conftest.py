@@ -8,5 +8,6 @@ pytest_plugins = (
     "tests.fixtures.service",
     "tests.fixtures.smtp",
     "tests.fixtures.valkey",
+    "tests.fixtures.web",
     "tests.fixtures.worlds",
 )

@@ -1,0 +1,139 @@
+"""The web process killed at every step of an upload: a retry with the same key makes one submission."""
+
+import contextlib
+import os
+import socket
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import ScoringJob, Submission
+from grader.services import blobs
+from grader.settings import Settings
+from tests.fixtures.web import BOUNDARY, form
+
+pytestmark = pytest.mark.timeout(240)
+BEFORE_THE_COMMIT = ("blob.before_rename", "accept.after_blob", "accept.before_commit")
+AFTER_THE_COMMIT = ("accept.after_commit", "accept.before_response")
+# Each request may say where its process dies.
+CRASHING = """
+import os
+from grader.crash_points import VARIABLE
+
+def app(environ, start_response):
+    if chosen := environ.get("HTTP_CRASH_AT"):
+        os.environ[VARIABLE] = chosen
+    return site(environ, start_response)
+"""
+
+
+@pytest.fixture
+def settings(make_settings: Callable[..., Settings]) -> Settings:
+    return make_settings(web_workers=1, web_threads=4, disk_reserve_mb=0)
+
+
+@pytest.fixture
+def crashing_web(web: Any, wrapped: Callable[[str], dict[str, str]], tmp_path: Path) -> Any:
+    """A web server whose process a request can kill; its master forks another."""
+    (tmp_path / "spool").mkdir()
+    environment = wrapped(CRASHING) | {"TMPDIR": str(tmp_path / "spool")}
+    web.start("--preload", application="wrapped:app", **environment)
+    return web
+
+
+def ids(service: Any) -> list[int]:
+    with service.database.read() as session:
+        return list(session.scalars(select(Submission.id).order_by(Submission.id)))
+
+
+def files_below(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if path.is_file()}
+
+
+def score_everything(service: Any) -> None:
+    with service.database.read() as session:
+        job_ids = session.scalars(select(ScoringJob.id)).all()
+    service.run(*job_ids)
+
+
+def test_wherever_accepting_dies_a_retry_with_the_same_key_makes_one_submission(
+    service: Any,
+    crashing_web: Any,
+    make_token: Any,
+    predictions_csv: Any,
+    check_invariants: Any,
+) -> None:
+    service.competition(max_daily_submissions=10)
+    caller = crashing_web.caller(make_token())
+    acknowledged: dict[int, str] = {}
+    for number, point in enumerate((*BEFORE_THE_COMMIT, *AFTER_THE_COMMIT)):
+        content, key = predictions_csv(seed=number), f"key {number}"
+        before = ids(service)
+        with pytest.raises(ConnectionError):
+            caller.send(content, key=key, Crash_At=point)
+        is_there = point in AFTER_THE_COMMIT
+        assert len(ids(service)) == len(before) + is_there, point
+        answer = caller.send(content, key=key)
+        assert answer.status == (200 if is_there else 201), point
+        assert answer.data["id"] == ids(service)[-1]
+        assert len(ids(service)) == len(before) + 1
+        assert answer.data["limits"]["used_today"] == number + 1
+        with service.database.read() as session:
+            acknowledged[answer.data["id"]] = session.get_one(Submission, answer.data["id"]).sha256
+    score_everything(service)
+    check_invariants(service.database, service.storage, acknowledged=acknowledged)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_what_a_killed_web_process_leaves_is_no_submission_and_is_cleared_away(
+    service: Any, crashing_web: Any, make_token: Any, predictions_csv: Any, eventually: Any, tmp_path: Path
+) -> None:
+    service.competition()
+    token = make_token()
+    blob_folder = service.settings.data_dir / "blobs"
+    clean = files_below(blob_folder)
+    _send_half_and_kill(crashing_web, token, predictions_csv(seed=1), eventually)
+    assert (ids(service), files_below(blob_folder), files_below(tmp_path / "spool")) == ([], clean, set())
+    for seed, point in enumerate(("blob.before_rename", "accept.after_blob"), 2):
+        with pytest.raises(ConnectionError):
+            crashing_web.caller(token).send(predictions_csv(seed=seed), Crash_At=point)
+    left = files_below(blob_folder) - clean
+    assert (ids(service), len(left)) == ([], 2)
+    _make_old(*left)
+    assert service.storage.remove_abandoned() == 1
+    assert blobs.collect(service.database, service.storage).count == 1
+    assert files_below(blob_folder) == clean
+    answer = crashing_web.caller(token).send(predictions_csv(seed=1), key="again")
+    assert (answer.status, ids(service)) == (201, [answer.data["id"]])
+
+
+def _send_half_and_kill(web: Any, token: str, content: bytes, eventually: Any) -> None:
+    """Send half of an upload, kill the process that reads it, and see that no answer comes."""
+    body = form(content)
+    head = (
+        "POST /api/v1/competitions/toxicity/submissions HTTP/1.1\r\nHost: localhost\r\n"
+        f"Authorization: Bearer {token}\r\nContent-Type: multipart/form-data; boundary={BOUNDARY}\r\n"
+        f"Content-Length: {len(body)}\r\nIdempotency-Key: again\r\n\r\n"
+    )
+    [worker] = web.workers(web.children[0])
+    with socket.create_connection(web.address, timeout=30) as connection:
+        own_port = connection.getsockname()[1]
+        connection.sendall(head.encode() + body[: len(body) // 2])
+        eventually(
+            lambda: any(each.raddr and each.raddr.port == own_port for each in worker.net_connections())
+        )
+        time.sleep(0.1)  # into the body
+        worker.kill()
+        with contextlib.suppress(ConnectionResetError):
+            assert connection.recv(1000) == b""
+
+
+def _make_old(*paths: Path) -> None:
+    long_ago = (datetime.now().astimezone() - timedelta(days=2)).timestamp()
+    for path in paths:
+        os.utime(path, (long_ago, long_ago))
