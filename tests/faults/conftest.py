@@ -6,19 +6,22 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import psutil
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 
+from grader.crash_points import EXIT_CODE, VARIABLE
 from grader.models import JobState, Score, ScoringJob, Submission, SubmissionStatus
 from grader.settings import Settings
 
 PATIENCE_SECONDS = 100  # for a busy machine; a test that passes never waits it out
+NOTHING: Mapping[str, str] = MappingProxyType({})
 SWEEPER = (
     "from grader.settings import load; from grader.worker.sweeper import *; sweep_until_told_to_stop(load())"
 )
@@ -30,15 +33,25 @@ class Processes:
 
     started: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
-    def worker(self, settings: Settings, *, concurrency: int = 1) -> subprocess.Popen[bytes]:
+    def worker(
+        self, settings: Settings, *, concurrency: int = 1, **environment: str
+    ) -> subprocess.Popen[bytes]:
         options = ["--concurrency", str(concurrency), "--loglevel", "WARNING", "--without-mingle"]
-        return self.python(settings, "-m", "celery", "--app", "grader.worker.app", "worker", *options)
+        celery = ["-m", "celery", "--app", "grader.worker.app", "worker", *options]
+        return self.python(settings, *celery, environment=environment)
 
-    def sweeper(self, settings: Settings) -> subprocess.Popen[bytes]:
-        return self.python(settings, "-c", SWEEPER)
+    def sweeper(self, settings: Settings, **environment: str) -> subprocess.Popen[bytes]:
+        return self.python(settings, "-c", SWEEPER, environment=environment)
 
-    def python(self, settings: Settings, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
-        environment = os.environ | settings.environment()
+    def crash(self, settings: Settings, *arguments: str, at: str) -> None:
+        """Run a program that is to die at a crash point."""
+        process = self.python(settings, *arguments, environment={VARIABLE: at}, stdin=subprocess.DEVNULL)
+        assert process.wait(PATIENCE_SECONDS) == EXIT_CODE
+
+    def python(
+        self, settings: Settings, *arguments: str, environment: Mapping[str, str] = NOTHING, **options: Any
+    ) -> subprocess.Popen[bytes]:
+        environment = os.environ | settings.environment() | environment
         process = subprocess.Popen(
             [sys.executable, *arguments], env=environment, start_new_session=True, **options
         )
@@ -47,11 +60,15 @@ class Processes:
 
     def kill(self, process: subprocess.Popen[bytes]) -> None:
         """Kill a process and all that it started, at once."""
+        self.signal(process, signal.SIGKILL)
+        process.wait()
+
+    def signal(self, process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+        """Send a signal to a process and all that it started."""
         family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
         for member in family:
             with contextlib.suppress(psutil.NoSuchProcess):
-                member.send_signal(signal.SIGKILL)
-        process.wait()
+                member.send_signal(number)
 
     def end(self) -> None:
         for process in self.started:
@@ -157,9 +174,12 @@ class Watch:
         with self.service.database.write() as session:
             session.execute(update(ScoringJob).values(lease_until=self.service.now))
 
-    def score_count(self) -> int:
+    def score_ids(self) -> set[int]:
         with self.service.database.read() as session:
-            return session.scalar(select(func.count()).select_from(Score)) or 0
+            return set(session.scalars(select(Score.id)))
+
+    def score_count(self) -> int:
+        return len(self.score_ids())
 
 
 @pytest.fixture
