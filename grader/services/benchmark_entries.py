@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from grader.models import Competition, Organizer, Role, Submission, SubmissionKind, SubmissionStatus, User
 from grader.services import audit, competitions, lifecycle, organizers_team, scoring
 from grader.services.audit import Actor
-from grader.services.submissions import Accepted, NothingToScore
+from grader.services.submissions import Accepted, NothingToScore, versions_in_use
 from grader.services.texts import one_line
 from grader.storage import Storage, StoredBlob
 
@@ -71,8 +71,7 @@ def add(
     Raises NothingToScore in a draft without a solution.
     """
     competition = competitions.lock(session, competition_id=competition.id)
-    version = competition.live_scoring_version
-    if version is None:
+    if competition.live_scoring_version is None:
         raise NothingToScore
     submission = Submission(
         competition_id=competition.id,
@@ -88,7 +87,10 @@ def add(
     )
     session.add(submission)
     session.flush()
-    job = scoring.add_job(session, submission_id=submission.id, scoring_version_id=version.id, now=now)
+    jobs = [
+        scoring.add_job(session, submission_id=submission.id, scoring_version_id=version_id, now=now)
+        for version_id in versions_in_use(session, competition)
+    ]
     audit.record(
         session,
         competition=competition,
@@ -98,7 +100,7 @@ def add(
         after={"name": submission.description, "file": submission.file_name, "sha256": blob.sha256},
         now=now,
     )
-    return Accepted(submission, (job.id,))
+    return Accepted(submission, tuple(job.id for job in jobs))
 
 
 def list_all(session: Session, *, competition: Competition) -> list[Submission]:

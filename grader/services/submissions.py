@@ -178,7 +178,7 @@ def accept(
     session.flush()
     jobs = [
         scoring.add_job(session, submission_id=submission.id, scoring_version_id=version_id, now=now)
-        for version_id in _versions_in_use(session, competition)
+        for version_id in versions_in_use(session, competition)
     ]
     return Accepted(submission, tuple(job.id for job in jobs))
 
@@ -302,7 +302,7 @@ def is_own(session: Session, *, submission: Submission, user: User) -> bool:
     return session.scalar(member) is not None
 
 
-def _versions_in_use(session: Session, competition: Competition) -> Iterable[int]:
+def versions_in_use(session: Session, competition: Competition) -> Iterable[int]:
     """Return the live scoring version and the one that is being prepared."""
     preparing = session.scalars(
         select(ScoringVersion.id).where(

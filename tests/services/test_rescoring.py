@@ -21,7 +21,15 @@ from grader.models import (
     Split,
     SubmissionStatus,
 )
-from grader.services import boards, competitions, rescoring, rescoring_publication, scoring, solutions
+from grader.services import (
+    benchmark_entries,
+    boards,
+    competitions,
+    rescoring,
+    rescoring_publication,
+    scoring,
+    solutions,
+)
 from grader.services.audit import Actor
 from grader.services.rescoring import NotPreparing, RescoringUnderWay
 from grader.services.rescoring_publication import RescoringIncomplete, RescoringLosesScores
@@ -173,6 +181,27 @@ def test_a_file_that_arrives_meanwhile_is_scored_under_both_versions(
     service.run(*open_jobs(service, version))
     publish(service, version)
     assert board(service, competition).team_count == 4
+
+
+def test_a_benchmark_that_is_entered_meanwhile_is_scored_under_both_versions(
+    service: Any, competition: Any, corrected_csv: bytes, predictions_csv: Any
+) -> None:
+    version = prepare(service, competition, corrected_csv)
+    ada = service.user("ada", is_admin=True)
+    with service.database.write() as session:
+        entered = benchmark_entries.add(
+            session,
+            competition=competition,
+            blob=service.storage.put(predictions_csv()),
+            file_name="baseline.csv",
+            user=ada,
+            actor=Actor.of(ada),
+            now=service.now,
+        )
+    assert len(entered.job_ids) == 2
+    service.run(*open_jobs(service, version))
+    publish(service, version)
+    assert service.submission(entered).status is SubmissionStatus.SCORED
 
 
 def test_a_file_that_only_the_new_version_has_scored_is_scored_after_the_switch(
