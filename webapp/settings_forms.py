@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -62,14 +62,27 @@ def read(
             changes[field.name] = _value(field, form)
         except ValueError as error:
             problems[field.name] = f"{field.label}: {error}"
-    parts = {name: changes.pop(name) for name in METRIC if name in changes}
-    if len(parts) == len(METRIC):
-        try:
-            weights = Weights(**{name: parts.pop(name) for name in WEIGHTS})
-            changes["metric"] = MetricSettings(weights=weights, undefined=before.metric.undefined, **parts)
-        except ValueError as error:
-            problems["overall_auc" if "weights" in str(error) else "power"] = str(error).replace("`", "")
+    _read_metric(changes, problems, before=before.metric)
     return Read(changes, problems)
+
+
+def _read_metric(changes: dict[str, Any], problems: dict[str, str], *, before: MetricSettings) -> None:
+    """Put the metric in the place of its parts in `changes`; each part that is wrong is told by itself."""
+    parts = {name: changes.pop(name) for name in METRIC if name in changes}
+    weights = {name: parts.pop(name) for name in WEIGHTS if name in parts}
+    metric = before
+    if len(weights) == len(WEIGHTS):
+        try:
+            metric = replace(metric, weights=Weights(**weights))
+        except ValueError as error:
+            problems["overall_auc"] = str(error).replace("`", "")
+    for name, value in parts.items():
+        try:
+            metric = replace(metric, **{name: value})
+        except ValueError as error:
+            problems[name] = str(error).replace("`", "")
+    if weights or parts:
+        changes["metric"] = metric
 
 
 def _inputs(step: Step) -> list[str]:

@@ -150,19 +150,13 @@ def change(
     deadlines, limits and rules stand in the public log once the competition is published.
     """
     competition = competitions.lock(session, competition_id=competition.id)
-    before = of(competition)
-    after = replace(before, **_clean(changes))
-    if after.entry_mode is not EntryMode.CODE and "entry_code" not in changes:
-        after = replace(after, entry_code=None)
-    if after.reveal_rule is RevealRule.ORGANIZER and "reveals_at" not in changes:
-        after = replace(after, reveals_at=None)
-    changed = frozenset(name for name in NAMES if getattr(before, name) != getattr(after, name))
-    is_draft = competition.state is CompetitionState.DRAFT
-    found = [*_lock_problems(competition, changed, now), *problems(after, is_draft=is_draft)]
-    if "closes_at" in changed and not is_draft and after.closes_at is not None and after.closes_at <= now:
-        found.append("The close must lie ahead.")
+    found = refusals(competition, changes, now)
     if found:
         raise InvalidCompetition(found)
+    before = of(competition)
+    after = _changed(before, changes)
+    changed = _differing(before, after)
+    is_draft = competition.state is CompetitionState.DRAFT
     if not changed:
         return changed
     apply(after, competition)
@@ -181,6 +175,18 @@ def change(
         now=now,
     )
     return changed
+
+
+def refusals(competition: Competition, changes: Mapping[str, Any], now: datetime) -> list[str]:
+    """Return one sentence for everything that keeps a competition from being changed like this."""
+    before = of(competition)
+    after = _changed(before, changes)
+    changed = _differing(before, after)
+    is_draft = competition.state is CompetitionState.DRAFT
+    found = [*_lock_problems(competition, changed, now), *problems(after, is_draft=is_draft)]
+    if "closes_at" in changed and not is_draft and after.closes_at is not None and after.closes_at <= now:
+        found.append("The close must lie ahead.")
+    return found
 
 
 def cleaned(settings: CompetitionSettings) -> CompetitionSettings:
@@ -209,6 +215,20 @@ def settle_dates(competition: Competition) -> None:
     )
     for name in FOLLOWING:
         setattr(competition, name, getattr(dated, name))
+
+
+def _changed(before: CompetitionSettings, changes: Mapping[str, Any]) -> CompetitionSettings:
+    """Return settings with changes, and without what belongs to a choice that they undo."""
+    after = replace(before, **_clean(changes))
+    if after.entry_mode is not EntryMode.CODE and "entry_code" not in changes:
+        after = replace(after, entry_code=None)
+    if after.reveal_rule is RevealRule.ORGANIZER and "reveals_at" not in changes:
+        after = replace(after, reveals_at=None)
+    return after
+
+
+def _differing(before: CompetitionSettings, after: CompetitionSettings) -> frozenset[str]:
+    return frozenset(name for name in NAMES if getattr(before, name) != getattr(after, name))
 
 
 def _clean(changes: Mapping[str, Any]) -> dict[str, Any]:

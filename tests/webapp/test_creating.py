@@ -95,6 +95,8 @@ def test_saving_goes_on_to_the_next_step(root: Any) -> None:
     answer = root.post(f"{HERE}/settings/basics", {**form, "overview": "# Hello", "next": "yes"})
     assert answer.location == f"{HERE}/settings/dates"
     assert "<h1>Hello</h1>" in root.browser.get("/competitions/toxicity").text
+    form = form_of(root.browser.get(f"{HERE}/settings/metric").text)
+    assert root.post(f"{HERE}/settings/metric", {**form, "next": "yes"}).location == f"{HERE}/solution"
 
 
 def test_dates_are_those_of_utc_and_a_deadline_ends_at_2359(arena: Any, root: Any) -> None:
@@ -125,6 +127,30 @@ def test_everything_that_is_wrong_is_told_at_once_and_what_was_entered_stays(are
         f"{HERE}/settings/dates", form | {"selection_count": "0", "max_pending_submissions": "0"}
     )
     assert answer.text.count("must be at least 1") == 2
+
+
+def test_what_cannot_be_read_and_what_cannot_be_are_told_together(root: Any) -> None:
+    make(root)
+    form = form_of(root.browser.get(f"{HERE}/settings/dates").text)
+    wrong = {"selection_count": "two", "opens_at_date": "2030-01-02", "closes_at_date": "2030-01-01"}
+    answer = root.post(f"{HERE}/settings/dates", form | wrong)
+    assert answer.status_code == 422
+    assert "Selected submissions: give a whole" in answer.text
+    assert "must close after it opens" in answer.text
+    form = form_of(root.browser.get(f"{HERE}/settings/metric").text)
+    wrong = {"power": "much", "overall_auc": "0.5", "label_threshold": "inf", "identities": "male\nmale"}
+    answer = root.post(f"{HERE}/settings/metric", form | wrong)
+    for words in ("give a number, not", "must sum to 1", "label_threshold must be finite", "must be named once"):
+        assert words in answer.text
+
+
+def test_a_draft_with_a_close_ahead_says_that_it_closes(root: Any) -> None:
+    make(root)
+    form = form_of(root.browser.get(f"{HERE}/settings/dates").text)
+    root.post(f"{HERE}/settings/dates", form | {"closes_at_date": "2100-01-01"})
+    page = root.browser.get(f"{HERE}/settings").text
+    assert "<span>closes " in page
+    assert "<span>closed " not in page
 
 
 def test_the_weights_of_the_metric_must_sum_to_one(arena: Any, root: Any) -> None:

@@ -102,7 +102,7 @@ class CompetitionView:
             return Deadline("opens", self.opens_at, formats.span(self.opens_at - self._now))
         if self.closes_at is None or (self.is_archived and self.closes_at > self._now):
             return None
-        if self.is_open:
+        if self.closes_at > self._now:
             return Deadline("closes", self.closes_at, formats.span(self.closes_at - self._now))
         return Deadline("closed", self.closes_at, None)
 

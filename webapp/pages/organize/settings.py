@@ -48,7 +48,9 @@ def save(slug: str, step: str) -> ResponseReturnValue:
         before = competition_settings.of(competition)
         locked = competition_settings.locks(competition, now)
         found = settings_forms.read(page, request.form, before=before, locked=locked)
-        if not found.problems:
+        if found.problems:
+            problems = competition_settings.refusals(competition, found.changes, now)
+        else:
             try:
                 changed = competition_settings.change(
                     session, competition=competition, changes=found.changes, actor=actor(), now=now
@@ -63,7 +65,7 @@ def save(slug: str, step: str) -> ResponseReturnValue:
         return redirect(url_for("organize_settings.show", slug=slug, step=page.key), 303)
     if following < len(STEPS):
         return redirect(url_for("organize_settings.show", slug=slug, step=STEPS[following].key), 303)
-    return redirect(url_for("organize_data.index", slug=slug), 303)
+    return redirect(url_for("organize_solution.index", slug=slug), 303)
 
 
 class Group(NamedTuple):
