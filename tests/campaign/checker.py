@@ -17,7 +17,7 @@ statuses are derived here once more, in the slowest and plainest way.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from decimal import Decimal
 from typing import TypeVar
@@ -95,6 +95,10 @@ class History:
     unhealthy: Collection[str] = ()
     board_reads: Sequence[BoardRead] = ()
     texts: Iterable[str] = ()
+
+    def with_texts(self, texts: Iterable[str]) -> "History":
+        """Return the same history with further answers or logs."""
+        return replace(self, texts=[*self.texts, *texts])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,81 @@
+"""`python -m tests.campaign`: break an installation for a while and prove that it kept its promises."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from tests.campaign.campaign import run
+from tests.campaign.mutations import MUTANTS, SITE, VARIABLE
+from tests.campaign.plan import DatabaseKind, Plan
+
+IN_OWN_MOUNTS = "FAIRBOARD_CAMPAIGN_MOUNTS"
+DISK_MB = 700
+
+
+@click.command()
+@click.option("--seconds", default=20.0, help="For how long faults come, at least.")
+@click.option("--uploads", default=0, help="Go on until so many are acknowledged.")
+@click.option("--rows", default=2000, help="Rows of each file.")
+@click.option("--faults", default=0, help="How many faults in these seconds; by default one in 1.5 s.")
+@click.option("--clients", default=6)
+@click.option("--team-limit", default=100, help="How many files each team may send.")
+@click.option("--seed", default=1)
+@click.option("--database", type=click.Choice(DatabaseKind), default=DatabaseKind.SQLITE)
+@click.option("--lease-seconds", default=40)
+@click.option("--hasty", "is_hasty", is_flag=True, help="A sweeper that looks every second.")
+@click.option("--patience-seconds", default=60.0, help="How long to wait for the end of everything.")
+@click.option("--mutation", type=click.Choice(["", *MUTANTS]), default="", help="Break the service before.")
+@click.option("--keep", is_flag=True, help="Keep the folder, and say where it is.")
+def main(keep: bool, **options: object) -> None:
+    """Run one campaign; end with 1 unless every promise was kept."""
+    plan = Plan(**options)  # type: ignore[arg-type]
+    _begin_again(plan.mutation)
+    folder = Path(tempfile.mkdtemp(prefix="fb-campaign-"))
+    has_disk = _mount_disk(folder / "var", DISK_MB + plan.uploads * plan.rows // 10_000)
+    try:
+        report = run(plan, folder)
+        click.echo(report.text())
+        if not has_disk:
+            click.echo("(No disk was filled: mounting a small one needs `unshare` and the right to mount.)")
+    finally:
+        if has_disk:
+            subprocess.run(["umount", "--lazy", folder / "var"], check=False)
+        if keep:
+            click.echo(f"Everything is in {folder}.", err=True)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(0 if report.is_green else 1)
+
+
+def _begin_again(mutation: str) -> None:
+    """Begin again in a process that is broken from its start, with mounts of its own where that may be."""
+    if IN_OWN_MOUNTS in os.environ:
+        return
+    can_mount = (
+        shutil.which("unshare") is not None
+        and subprocess.run(["unshare", "--mount", "true"], check=False, capture_output=True).returncode == 0
+    )
+    variables = {IN_OWN_MOUNTS: "yes" if can_mount else "no"}
+    if mutation:
+        variables |= {VARIABLE: mutation, "PYTHONPATH": str(SITE)}
+    again = [sys.executable, "-m", "tests.campaign", *sys.argv[1:]]
+    command = ["unshare", "--mount", *again] if can_mount else again
+    os.execvpe(command[0], command, os.environ | variables)
+
+
+def _mount_disk(folder: Path, megabytes: int) -> bool:
+    folder.mkdir()
+    if os.environ[IN_OWN_MOUNTS] != "yes":
+        return False
+    options = f"size={megabytes}m,mode=700"
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], check=False)
+    return done.returncode == 0
+
+
+if __name__ == "__main__":
+    main()

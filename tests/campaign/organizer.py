@@ -1,0 +1,111 @@
+"""The organizer: prepares corrected solutions while files arrive, publishes, drops and rolls back."""
+
+import random
+import threading
+from contextlib import suppress
+
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
+
+from grader.errors import FairboardError
+from grader.files import read_solution
+from grader.models import ScoringVersion, ScoringVersionState
+from grader.services import competitions, rescoring, rescoring_publication, solutions
+from grader.services.rescoring_publication import RescoringIncomplete
+from tests.campaign.installation import ORGANIZER, SLUG, Installation
+from tests.campaign.ledger import Ledger
+from tests.campaign.plan import Plan
+
+
+class Organizer(threading.Thread):
+    """Does one deed after the other until it is told to stop; what it began is finished by the workers."""
+
+    def __init__(
+        self,
+        installation: Installation,
+        *,
+        plan: Plan,
+        solution: bytes,
+        ledger: Ledger,
+        truce: threading.Event,
+    ) -> None:
+        super().__init__(name="organizer", daemon=True)
+        self._installation = installation
+        self._solution = solution
+        self._ledger = ledger
+        self._truce = truce
+        self._pause = max(1.5, plan.seconds / 16)
+        self._random = random.Random(f"{plan.seed} organizer")
+        self._hints = installation.hints()
+
+    def run(self) -> None:
+        while not self._truce.wait(self._pause * (0.5 + self._random.random())):
+            try:
+                deed = self._act()
+            except RescoringIncomplete:
+                continue
+            except (SQLAlchemyError, OSError) as error:
+                deed = f"nothing ({type(error).__name__})"
+            except FairboardError as error:
+                self._ledger.surprise(f"The organizer was refused: {type(error).__name__}: {error}")
+                continue
+            if deed:
+                self._ledger.count(self._ledger.deeds, deed)
+        self._hints.close()
+
+    def _act(self) -> str:
+        with self._installation.database.read() as session:
+            competition = competitions.get(session, slug=SLUG)
+            version = rescoring.open_version(session, competition=competition)
+            retired = session.scalars(
+                select(ScoringVersion.number).where(ScoringVersion.state == ScoringVersionState.RETIRED)
+            ).all()
+        if version is not None:
+            return self._end(version)
+        if retired and self._random.random() < 0.4:
+            return self._roll_back(self._random.choice(retired))
+        return self._prepare()
+
+    def _prepare(self) -> str:
+        corrected = read_solution(self._corrected())
+        with self._installation.database.read() as session:
+            live = competitions.live(competitions.get(session, slug=SLUG))
+            stored = solutions.store_corrected(self._installation.storage, corrected, live=live)
+        with self._installation.database.write() as session:
+            competition = competitions.get(session, slug=SLUG)
+            version = rescoring.prepare(
+                session, competition=competition, solution=stored, reason="Labels.", actor=ORGANIZER
+            )
+        self._hints.send_rescoring(version.id)
+        return "rescoring prepared"
+
+    def _end(self, version: ScoringVersion) -> str:
+        with self._installation.database.write() as session:
+            if self._random.random() < 0.15:
+                rescoring.drop(session, scoring_version_id=version.id, actor=ORGANIZER)
+                return "rescoring dropped"
+            rescoring_publication.publish(session, scoring_version_id=version.id, actor=ORGANIZER)
+        return "rescoring published"
+
+    def _roll_back(self, number: int) -> str:
+        with self._installation.database.write() as session:
+            competition = competitions.get(session, slug=SLUG)
+            version = rescoring_publication.roll_back(
+                session, competition=competition, number=number, reason="Back.", actor=ORGANIZER
+            )
+        if version.state is ScoringVersionState.LIVE:
+            return "rolled back"
+        with suppress(SQLAlchemyError):
+            self._hints.send_rescoring(version.id)
+        return "rolling back prepared"
+
+    def _corrected(self) -> bytes:
+        """Return the solution with the labels of some rows turned over."""
+        header, *lines = self._solution.decode().splitlines()
+        corrected = [header]
+        for line in lines:
+            row_id, label, rest = line.split(",", 2)
+            if self._random.random() < 0.02:
+                label = "0" if label == "1" else "1"
+            corrected.append(f"{row_id},{label},{rest}")
+        return ("\n".join(corrected) + "\n").encode()
