@@ -140,7 +140,12 @@ def test_what_cannot_be_read_and_what_cannot_be_are_told_together(root: Any) -> 
     form = form_of(root.browser.get(f"{HERE}/settings/metric").text)
     wrong = {"power": "much", "overall_auc": "0.5", "label_threshold": "inf", "identities": "male\nmale"}
     answer = root.post(f"{HERE}/settings/metric", form | wrong)
-    for words in ("give a number, not", "must sum to 1", "label_threshold must be finite", "must be named once"):
+    for words in (
+        "give a number, not",
+        "must sum to 1",
+        "label_threshold must be finite",
+        "must be named once",
+    ):
         assert words in answer.text
 
 
