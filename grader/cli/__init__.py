@@ -18,6 +18,8 @@ main = CommandGroup(
         "token": Entry("grader.cli.token", "Create, list and revoke API tokens."),
         "sweeper": Entry("grader.cli.sweeper", "Score what waits too long or was abandoned."),
         "migrate": Entry("grader.cli.migrate", "Bring the database to this version's tables."),
+        "backup": Entry("grader.cli.backup", "Write a backup, while the service runs."),
+        "restore": Entry("grader.cli.restore", "Fill an empty installation from a backup."),
         "settings": Entry("grader.cli.settings", "Show the settings in force."),
     },
 )

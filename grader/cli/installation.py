@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 import click
 from pydantic import ValidationError
 from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
+from grader import disk
 from grader.db import Database
 from grader.errors import OrganizerError
 from grader.services import schema
@@ -78,6 +79,17 @@ def database_failures_in_a_sentence() -> Iterator[None]:
         yield
     except OperationalError as error:
         raise click.ClickException(f"The database cannot be used: {error.orig}") from error
+
+
+@contextmanager
+def running_out_of_room_in_a_sentence() -> Iterator[None]:
+    """Say that a disk is full where one is."""
+    try:
+        yield
+    except (OSError, SQLAlchemyError) as error:
+        if not disk.is_full(error):
+            raise
+        raise click.ClickException("The disk is full. `fairboard doctor` says what to free.") from error
 
 
 def make_data_folder(settings: Settings) -> None:

@@ -58,8 +58,8 @@ def upgrade(database: Database, revision: str = "head") -> None:
 
     def change(connection: Connection) -> None:
         found = MigrationContext.configure(connection).get_current_revision()
-        if found is not None and found not in _known():
-            raise UnknownTables(found)
+        if found is not None:
+            require_known(found)
         command.upgrade(_config(connection), revision)
 
     _migrate(database, change)
@@ -92,7 +92,7 @@ def is_usable(database: Database) -> bool:
     A rolling upgrade migrates first, while processes of the release before still serve.
     """
     found = current(database)
-    return found is not None and (found == head() or found not in _known())
+    return found is not None and (found == head() or not _is_known(found))
 
 
 def _migrate(database: Database, change: Callable[[Connection], None]) -> None:
@@ -108,8 +108,14 @@ def _migrate(database: Database, change: Callable[[Connection], None]) -> None:
     raise TablesInUse
 
 
-def _known() -> set[str]:
-    return {script.revision for script in _scripts().walk_revisions()}
+def require_known(revision: str) -> None:
+    """Raise UnknownTables if this installation does not know a revision."""
+    if not _is_known(revision):
+        raise UnknownTables(revision)
+
+
+def _is_known(revision: str) -> bool:
+    return revision in {script.revision for script in _scripts().walk_revisions()}
 
 
 def _scripts() -> ScriptDirectory:

@@ -1,0 +1,31 @@
+"""`fairboard backup`."""
+
+from pathlib import Path
+
+import click
+
+from grader.cli.installation import opened, running_out_of_room_in_a_sentence
+from grader.cli.progress import ProgressLine
+from grader.services import backups
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+def backup(folder: Path) -> None:
+    """Write a backup into the new FOLDER: database, blobs and settings, while the service runs.
+
+    All of it is of one moment. Secrets are not in it; those that a restore needs are named at the end.
+    """
+    with opened() as here, running_out_of_room_in_a_sentence(), ProgressLine("blobs") as line:
+        made = backups.make(here.settings, here.database, here.storage, folder, tell=line.show)
+    click.echo(
+        f"{folder}: the database of {made.made_at} and {made.blob_count:,} blobs ({made.blob_bytes:,} bytes)."
+    )
+    click.echo("Not in it, and needed for a restore:")
+    for sentence in made.secrets:
+        click.echo(f"- {sentence}")
+    if made.unusable_blobs:
+        raise click.ClickException(
+            f"{len(made.unusable_blobs)} blobs that rows name were gone or damaged before the backup: "
+            "`fairboard doctor` says which rows."
+        )

@@ -1,0 +1,292 @@
+"""Backups: a folder with the database of one moment, the blobs that it names, and the settings.
+
+A folder is a backup when its `backup.json` is there, which is written last. Secrets are not in it: the
+manifest says which are needed. Neither is what can be computed again.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import SecretStr
+from sqlalchemy.orm import Session
+
+from grader import db, disk
+from grader.db import Database
+from grader.errors import OrganizerError
+from grader.services import after_restore, blobs, database_copies, schema
+from grader.services.database_copies import Tables
+from grader.settings import PREFIX, Settings
+from grader.storage import BlobMissing, LocalStorage, Storage
+
+FORMAT = 1
+MANIFEST, DATABASE_FOLDER, BLOB_FOLDER, SETTINGS_FILE = "backup.json", "database", "blobs", "settings.env"
+
+Tell = Callable[[int, int], None]
+
+
+class NotABackup(OrganizerError):
+    """A folder cannot be restored from; the message says why."""
+
+
+class CannotBackUp(OrganizerError):
+    """A backup cannot be made there; the message says why."""
+
+
+class CannotRestore(OrganizerError):
+    """The installation cannot take a backup in; the message says why."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a backup says of itself.
+
+    `files` has the sha256 of each file of the database, `tables` the columns of those that lie apart.
+    `unusable_blobs` were named by rows, and were gone or damaged already. `secret_key_mark` tells whether a
+    secret key is that of the backup, and not what it is.
+    """
+
+    made_at: str
+    fairboard: str
+    revision: str
+    database: str
+    files: dict[str, str]
+    tables: Tables
+    with_blobs: bool
+    blob_count: int
+    blob_bytes: int
+    unusable_blobs: list[str]
+    secrets: list[str]
+    secret_key_mark: str
+    format: int = FORMAT
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Read the manifest of a backup; raise NotABackup."""
+        try:
+            data = json.loads((folder / MANIFEST).read_text())
+        except FileNotFoundError:
+            raise NotABackup(f"{folder} is no backup, or one that was not finished: no {MANIFEST}.") from None
+        except ValueError as error:
+            raise NotABackup(f"{folder / MANIFEST} cannot be read: {error}.") from None
+        if data.get("format") != FORMAT or {each.name for each in fields(cls)} != set(data):
+            raise NotABackup(
+                f"{folder} is a backup of another version of Fairboard: {data.get('fairboard')}."
+            )
+        return cls(**data)
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What a restore did: `held_mails` wait no more, for they may have been sent after the backup."""
+
+    manifest: Manifest
+    held_mails: int
+    has_secret_key: bool
+
+
+@dataclass
+class _Copied:
+    count: int = 0
+    size: int = 0
+    unusable: list[str] = field(default_factory=list)
+
+
+def make(
+    settings: Settings, database: Database, storage: Storage | None, folder: Path, *, tell: Tell | None = None
+) -> Manifest:
+    """Write a backup into a new folder while others go on; without a storage it has no blobs.
+
+    Raises CannotBackUp, DamagedDatabase.
+    """
+    _require_room(database, folder)
+    revision = schema.current(database)
+    if revision is None:
+        raise CannotBackUp("There is nothing to back up: the database has no tables.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (folder / DATABASE_FOLDER).mkdir(mode=0o700)
+    except FileExistsError:
+        raise CannotBackUp(f"{folder} has a backup already, or a part of one. Name a new folder.") from None
+    named: set[str] = set()
+    required: set[str] = set()
+    with database.read() as session:
+        made_at = db.now(session)
+
+    def look(session: Session) -> None:
+        if storage is not None:  # else the tables may be of an older version
+            named.update(blobs.named(session))
+            required.update(blobs.required(session))
+
+    tables = database_copies.copy_out(database, folder / DATABASE_FOLDER, look=look)
+    copied = _copy_blobs(storage, folder, named, tell) if storage else _Copied()
+    (folder / SETTINGS_FILE).write_text(_settings_text(settings))
+    manifest = Manifest(
+        made_at=made_at.astimezone(UTC).isoformat(timespec="seconds"),
+        fairboard=version("fairboard"),
+        revision=revision,
+        database=database_copies.kind_of(database),
+        files={path.name: _sha256(path) for path in sorted((folder / DATABASE_FOLDER).iterdir())},
+        tables=tables,
+        with_blobs=storage is not None,
+        blob_count=copied.count,
+        blob_bytes=copied.size,
+        unusable_blobs=[name for name in copied.unusable if name in required],
+        secrets=needed_secrets(settings),
+        secret_key_mark=_mark(settings),
+    )
+    _write_last(folder, manifest)
+    return manifest
+
+
+def make_before_migration(settings: Settings, database: Database, *, now: datetime) -> Path:
+    """Back the database up, without blobs, into the data folder before its tables change; return where."""
+    name = f"before-{schema.head()}-{now:%Y%m%dT%H%M%S}"
+    folder = settings.data_dir.absolute() / "backups" / name
+    make(settings, database, None, folder)
+    return folder
+
+
+def restore(
+    settings: Settings, database: Database, storage: Storage, folder: Path, *, tell: Tell | None = None
+) -> Restored:
+    """Fill an empty installation from a backup and bring its tables to this version.
+
+    First the blobs, then the database, so that no row is without its blob. E-mails that waited, and notices
+    of what probably happened after the backup, are not sent: they may have been.
+    Raises NotABackup, CannotRestore, UnknownTables.
+    """
+    manifest = _checked(folder)
+    kind = database_copies.kind_of(database)
+    if manifest.database != kind:
+        raise CannotRestore(f"The backup is of {manifest.database}; the settings name {kind}.")
+    if schema.current(database) is not None and not database_copies.is_empty(database):
+        raise CannotRestore(
+            "The database is not empty. Restore into a new one: move the data folder away, or make another "
+            f"database, or name another one with {PREFIX}DATA_DIR or {PREFIX}DATABASE_URL."
+        )
+    if manifest.with_blobs:
+        _restore_blobs(folder, storage, tell)
+    database_copies.copy_in(
+        database, folder / DATABASE_FOLDER, tables=manifest.tables, revision=manifest.revision
+    )
+    schema.upgrade(database)
+    with database.write() as session:
+        after_restore.free_claims(session)
+        held = after_restore.hold_mails_back(
+            session, made_at=datetime.fromisoformat(manifest.made_at), now=db.now(session)
+        )
+    return Restored(manifest, held, has_secret_key=_mark(settings) == manifest.secret_key_mark)
+
+
+def needed_secrets(settings: Settings) -> list[str]:
+    """Return in a sentence each what a backup does not hold and a restored service needs."""
+    key = (
+        f"{PREFIX}SECRET_KEY"
+        if settings.secret_key is not None
+        else f"the file {settings.data_dir.absolute() / 'secret_key'}"
+    )
+    needed = [f"The secret key, {key}: without it everybody logs in again, and a solution without Usage "
+              "that is sent again is split otherwise."]  # fmt: skip
+    for name in type(settings).model_fields:
+        if isinstance(getattr(settings, name), SecretStr) and name != "secret_key":
+            needed.append(f"{PREFIX}{name.upper()}.")
+    if settings.storage().startswith("s3:"):
+        needed.append("The AWS_* variables of the bucket.")
+    return needed
+
+
+def _settings_text(settings: Settings) -> str:
+    """Return the settings that differ from their defaults, without secrets, as variables."""
+    lines = ["# The settings of the installation that was backed up. Secrets are not in here."]
+    for name, description in type(settings).model_fields.items():
+        value: Any = getattr(settings, name)
+        if isinstance(value, SecretStr):
+            lines.append(f"# {PREFIX}{name.upper()} was set.")
+        elif value is not None and value != description.default:
+            lines.append(f"{PREFIX}{name.upper()}={value}")
+    return "\n".join(lines) + "\n"
+
+
+def _copy_blobs(storage: Storage, folder: Path, names: set[str], tell: Tell | None) -> _Copied:
+    """Copy the blobs that are there; what only may be there and is not is no fault."""
+    target, copied = LocalStorage(folder / BLOB_FOLDER), _Copied()
+    for done, sha256 in enumerate(sorted(names), start=1):
+        try:
+            with storage.open(sha256) as source:
+                blob = target.put(source)
+        except BlobMissing:
+            copied.unusable.append(sha256)
+        else:
+            if blob.sha256 == sha256:
+                copied.count, copied.size = copied.count + 1, copied.size + blob.size
+            else:
+                target.delete(blob.sha256)
+                copied.unusable.append(sha256)
+        if tell is not None:
+            tell(done, len(names))
+    return copied
+
+
+def _restore_blobs(folder: Path, storage: Storage, tell: Tell | None) -> None:
+    kept = LocalStorage(folder / BLOB_FOLDER)
+    listed = list(kept.blobs())
+    for done, blob in enumerate(listed, start=1):
+        with kept.open(blob.sha256) as source:
+            if storage.put(source).sha256 != blob.sha256:
+                raise NotABackup(f"The backup is damaged: blob {blob.sha256}.")
+        if tell is not None:
+            tell(done, len(listed))
+
+
+def _checked(folder: Path) -> Manifest:
+    manifest = Manifest.read(folder)
+    schema.require_known(manifest.revision)
+    damaged = [
+        name for name, sha256 in manifest.files.items() if _sha256(folder / DATABASE_FOLDER / name) != sha256
+    ]
+    if damaged:
+        raise NotABackup(f"The backup is damaged: {', '.join(damaged)} changed since it was made.")
+    if manifest.with_blobs:
+        count = sum(1 for _ in LocalStorage(folder / BLOB_FOLDER).blobs())
+        if count != manifest.blob_count:
+            raise NotABackup(
+                f"The backup is damaged: {count:,} of its {manifest.blob_count:,} blobs are there."
+            )
+    return manifest
+
+
+def _require_room(database: Database, folder: Path) -> None:
+    needed, free = database_copies.size_bytes(database), disk.free_bytes(folder.absolute())
+    if free < needed:
+        raise CannotBackUp(
+            f"A backup of the database takes up to {needed / 1e6:,.0f} MB; {folder} has room for "
+            f"{free / 1e6:,.0f} MB. `fairboard doctor` says what to free."
+        )
+
+
+def _write_last(folder: Path, manifest: Manifest) -> None:
+    draft = folder / f"{MANIFEST}.draft"
+    draft.write_text(json.dumps(asdict(manifest), indent=1) + "\n")
+    for path in (draft, folder / SETTINGS_FILE, folder / DATABASE_FOLDER):
+        database_copies.sync(path)
+    draft.replace(folder / MANIFEST)
+    database_copies.sync(folder)
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""
+
+
+def _mark(settings: Settings) -> str:
+    return hmac.new(settings.secret().encode(), b"mark of a backup", hashlib.sha256).hexdigest()[:16]

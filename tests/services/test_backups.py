@@ -1,0 +1,268 @@
+"""Backups of both kinds of database: made under load, complete, without secrets, and restored elsewhere."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import MetaData, func, select, text
+from sqlalchemy.exc import DBAPIError
+
+from grader import db
+from grader.db import Database
+from grader.models import AuditEntry, Mail, Submission, SubmissionStatus, User
+from grader.services import backups, mail, scoring
+from grader.services.backups import CannotBackUp, CannotRestore, NotABackup
+from grader.settings import Settings
+from grader.storage import Storage, open_storage
+from grader.worker.scoring import Scorer
+
+
+@dataclass
+class Elsewhere:
+    """An installation without anything on another machine, so to speak."""
+
+    settings: Settings
+    database: Database
+    storage: Storage
+
+    def restore(self, folder: Path) -> Any:
+        return backups.restore(self.settings, self.database, self.storage, folder)
+
+    def score_all(self) -> None:
+        scorer = Scorer(self.database, self.storage, lease=timedelta(seconds=40))
+        with self.database.read() as session:
+            waiting = scoring.waiting(session, older_than=timedelta(), limit=1000, now=db.now(session))
+        for job_id in waiting:
+            assert scorer.run(job_id)
+
+
+@pytest.fixture
+def elsewhere(request: pytest.FixtureRequest, database: Database, tmp_path: Path) -> Iterator[Elsewhere]:
+    folder = tmp_path / "elsewhere"
+    url = f"sqlite:///{folder / 'fairboard.db'}"
+    if database.engine.dialect.name == "postgresql":
+        url = request.getfixturevalue("empty_postgresql_url")
+    settings = Settings(data_dir=folder, database_url=SecretStr(url), secret_key=SecretStr("not so secret"))
+    other = Database(settings.database(), pool_size=4)
+    yield Elsewhere(settings, other, open_storage(settings.storage()))
+    other.dispose()
+
+
+@pytest.fixture
+def back_up(service: Any, tmp_path: Path) -> Callable[..., Path]:
+    """A function that makes a backup of `service` in a new folder."""
+
+    def make(name: str = "backup") -> Path:
+        folder = tmp_path / name
+        backups.make(service.settings, service.database, service.storage, folder)
+        return folder
+
+    return make
+
+
+def test_a_restored_installation_has_every_row_and_every_blob_and_goes_on(
+    service: Any, back_up: Callable[..., Path], elsewhere: Elsewhere
+) -> None:
+    competition = service.competition()
+    service.score(service.submit(competition), service.submit(competition, user="bob", seed=2))
+    before = _rows(service.database)
+    restored = elsewhere.restore(back_up())
+    assert (restored.held_mails, restored.has_secret_key) == (0, True)
+    assert _rows(elsewhere.database) == before
+    assert {blob.sha256 for blob in elsewhere.storage.blobs()} == {
+        blob.sha256 for blob in service.storage.blobs()
+    }
+    service.database, service.storage = elsewhere.database, elsewhere.storage
+    accepted = service.submit(competition, seed=3)
+    service.score(accepted)
+    assert service.submission(accepted).status is SubmissionStatus.SCORED
+    with pytest.raises(DBAPIError), elsewhere.database.write() as session:
+        session.execute(text("UPDATE audit_entry SET reason = 'none'"))
+
+
+def test_a_backup_under_load_is_of_one_moment_and_has_the_blob_of_each_of_its_rows(
+    service: Any, back_up: Callable[..., Path], elsewhere: Elsewhere
+) -> None:
+    competition, stop = service.competition(), threading.Event()
+    service.user("ada"), service.user("bob")
+    acknowledged: dict[int, str] = {}
+
+    def send(name: str, seed: int) -> None:
+        while not stop.is_set():
+            seed += 10
+            accepted = service.submit(competition, user=name, seed=seed)
+            acknowledged[accepted.submission.id] = accepted.submission.sha256
+            if seed % 20:
+                service.score(accepted)
+
+    clients = [threading.Thread(target=send, args=each) for each in (("ada", 1), ("bob", 2))]
+    for client in clients:
+        client.start()
+    while len(acknowledged) < 4:
+        stop.wait(0.01)
+    known = dict(acknowledged)
+    folder = back_up()
+    stop.set()
+    for client in clients:
+        client.join()
+
+    elsewhere.restore(folder)
+    elsewhere.score_all()
+    with elsewhere.database.read() as session:
+        found = {row.id: row.sha256 for row in session.scalars(select(Submission))}
+        assert known.items() <= found.items() <= acknowledged.items()
+        statuses = set(session.scalars(select(Submission.status)))
+    assert statuses == {SubmissionStatus.SCORED}
+    assert all(elsewhere.storage.read(sha256) for sha256 in found.values())
+
+
+def test_no_mail_goes_out_twice_from_a_restored_installation(
+    service: Any, back_up: Callable[..., Path], elsewhere: Elsewhere
+) -> None:
+    competition = service.competition()
+    _verify(service, service.user("ada"))
+    with service.database.write() as session:
+        mail.write(session, to_address="ada@example.org", subject="Waits", body="…", now=db.now(session))
+    pending = service.submit(competition)
+    folder = back_up()
+    service.score(pending)  # after the backup: its sender is told by the first installation
+    assert len(_outbox(service)) == 2
+    restored = elsewhere.restore(folder)
+    elsewhere.score_all()
+    assert restored.held_mails == 1
+    assert _outbox(elsewhere) == []
+    service.database, service.storage = elsewhere.database, elsewhere.storage
+    service.score(service.submit(competition, seed=9))
+    (told,) = _outbox(elsewhere)  # what is new is told
+    assert told.subject.endswith("scored")
+
+
+def test_no_secret_is_in_a_backup_and_those_that_are_needed_are_named(
+    service: Any, tmp_path: Path, elsewhere: Elsewhere
+) -> None:
+    service.competition()
+    settings = service.settings.model_copy(
+        update={
+            "secret_key": SecretStr("the-secret-key-itself"),
+            "smtp_password": SecretStr("the-smtp-password"),
+            "contact": "Ada <ada@example.org>",
+        }
+    )
+    folder = tmp_path / "backup"
+    made = backups.make(settings, service.database, service.storage, folder)
+    assert folder.stat().st_mode & 0o077 == 0
+    for path in folder.rglob("*"):
+        if path.is_file():
+            assert b"the-secret" not in path.read_bytes() and b"the-smtp" not in path.read_bytes()
+    assert "FAIRBOARD_SECRET_KEY" in made.secrets[0]
+    assert any("FAIRBOARD_SMTP_PASSWORD" in sentence for sentence in made.secrets)
+    assert "FAIRBOARD_CONTACT=Ada <ada@example.org>" in (folder / "settings.env").read_text()
+    assert not elsewhere.restore(folder).has_secret_key
+
+
+def test_a_blob_that_was_gone_or_damaged_before_the_backup_is_named(service: Any, tmp_path: Path) -> None:
+    competition = service.competition()
+    gone, damaged = (service.submit(competition, seed=seed).submission.sha256 for seed in (1, 2))
+    service.storage.delete(gone)
+    next((service.settings.data_dir / "blobs").rglob(damaged)).write_bytes(b"other")
+    made = backups.make(service.settings, service.database, service.storage, tmp_path / "backup")
+    assert set(made.unusable_blobs) == {gone, damaged}
+
+
+def test_what_is_no_whole_backup_is_refused_before_anything_is_changed(
+    service: Any, back_up: Callable[..., Path], elsewhere: Elsewhere, tmp_path: Path
+) -> None:
+    service.submit(service.competition())
+    with pytest.raises(NotABackup, match="not finished"):
+        elsewhere.restore(tmp_path)
+    folder = back_up("a")
+    next(path for path in (folder / "blobs").rglob("*") if path.is_file()).unlink()
+    with pytest.raises(NotABackup, match=r"\d of its \d blobs are there"):
+        elsewhere.restore(folder)
+    folder = back_up("b")
+    file = next((folder / "database").iterdir())
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    with pytest.raises(NotABackup, match="changed since it was made"):
+        elsewhere.restore(folder)
+    assert not (elsewhere.settings.data_dir / "fairboard.db").exists()
+
+
+def test_a_blob_that_changed_in_the_backup_is_not_restored(
+    service: Any, back_up: Callable[..., Path], elsewhere: Elsewhere
+) -> None:
+    sha256 = service.submit(service.competition()).submission.sha256
+    folder = back_up()
+    next((folder / "blobs").rglob(sha256)).write_bytes(b"other")
+    with pytest.raises(NotABackup, match=sha256):
+        elsewhere.restore(folder)
+
+
+def test_only_an_empty_installation_is_filled_and_a_folder_has_one_backup(
+    service: Any, back_up: Callable[..., Path], elsewhere: Elsewhere
+) -> None:
+    service.competition()
+    folder = back_up()
+    with pytest.raises(CannotBackUp, match="a backup already"):
+        back_up()
+    with pytest.raises(CannotRestore, match="not empty"):
+        backups.restore(service.settings, service.database, service.storage, folder)
+    elsewhere.restore(folder)
+    with pytest.raises(CannotRestore, match="not empty"):
+        elsewhere.restore(folder)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_backup_of_the_other_kind_or_of_a_newer_version_is_refused(
+    service: Any, back_up: Callable[..., Path], elsewhere: Elsewhere
+) -> None:
+    service.competition()
+    folder = back_up()
+    manifest = json.loads((folder / "backup.json").read_text())
+    for change, told in (
+        ({"database": "postgresql"}, "of postgresql; the settings name sqlite"),
+        ({"revision": "9999"}, "newer version of Fairboard"),
+        ({"format": 2}, "another version of Fairboard"),
+    ):
+        (folder / "backup.json").write_text(json.dumps(manifest | change))
+        with pytest.raises(Exception, match=told):
+            elsewhere.restore(folder)
+
+
+def test_a_backup_with_too_little_room_is_not_begun(
+    service: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.disk.free_bytes", lambda folder: 1000)
+    with pytest.raises(CannotBackUp, match="says what to free"):
+        backups.make(service.settings, service.database, service.storage, tmp_path / "backup")
+    assert not (tmp_path / "backup").exists()
+
+
+def _rows(database: Database) -> dict[str, list[tuple[Any, ...]]]:
+    found = MetaData()
+    with database.engine.connect() as connection:
+        found.reflect(connection)
+        return {
+            name: sorted((tuple(row) for row in connection.execute(select(table))), key=repr)
+            for name, table in found.tables.items()
+        }
+
+
+def _verify(service: Any, user: User) -> None:
+    with service.database.write() as session:
+        stored = session.get_one(User, user.id)
+        stored.email = stored.email_key = f"{user.name}@example.org"
+        stored.email_verified_at = service.now
+
+
+def _outbox(installation: Any) -> list[Mail]:
+    """Return what a mailer would send now."""
+    with installation.database.read() as session:
+        now = db.now(session)
+        assert session.scalar(select(func.count()).select_from(AuditEntry))
+        return list(session.scalars(mail._waiting(now)))
