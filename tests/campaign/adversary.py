@@ -59,6 +59,7 @@ class Adversary(threading.Thread):
         self._holds: list[threading.Thread] = []
         self._hints = installation.hints()
         self._faults = self._all()
+        self._deck: list[Fault] = []
         self.last_fault_at = time.monotonic()
 
     def run(self) -> None:
@@ -75,7 +76,7 @@ class Adversary(threading.Thread):
     def _harm(self) -> None:
         """Do one fault, another one where there is nothing to do for it."""
         for _ in range(20):
-            fault = self._random.choices(self._faults, [each.weight for each in self._faults])[0]
+            fault = self._draw()
             try:
                 was_done = fault.do()
             except (SQLAlchemyError, RedisError, psutil.Error, OSError) as error:
@@ -85,6 +86,14 @@ class Adversary(threading.Thread):
                 self._ledger.count(self._ledger.faults, fault.name)
                 self.last_fault_at = time.monotonic()
                 return
+
+    def _draw(self) -> Fault:
+        """Return the next fault: of each kind one at first, then by weight, in an order of the seed."""
+        if not self._deck:
+            is_first = not self._ledger.faults
+            self._deck = [each for each in self._faults for _ in range(1 if is_first else each.weight)]
+            self._random.shuffle(self._deck)
+        return self._deck.pop()
 
     def _all(self) -> list[Fault]:
         faults = [

@@ -1,6 +1,7 @@
 """One campaign from its beginning to its report."""
 
 import re
+import sys
 import threading
 import time
 from collections import Counter
@@ -24,6 +25,7 @@ from tests.campaign.plan import Plan
 from tests.campaign.report import Report
 from tests.fixtures.service import write_solution
 
+TOLD_EVERY_SECONDS = 15
 LONGEST_FACTOR = 4  # a campaign that waits for its uploads gives up after so many times its seconds
 ERRORS = re.compile(rb"^(?:[a-z_]+\.)*([A-Z]\w*(?:Error|Exception))\b|(Incident) \w+:", re.MULTILINE)
 
@@ -96,12 +98,25 @@ class Campaign:
         ]
 
     def _let_act(self) -> None:
+        told = 0.0
         while True:
             passed = time.monotonic() - self._start
+            if passed > told:
+                told = passed + TOLD_EVERY_SECONDS
+                self._tell(passed)
             is_enough = len(self._ledger.acknowledged) >= self._plan.uploads
             if passed >= self._plan.seconds and (is_enough or passed > LONGEST_FACTOR * self._plan.seconds):
                 return
             time.sleep(0.1)
+
+    def _tell(self, passed: float) -> None:
+        uploads, faults = len(self._ledger.acknowledged), sum(self._ledger.faults.values())
+        surprises = f", {len(self._ledger.surprises)} surprises" if self._ledger.surprises else ""
+        print(
+            f"{passed:.0f} s: {uploads:,} uploads, {faults:,} faults, {self._open_jobs():,} open{surprises}",
+            file=sys.stderr,
+            flush=True,
+        )
 
     def _keep_serving(self) -> None:
         """Start the service again when somebody has killed it, as an init system does."""

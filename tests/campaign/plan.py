@@ -53,7 +53,7 @@ class Plan:
     @property
     def pause(self) -> float:
         """Seconds from one fault to the next."""
-        return self.seconds / (self.faults or max(1, self.seconds / 1.5))
+        return self.seconds / (self.faults or max(1, self.seconds))
 
     @property
     def team_count(self) -> int:
