@@ -8,6 +8,7 @@ import numpy as np
 from grader.metrics.analysis.rows import Rows
 from grader.metrics.auc import Comparison
 from grader.metrics.counting import count_pairs
+from grader.metrics.counts import IdentityCounts, PairCounts
 from grader.metrics.prepared import BoolArray, PreparedSplit
 from grader.metrics.subgroups import Cell, comparisons, overall_comparison
 
@@ -22,10 +23,13 @@ class Counted:
         All positive against all negative rows; the background does not matter to it.
     cells : mapping of str to mapping of Cell to Comparison
         For each identity, the five comparisons by name.
+    backgrounds : mapping of str to Comparison
+        For each identity, positive against negative rows of its background.
     """
 
     overall: Comparison
     cells: Mapping[str, Mapping[Cell, Comparison]]
+    backgrounds: Mapping[str, Comparison]
 
 
 def count(rows: Rows) -> Counted:
@@ -41,13 +45,31 @@ def count(rows: Rows) -> Counted:
     Counted
         The same integers in any order of the rows.
     """
+    overall = None
     cells: dict[str, Mapping[Cell, Comparison]] = {}
+    backgrounds: dict[str, Comparison] = {}
     for names, considered in _considered_together(rows):
-        counts = count_pairs(_split(rows.only(names).where(considered)), rows.predictions[considered])
+        kept = rows.only(names) if considered.all() else rows.only(names).where(considered)
+        counts = count_pairs(_split(kept), kept.predictions)
+        if kept.size == rows.size:
+            overall = overall_comparison(counts)
         for identity in counts.identities:
             cells[identity.name] = comparisons(counts, identity)
-    overall = overall_comparison(count_pairs(_split(rows.only(())), rows.predictions))
-    return Counted(overall, {name: cells[name] for name in rows.names})
+            backgrounds[identity.name] = _background(counts, identity)
+    return Counted(
+        overall or overall_comparison(count_pairs(_split(rows.only(())), rows.predictions)),
+        {name: cells[name] for name in rows.names},
+        {name: backgrounds[name] for name in rows.names},
+    )
+
+
+def _background(counts: PairCounts, identity: IdentityCounts) -> Comparison:
+    """Return what remains of the overall pairs without those of the subgroup."""
+    return Comparison(
+        counts.overall_wins - identity.subgroup_wins - identity.bpsn_wins - identity.bnsp_wins,
+        counts.positives - identity.positives,
+        counts.negatives - identity.negatives,
+    )
 
 
 def _considered_together(rows: Rows) -> Iterator[tuple[list[str], BoolArray]]:

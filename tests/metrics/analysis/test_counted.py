@@ -58,6 +58,7 @@ def test_the_counts_are_those_of_comparing_every_pair(seed, background):
         }
         for cell, (first, second) in pairs.items():
             assert tuple(counted.cells[name][cell]) == brute(of[first], of[second])
+        assert tuple(counted.backgrounds[name]) == brute(of["P"], of["N"])
 
 
 def test_annotated_rows_alone_give_what_throwing_the_others_away_gives():

@@ -1,0 +1,263 @@
+"""What the exponent does to the score, and which identities hold a score back."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from decimal import Decimal, localcontext
+from typing import Any, Protocol
+
+from grader.metrics.bias import exact_score
+from grader.metrics.means import EXACT, exact_power_mean, power_mean
+from grader.metrics.settings import MetricSettings
+from grader.metrics.subgroups import BIAS_AUCS, BiasAuc
+
+POWERS: tuple[float, ...] = tuple(float(power) for power in range(-10, 2))
+
+# Four sets of nine AUCs in equal steps around one mean.
+EQUAL_MEANS: Mapping[str, tuple[float, ...]] = {
+    f"within {spread:.2f}": tuple(0.85 + spread * step / 4 for step in range(-4, 5))
+    for spread in (0.0, 0.05, 0.1, 0.15)
+}
+
+
+class IdentityAucs(Protocol):
+    """Any line of a report or table: a name and three AUCs."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def subgroup_auc(self) -> float | None: ...
+    @property
+    def bpsn_auc(self) -> float | None: ...
+    @property
+    def bnsp_auc(self) -> float | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PowerEffect:
+    """The power means and the score at one exponent; None is undefined."""
+
+    power: float
+    subgroup_auc: float | None
+    bpsn_auc: float | None
+    bnsp_auc: float | None
+    score: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class CellGain:
+    """What the score would gain if one AUC rose to the median of its column.
+
+    Attributes
+    ----------
+    name : str
+        The identity.
+    cell : str
+        Which of its three AUCs.
+    value, median : float
+        The AUC, below the median of that AUC over the identities.
+    gain : float
+        Of the score, above 0 unless another identity holds its power mean at 0.
+    """
+
+    name: str
+    cell: BiasAuc
+    value: float
+    median: float
+    gain: float
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """What holds a score back, the largest gain first.
+
+    Attributes
+    ----------
+    cells : tuple of CellGain
+        Every AUC below the median of its column.
+    identities : tuple of (str, float)
+        What the score would gain if all of an identity's AUCs below their medians rose to them.
+    """
+
+    cells: tuple[CellGain, ...]
+    identities: tuple[tuple[str, float], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return {
+            "cells": [asdict(cell) for cell in self.cells],
+            "identities": [{"name": name, "gain": gain} for name, gain in self.identities],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MeanLine:
+    """One set of values: its mean, the deviation of the whole set, and power means by exponent."""
+
+    name: str
+    mean: float
+    deviation: float
+    power_means: Mapping[float, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        means = [{"power": power, "mean": mean} for power, mean in self.power_means.items()]
+        return {"name": self.name, "mean": self.mean, "deviation": self.deviation, "power_means": means}
+
+
+def power_effect(
+    overall_auc: float | None,
+    lines: Sequence[IdentityAucs],
+    settings: MetricSettings,
+    powers: Iterable[float] = POWERS,
+) -> tuple[PowerEffect, ...]:
+    """Return the power means and the score at several exponents.
+
+    Parameters
+    ----------
+    overall_auc : float or None
+    lines : sequence of IdentityAucs
+        The identities that enter the score, such as the `subgroups` of a `BiasReport`.
+    settings : MetricSettings
+        Weights, and what an undefined AUC does. The power is not looked at.
+    powers : iterable of float
+        By default from -10 to 1, the plain mean.
+
+    Returns
+    -------
+    tuple of PowerEffect
+        In the order of the powers.
+    """
+    effects = []
+    for power in powers:
+        chosen = replace(settings, power=power)
+        means = {cell: _exact_mean(_column(lines, cell), chosen) for cell in BIAS_AUCS}
+        overall = None if overall_auc is None else Decimal(overall_auc)
+        score = exact_score({"overall_auc": overall, **means}, chosen)
+        effects.append(
+            PowerEffect(
+                power=float(power),
+                subgroup_auc=_rounded(means["subgroup_auc"]),
+                bpsn_auc=_rounded(means["bpsn_auc"]),
+                bnsp_auc=_rounded(means["bnsp_auc"]),
+                score=_rounded(score),
+            )
+        )
+    return tuple(effects)
+
+
+def held_back(lines: Sequence[IdentityAucs], settings: MetricSettings) -> HeldBack:
+    """Rank the AUCs and identities by what the score would gain if they rose to the median.
+
+    Parameters
+    ----------
+    lines : sequence of IdentityAucs
+        The identities that enter the score. Rounded AUCs will do: a team sees no others.
+    settings : MetricSettings
+        Power, weights, and what an undefined AUC does.
+
+    Returns
+    -------
+    HeldBack
+        Empty where all identities are equal. A column whose power mean is undefined has no gains.
+
+    Notes
+    -----
+    The overall AUC is taken to stay what it is, and so are the other AUCs, though a model that is
+    changed changes all of them.
+    """
+    cells: list[CellGain] = []
+    for cell in BIAS_AUCS:
+        cells += _gains(lines, cell, settings)
+    by_identity: dict[str, float] = {}
+    for gain in cells:
+        by_identity[gain.name] = by_identity.get(gain.name, 0.0) + gain.gain
+    return HeldBack(
+        cells=tuple(sorted(cells, key=lambda gain: -gain.gain)),
+        identities=tuple(sorted(by_identity.items(), key=lambda item: -item[1])),
+    )
+
+
+def compare_means(
+    sets: Mapping[str, Sequence[float]] = EQUAL_MEANS, powers: Iterable[float] = (1.0, -1.0, -5.0)
+) -> tuple[MeanLine, ...]:
+    """Put the power means of several sets beside their plain means and deviations.
+
+    Parameters
+    ----------
+    sets : mapping of str to sequence of float
+        By default four sets of AUCs with one mean and growing spread, as in the blog post.
+    powers : iterable of float
+
+    Returns
+    -------
+    tuple of MeanLine
+
+    Notes
+    -----
+    Koradiya, "Measuring Unintended Bias in text classification" (2019), shows such sets as a
+    picture, without their values: sets of equal means that a plain mean cannot tell apart.
+    """
+    chosen = tuple(float(power) for power in powers)
+    return tuple(
+        MeanLine(
+            name=name,
+            mean=power_mean(values, 1),
+            deviation=_deviation(values),
+            power_means={power: power_mean(values, power) for power in chosen},
+        )
+        for name, values in sets.items()
+    )
+
+
+def _gains(lines: Sequence[IdentityAucs], cell: BiasAuc, settings: MetricSettings) -> list[CellGain]:
+    """Return the gain of each identity below the median of one column."""
+    column = _column(lines, cell)
+    mean = _exact_mean(column, settings)
+    if mean is None:
+        return []
+    weights = settings.weights.as_dict()
+    gains = []
+    with localcontext(EXACT):
+        weight = Decimal(weights[cell]) / sum(map(Decimal, weights.values()))
+        median = _median([value for value in column if value is not None])
+    for place, value in enumerate(column):
+        if value is None or value >= median:
+            continue
+        risen = _exact_mean([*column[:place], median, *column[place + 1 :]], settings)
+        assert risen is not None  # noqa: S101 - as defined as the mean before
+        with localcontext(EXACT):
+            gain = float(weight * (risen - mean))
+        gains.append(CellGain(lines[place].name, cell, float(value), float(median), gain))
+    return gains
+
+
+def _column(lines: Sequence[IdentityAucs], cell: BiasAuc) -> list[Decimal | None]:
+    values = (getattr(line, cell) for line in lines)
+    return [None if value is None else Decimal(value) for value in values]
+
+
+def _exact_mean(column: Sequence[Decimal | None], settings: MetricSettings) -> Decimal | None:
+    defined = [value for value in column if value is not None]
+    if not defined or (settings.undefined == "error" and len(defined) < len(column)):
+        return None
+    return exact_power_mean(defined, settings.power)
+
+
+def _median(values: Sequence[Decimal]) -> Decimal:
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def _deviation(values: Sequence[float]) -> float:
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+
+
+def _rounded(value: Decimal | None) -> float | None:
+    return None if value is None else float(value)

@@ -1,0 +1,293 @@
+"""The table of Borkan et al. (2019): one line for each identity, and two of them side by side."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from numpy.typing import ArrayLike
+
+from grader.metrics.analysis.counted import Counted, count
+from grader.metrics.analysis.rows import Background, Rows
+from grader.metrics.auc import Comparison
+from grader.metrics.prepared import BoolArray, as_vector
+from grader.metrics.subgroups import BIAS_AUCS, Cell, Undefined, reason
+
+AEGS: tuple[Cell, ...] = ("negative_aeg", "positive_aeg")
+CELLS: tuple[Cell, ...] = (*BIAS_AUCS, *AEGS)
+Column = Literal[Cell, "name", "category", "size", "positives", "share_positive", "mean_auc"]
+
+# The ends of the colour scales of Tables 3 and 6.
+_WORST_AUC = 0.5
+_LARGEST_AEG = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class TableLine:
+    """One identity; None is undefined.
+
+    Attributes
+    ----------
+    name : str
+    category : str or None
+        What it is grouped with, such as ``"religion"``.
+    size, positives : int
+        Rows that mention it, and how many of them are positive.
+    subgroup_auc, bpsn_auc, bnsp_auc : float or None
+        In [0, 1].
+    negative_aeg, positive_aeg : float or None
+        In [-0.5, 0.5]; above 0 the subgroup is scored higher than its background.
+    """
+
+    name: str
+    category: str | None
+    size: int
+    positives: int
+    subgroup_auc: float | None
+    bpsn_auc: float | None
+    bnsp_auc: float | None
+    negative_aeg: float | None
+    positive_aeg: float | None
+
+    @property
+    def share_positive(self) -> float | None:
+        """Share of the identity's rows that are positive, in [0, 1]; None without rows."""
+        return self.positives / self.size if self.size else None
+
+    @property
+    def mean_auc(self) -> float | None:
+        """Mean of the three AUCs, by which Table 3 is sorted; None if one is undefined."""
+        aucs = [self.subgroup_auc, self.bpsn_auc, self.bnsp_auc]
+        defined = [auc for auc in aucs if auc is not None]
+        return sum(defined) / len(aucs) if len(defined) == len(aucs) else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return asdict(self) | {"share_positive": self.share_positive}
+
+
+@dataclass(frozen=True, slots=True)
+class MetricTable:
+    """All five metrics of one model for each identity.
+
+    Attributes
+    ----------
+    rows, positives : int
+        Rows the table was made from, and how many are positive.
+    overall_auc : float or None
+        ROC AUC on all of them.
+    background : {"all", "annotated"}
+        What the identities were compared with.
+    lines : tuple of TableLine
+        In the order of the identities, until `sorted_by` says otherwise.
+    too_small : tuple of (str, int)
+        The identities left out with their sizes, because they were below the minimum.
+    undefined : tuple of Undefined
+        Every cell that is None, with the reason.
+    """
+
+    rows: int
+    positives: int
+    overall_auc: float | None
+    background: Background
+    lines: tuple[TableLine, ...]
+    too_small: tuple[tuple[str, int], ...]
+    undefined: tuple[Undefined, ...]
+
+    def sorted_by(self, column: Column, *, descending: bool = False) -> "MetricTable":
+        """Return the table with its lines in the order of a column; what is undefined comes last."""
+        defined = [line for line in self.lines if getattr(line, column) is not None]
+        defined.sort(key=lambda line: getattr(line, column), reverse=descending)
+        rest = [line for line in self.lines if getattr(line, column) is None]
+        return replace(self, lines=(*defined, *rest))
+
+    def lowest(self, k: int, by: Column = "mean_auc") -> "MetricTable":
+        """Return the table of the k identities with the lowest defined values, the lowest first."""
+        lines = self.sorted_by(by).lines[:k]
+        return replace(self, lines=tuple(line for line in lines if getattr(line, by) is not None))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return {
+            "rows": self.rows,
+            "positives": self.positives,
+            "overall_auc": self.overall_auc,
+            "background": self.background,
+            "identities": [line.as_dict() for line in self.lines],
+            "too_small": [{"name": name, "size": size} for name, size in self.too_small],
+            "undefined": [asdict(cell) for cell in self.undefined],
+        }
+
+    def __str__(self) -> str:
+        width = max([len("identity"), *(len(line.name) for line in self.lines)])
+        head = f"{'identity':<{width}}{'count':>8}{'positive':>10}"
+        lines = [head + "".join(f"{cell:>14}" for cell in CELLS)]
+        for line in self.lines:
+            share = "-" if line.share_positive is None else f"{line.share_positive:.2%}"
+            values = (getattr(line, cell) for cell in CELLS)
+            lines.append(
+                f"{line.name:<{width}}{line.size:>8}{share:>10}"
+                + "".join(f"{'-' if value is None else f'{value:.2f}':>14}" for value in values)
+            )
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class LineDifference:
+    """One identity in two tables.
+
+    Attributes
+    ----------
+    name : str
+    first, second : TableLine or None
+        None where a table does not have the identity.
+    differences : mapping of Cell to float or None
+        The second minus the first; None where either is undefined.
+    """
+
+    name: str
+    first: TableLine | None
+    second: TableLine | None
+    differences: Mapping[Cell, float | None]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return {
+            "name": self.name,
+            "first": self.first and self.first.as_dict(),
+            "second": self.second and self.second.as_dict(),
+            "differences": dict(self.differences),
+        }
+
+
+def metric_table(
+    rows: Rows, *, categories: Mapping[str, str] | None = None, minimum_size: int = 0
+) -> MetricTable:
+    """Measure all five metrics for each identity.
+
+    Parameters
+    ----------
+    rows : Rows
+        What is measured, and against which background.
+    categories : mapping of str to str, optional
+        The category of some identities, for grouping.
+    minimum_size : int
+        Identities that fewer rows mention are left out and listed.
+
+    Returns
+    -------
+    MetricTable
+
+    Notes
+    -----
+    Borkan et al., "Nuanced Metrics for Measuring Unintended Bias with Real Data for Text
+    Classification" (2019), Tables 3 and 6; Table 6 leaves out identities with 100 rows or less.
+
+    Examples
+    --------
+    >>> rows = Rows.of([1, 0, 1, 0], [0.9, 0.3, 0.4, 0.2], {"cat": [1, 1, 0, 0]})
+    >>> print(metric_table(rows))
+    identity   count  positive  subgroup_auc      bpsn_auc      bnsp_auc  negative_aeg  positive_aeg
+    cat            2    50.00%          1.00          1.00          1.00          0.50          0.50
+    """
+    counted = count(rows)
+    lines, too_small, undefined = [], [], []
+    for name in rows.names:
+        line = _line(name, (categories or {}).get(name), counted)
+        if line.size < minimum_size:
+            too_small.append((name, line.size))
+            continue
+        lines.append(line)
+        undefined += [
+            Undefined(cell, name, reason(cell, comparison), cell in BIAS_AUCS)
+            for cell, comparison in counted.cells[name].items()
+            if not comparison.is_defined
+        ]
+    return MetricTable(
+        rows=rows.size,
+        positives=int(rows.positive.sum()),
+        overall_auc=counted.overall.auc,
+        background=rows.background,
+        lines=tuple(lines),
+        too_small=tuple(too_small),
+        undefined=tuple(undefined),
+    )
+
+
+def slice_of(rows: Rows, values: ArrayLike, argument: str = "values") -> Rows:
+    """Return the rows where a boolean column is true, such as the short comments of Table 6.
+
+    Parameters
+    ----------
+    rows : Rows
+    values : array_like, shape (rows.size,)
+        True at ``value >= 0.5``; a blank is not.
+    argument : str
+        What to call the column in an error.
+
+    Raises
+    ------
+    ValueError
+        If the column has the wrong length or content.
+    """
+    kept: BoolArray = as_vector(argument, values, rows=rows.size) >= 0.5
+    return rows.where(kept)
+
+
+def compare_tables(first: MetricTable, second: MetricTable) -> tuple[LineDifference, ...]:
+    """Put two tables side by side, such as two models, or two slices as in Table 6.
+
+    Returns
+    -------
+    tuple of LineDifference
+        In the order of the first table; identities that only the second has come last.
+    """
+    ours, theirs = _by_name(first.lines), _by_name(second.lines)
+    return tuple(
+        LineDifference(name, ours.get(name), theirs.get(name), _differences(ours.get(name), theirs.get(name)))
+        for name in ours | theirs
+    )
+
+
+def heat(cell: Cell, value: float | None) -> float | None:
+    """Return where a value lies on the colour scale of its column, as in Tables 3 and 6.
+
+    Returns
+    -------
+    float or None
+        For an AUC 0 at 1 and rising to 1 at 0.5 and below. For an AEG from -1 at -0.5 over 0, the
+        middle, to 1 at 0.5. None where the value is undefined.
+    """
+    if value is None:
+        return None
+    if cell in AEGS:
+        return value / _LARGEST_AEG
+    return min((1 - value) / (1 - _WORST_AUC), 1.0)
+
+
+def _line(name: str, category: str | None, counted: Counted) -> TableLine:
+    cells: Mapping[Cell, Comparison] = counted.cells[name]
+    subgroup = cells["subgroup_auc"]
+    return TableLine(
+        name=name,
+        category=category,
+        size=subgroup.first + subgroup.second,
+        positives=subgroup.first,
+        subgroup_auc=subgroup.auc,
+        bpsn_auc=cells["bpsn_auc"].auc,
+        bnsp_auc=cells["bnsp_auc"].auc,
+        negative_aeg=cells["negative_aeg"].gap,
+        positive_aeg=cells["positive_aeg"].gap,
+    )
+
+
+def _by_name(lines: Sequence[TableLine]) -> dict[str, TableLine]:
+    return {line.name: line for line in lines}
+
+
+def _differences(first: TableLine | None, second: TableLine | None) -> dict[Cell, float | None]:
+    differences: dict[Cell, float | None] = {}
+    for cell in CELLS:
+        one = None if first is None else getattr(first, cell)
+        other = None if second is None else getattr(second, cell)
+        differences[cell] = None if one is None or other is None else other - one
+    return differences
