@@ -1,0 +1,151 @@
+"""What a model says of rows that mention an identity, and of those that do not."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grader.metrics.analysis.annotations import Annotations
+from grader.metrics.analysis.fractions import TENTHS
+from grader.metrics.analysis.moments import mean
+from grader.metrics.analysis.multilabel import Predictions, by_labels
+from grader.metrics.analysis.rows import Rows
+from grader.metrics.counting import count_pairs
+from grader.metrics.prepared import BoolArray, PreparedSplit
+from grader.metrics.subgroups import overall_comparison
+
+Class = Literal["all", "positive", "negative"]
+
+
+@dataclass(frozen=True, slots=True)
+class MeanScore:
+    """The mean prediction of one class of rows, inside and outside a subgroup.
+
+    Attributes
+    ----------
+    identity, label : str
+    of : {"all", "positive", "negative"}
+        Which rows, by the truth of the label.
+    subgroup_rows, background_rows : int
+    subgroup_mean, background_mean : float or None
+        None without such rows.
+    """
+
+    identity: str
+    label: str
+    of: Class
+    subgroup_rows: int
+    background_rows: int
+    subgroup_mean: float | None
+    background_mean: float | None
+
+    @property
+    def difference(self) -> float | None:
+        """Mean of the subgroup minus mean of the background; None without either."""
+        if self.subgroup_mean is None or self.background_mean is None:
+            return None
+        return self.subgroup_mean - self.background_mean
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return asdict(self) | {"difference": self.difference}
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdAuc:
+    """The overall AUC where a label counts as true from another threshold on.
+
+    Attributes
+    ----------
+    threshold : float
+    positives : int
+    overall_auc : float or None
+        None where all rows are of one class.
+    """
+
+    threshold: float
+    positives: int
+    overall_auc: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return asdict(self)
+
+
+def mean_scores(annotations: Annotations, predictions: Predictions) -> tuple[MeanScore, ...]:
+    """Return the mean prediction for each label, identity and class.
+
+    Parameters
+    ----------
+    annotations : Annotations
+    predictions : mapping of str to array_like, or array_like, shape (n,)
+        As in `label_matrices`.
+
+    Returns
+    -------
+    tuple of MeanScore
+        Label by label, identity by identity: all rows, the positive and the negative ones.
+
+    Raises
+    ------
+    ValueError
+        If a prediction is of no label, or is not one finite number for each row.
+
+    Examples
+    --------
+    >>> annotations = Annotations.of({"toxic": [1, 0, 1, 0]}, {"cat": [1, 1, 0, 0]})
+    >>> for each in mean_scores(annotations, [0.75, 0.5, 0.75, 0.25]):
+    ...     print(each.of, each.subgroup_mean, each.background_mean, each.difference)
+    all 0.625 0.5 0.125
+    positive 0.75 0.75 0.0
+    negative 0.5 0.25 0.25
+    """
+    return tuple(
+        each
+        for label, scores in by_labels(annotations, predictions).items()
+        for each in _mean_scores_of(label, annotations.rows(label, scores))
+    )
+
+
+def threshold_aucs(rows: Rows, thresholds: Sequence[float] = TENTHS[1:]) -> tuple[ThresholdAuc, ...]:
+    """Return the overall AUC for each threshold from which the label could count as true.
+
+    Parameters
+    ----------
+    rows : Rows
+    thresholds : sequence of float
+
+    Returns
+    -------
+    tuple of ThresholdAuc
+        In the order of the thresholds.
+
+    Notes
+    -----
+    Hann, Kalil and Payne, section 3.2, choose 0.5 over 0.1 because models do better at it.
+    """
+    found = []
+    for threshold in thresholds:
+        rows_from = replace(rows, settings=replace(rows.settings, label_threshold=threshold))
+        split = PreparedSplit(rows_from.positive, (), (), ())
+        auc = overall_comparison(count_pairs(split, rows.predictions)).auc
+        found.append(ThresholdAuc(float(threshold), split.positives, auc))
+    return tuple(found)
+
+
+def _mean_scores_of(label: str, rows: Rows) -> list[MeanScore]:
+    classes: dict[Class, BoolArray] = {
+        "all": np.ones(rows.size, np.bool_),
+        "positive": rows.positive,
+        "negative": ~rows.positive,
+    }
+    found = []
+    for identity, mentions in rows.members.items():
+        background = rows.background_of(identity)
+        for of, kept in classes.items():
+            inside, outside = rows.predictions[mentions & kept], rows.predictions[background & kept]
+            sizes, means = (inside.size, outside.size), (mean(inside), mean(outside))
+            found.append(MeanScore(identity, label, of, *sizes, *means))
+    return found

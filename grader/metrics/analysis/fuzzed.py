@@ -1,0 +1,250 @@
+"""A fuzzed set beside the original: what exchanging the words for identities does to every metric."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from decimal import localcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grader.metrics.analysis.annotations import Annotations
+from grader.metrics.analysis.counted import count
+from grader.metrics.analysis.matrix import Matrix
+from grader.metrics.analysis.moments import mean
+from grader.metrics.analysis.multilabel import LabelMatrices, Predictions, by_labels, label_matrices
+from grader.metrics.analysis.pairs import match_pairs
+from grader.metrics.analysis.rows import Rows
+from grader.metrics.analysis.table import CELLS
+from grader.metrics.bias import exact_mean, exact_score
+from grader.metrics.means import EXACT
+from grader.metrics.prepared import FloatArray, IndexArray, as_vector
+from grader.metrics.subgroups import BIAS_AUCS, Cell
+
+ORIGINAL_AND_FUZZED = ("original", "fuzzed")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One value on both sets; None is undefined.
+
+    Attributes
+    ----------
+    original, fuzzed : float or None
+    """
+
+    original: float | None
+    fuzzed: float | None
+
+    @property
+    def difference(self) -> float | None:
+        """Fuzzed minus original: below 0 where the metric fell; None without either."""
+        if self.original is None or self.fuzzed is None:
+            return None
+        return self.fuzzed - self.original
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return asdict(self) | {"difference": self.difference}
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreShift:
+    """How the predictions of the rows moved, from the original row to its twin.
+
+    Attributes
+    ----------
+    label : str
+    rows : int
+    raised, lowered : int
+        Rows whose fuzzed twin has a higher prediction, and a lower one; the others have the same.
+    mean, mean_absolute : float or None
+        Of the fuzzed minus the original prediction; None without rows.
+    """
+
+    label: str
+    rows: int
+    raised: int
+    lowered: int
+    mean: float | None
+    mean_absolute: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzedReport:
+    """Every metric on an original and a fuzzed set.
+
+    Attributes
+    ----------
+    original, fuzzed : LabelMatrices
+    terms : mapping of str to mapping of str to Change
+        For each label the four terms of the score, and the ``"score"`` itself. The overall AUCs are
+        Table 4.
+    shifts : tuple of ScoreShift
+        One for each label; empty where rows have no twins.
+    """
+
+    original: LabelMatrices
+    fuzzed: LabelMatrices
+    terms: Mapping[str, Mapping[str, Change]]
+    shifts: tuple[ScoreShift, ...]
+
+    @property
+    def overall_aucs(self) -> dict[str, Change]:
+        """The overall AUC of each label: Table 4."""
+        return {label: changes["overall_auc"] for label, changes in self.terms.items()}
+
+    def differences(self, cell: Cell) -> Matrix:
+        """Return fuzzed minus original of one metric, for each identity and label of both sets."""
+        return self.fuzzed.matrix(cell).minus(self.original.matrix(cell))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return {
+            "terms": {
+                label: {name: change.as_dict() for name, change in changes.items()}
+                for label, changes in self.terms.items()
+            },
+            "differences": {cell: self.differences(cell).as_dict() for cell in CELLS},
+            "original": self.original.as_dict(),
+            "fuzzed": self.fuzzed.as_dict(),
+            "shifts": [shift.as_dict() for shift in self.shifts],
+        }
+
+
+def compare_fuzzed(
+    original: Annotations,
+    original_predictions: Predictions,
+    fuzzed: Annotations,
+    fuzzed_predictions: Predictions,
+    *,
+    are_twins: bool = False,
+    minimum_size: int = 0,
+) -> FuzzedReport:
+    """Measure a model on a set and on its fuzzed counterpart.
+
+    Parameters
+    ----------
+    original, fuzzed : Annotations
+        Labels and identities of the two sets; they may have different rows. What only one has is measured
+        there and in no difference.
+    original_predictions, fuzzed_predictions : mapping of str to array_like, or array_like
+        As in `label_matrices`.
+    are_twins : bool
+        Whether row i of one set is row i of the other in other words, so that predictions can be compared
+        row by row.
+    minimum_size : int
+        As in `label_matrices`, in each set.
+
+    Returns
+    -------
+    FuzzedReport
+
+    Raises
+    ------
+    ValueError
+        As `label_matrices`, or if twins are not equally many or no label was predicted on both sets.
+
+    Notes
+    -----
+    Hann, Kalil and Payne, section 4.4 and Table 4. They say that all six AUCs fall; the obscene one rises.
+    """
+    ours, theirs = by_labels(original, original_predictions), by_labels(fuzzed, fuzzed_predictions)
+    labels = [label for label in ours if label in theirs]
+    if not labels:
+        raise ValueError("No label was predicted on both the original and the fuzzed set.")
+    if are_twins and original.size != fuzzed.size:
+        raise ValueError(f"Twins must be equally many, not {original.size} and {fuzzed.size} rows.")
+    terms = {}
+    for label in labels:
+        one = _terms(original.rows(label, ours[label]))
+        other = _terms(fuzzed.rows(label, theirs[label]))
+        terms[label] = {name: Change(one[name], other[name]) for name in one}
+    return FuzzedReport(
+        original=label_matrices(original, original_predictions, minimum_size=minimum_size),
+        fuzzed=label_matrices(fuzzed, fuzzed_predictions, minimum_size=minimum_size),
+        terms=terms,
+        shifts=tuple(_shift(label, ours[label], theirs[label]) for label in labels) if are_twins else (),
+    )
+
+
+def compare_twins(
+    annotations: Annotations,
+    predictions: Predictions,
+    pair: Sequence[str],
+    role: Sequence[str],
+    *,
+    roles: tuple[str, str] = ORIGINAL_AND_FUZZED,
+    minimum_size: int = 0,
+) -> FuzzedReport:
+    """Measure a model on rows that stand beside their fuzzed twins in one set.
+
+    Parameters
+    ----------
+    annotations : Annotations
+    predictions : mapping of str to array_like, or array_like, shape (n,)
+    pair, role : sequence of str, n of them
+        As in `match_pairs`: rows without a pair are left out.
+    roles : (str, str)
+        What original and fuzzed rows are called.
+    minimum_size : int
+        As in `compare_fuzzed`.
+
+    Returns
+    -------
+    FuzzedReport
+
+    Raises
+    ------
+    ValueError
+        If a row has no twin, or as `compare_fuzzed`.
+    """
+    if len(pair) != annotations.size:
+        raise ValueError(f"`pair` must have {annotations.size} values, not {len(pair)}.")
+    matched = match_pairs(pair, role, roles)
+    return compare_fuzzed(
+        annotations.at(matched.first),
+        _predictions_at(matched.first, predictions, annotations.size),
+        annotations.at(matched.second),
+        _predictions_at(matched.second, predictions, annotations.size),
+        are_twins=True,
+        minimum_size=minimum_size,
+    )
+
+
+def _predictions_at(rows: IndexArray, predictions: Predictions, size: int) -> Predictions:
+    if isinstance(predictions, Mapping):
+        return {
+            label: as_vector(f"predictions[{label!r}]", values, rows=size)[rows]
+            for label, values in predictions.items()
+        }
+    return as_vector("predictions", predictions, rows=size)[rows]
+
+
+def _terms(rows: Rows) -> dict[str, float | None]:
+    """Return the terms of the score and the score, from exact counts."""
+    counted = count(rows)
+    with localcontext(EXACT):
+        overall = counted.overall.exact_auc
+    exact = {"overall_auc": overall} | {
+        cell: exact_mean([counted.cells[name][cell] for name in rows.names], rows.settings)
+        for cell in BIAS_AUCS
+    }
+    exact["score"] = exact_score(exact, rows.settings)
+    return {name: None if value is None else float(value) for name, value in exact.items()}
+
+
+def _shift(label: str, original: ArrayLike, fuzzed: ArrayLike) -> ScoreShift:
+    moved: FloatArray = np.asarray(fuzzed, np.float64) - np.asarray(original, np.float64)
+    return ScoreShift(
+        label,
+        moved.size,
+        int(np.count_nonzero(moved > 0)),
+        int(np.count_nonzero(moved < 0)),
+        mean(moved),
+        mean(np.abs(moved)),
+    )

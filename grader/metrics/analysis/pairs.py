@@ -1,0 +1,287 @@
+"""Counterfactual pairs: two rows that differ in one thing, and which of them a model scores higher."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grader.metrics.analysis.moments import deviation, mean
+from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector, refuse_where
+
+COMBINED = "combined"
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PairRate:
+    """How often one role is scored higher than the other: a bar of Figure 11.
+
+    Attributes
+    ----------
+    label : str
+        What was predicted.
+    group : str
+        The group of the row with the first role, or ``"combined"``.
+    pairs : int
+    higher, tied : int
+        Pairs in which the first role has the higher prediction, and in which both have the same.
+    """
+
+    label: str
+    group: str
+    pairs: int
+    higher: int
+    tied: int
+
+    @property
+    def rate(self) -> float | None:
+        """Share of pairs in which the first role is higher, ties one half; None without pairs."""
+        return (2 * self.higher + self.tied) / (2 * self.pairs) if self.pairs else None
+
+    @property
+    def share_tied(self) -> float | None:
+        """Share of pairs that are ties; None without pairs."""
+        return self.tied / self.pairs if self.pairs else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return asdict(self) | {"rate": self.rate, "share_tied": self.share_tied}
+
+
+@dataclass(frozen=True, slots=True)
+class RoleScores:
+    """The predictions of the rows with one role: a cell of Tables 2 and 3.
+
+    Attributes
+    ----------
+    label, group, role : str
+        The group is that of the row itself, or ``"combined"``.
+    rows : int
+    mean, deviation : float or None
+        The deviation is that of a sample, with n - 1; None where there are too few rows.
+    """
+
+    label: str
+    group: str
+    role: str
+    rows: int
+    mean: float | None
+    deviation: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class PairReport:
+    """What a model does with counterfactual pairs.
+
+    Attributes
+    ----------
+    roles : tuple of str
+        The first is the one that rates are of.
+    rates : tuple of PairRate
+        Label by label: each group, and then all pairs.
+    scores : tuple of RoleScores
+        Label by label: each group, and then all rows; both roles of each.
+    """
+
+    roles: tuple[str, str]
+    rates: tuple[PairRate, ...]
+    scores: tuple[RoleScores, ...]
+
+    def rate(self, label: str, group: str = COMBINED) -> PairRate:
+        """Return the rate of one label and group."""
+        return next(rate for rate in self.rates if (rate.label, rate.group) == (label, group))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return {
+            "roles": list(self.roles),
+            "rates": [rate.as_dict() for rate in self.rates],
+            "scores": [scores.as_dict() for scores in self.scores],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The rows of pairs, side by side.
+
+    Attributes
+    ----------
+    first, second : ndarray of int64, shape (pairs,)
+        Row numbers of the two roles, in the order of the first.
+    """
+
+    first: IndexArray
+    second: IndexArray
+
+
+def match_pairs(pair: Sequence[str], role: Sequence[str], roles: tuple[str, str]) -> Matched:
+    """Find the two rows of each pair.
+
+    Parameters
+    ----------
+    pair : sequence of str, n of them
+        Which pair a row belongs to; rows with an empty text belong to none and are left out.
+    role : sequence of str, n of them
+    roles : (str, str)
+        Each pair has one row of each.
+
+    Returns
+    -------
+    Matched
+
+    Raises
+    ------
+    ValueError
+        If a pair does not have exactly one row of each role; all kinds of fault are named, with the
+        first five pairs of each.
+
+    Examples
+    --------
+    >>> found = match_pairs(["1", "1", "", "2", "2"], ["pro", "anti", "", "anti", "pro"], ("anti", "pro"))
+    >>> found.first, found.second
+    (array([1, 3]), array([0, 4]))
+    """
+    if len(pair) != len(role):
+        raise ValueError(f"`role` must have {len(pair)} values, not {len(role)}.")
+    if roles[0] == roles[1]:
+        raise ValueError(f"`roles` must be two different ones, not {roles[0]!r} twice.")
+    rows: dict[str, dict[str, list[int]]] = {}
+    for number, (name, of) in enumerate(zip(pair, role, strict=True)):
+        if name:
+            rows.setdefault(name, {}).setdefault(of, []).append(number)
+    faults = list(_faults(rows, roles))
+    if faults:
+        raise ValueError(" ".join(faults))
+    both = sorted((found[roles[0]][0], found[roles[1]][0]) for found in rows.values())
+    matched = np.array(both, np.int64).reshape(-1, 2)
+    return Matched(matched[:, 0], matched[:, 1])
+
+
+def compare_pairs(
+    pair: Sequence[str],
+    role: Sequence[str],
+    group: Sequence[str] | None,
+    predictions: Mapping[str, ArrayLike],
+    *,
+    roles: tuple[str, str] = ("anti", "pro"),
+) -> PairReport:
+    """Say how often a model scores one role of a pair higher than the other.
+
+    Parameters
+    ----------
+    pair, role : sequence of str, n of them
+        As in `match_pairs`.
+    group : sequence of str, n of them, optional
+        The group of each row, such as the gender of its pronoun. A pair is counted in the group of its row
+        with the first role.
+    predictions : mapping of str to array_like, each of shape (n,)
+        Finite, for each label that was predicted.
+    roles : (str, str)
+        The rate is that of the first being higher.
+
+    Returns
+    -------
+    PairReport
+
+    Raises
+    ------
+    ValueError
+        If a pair is incomplete, a row of a pair has no group, or an array has the wrong length or content.
+
+    Notes
+    -----
+    Hann, Kalil and Payne, section 4.3, on WinoBias (Zhao et al. 2018). The rows need no label. A rate near
+    one half over all pairs says little: with groups of equal size 0.9 and 0.1 give it as well.
+
+    Examples
+    --------
+    >>> found = compare_pairs(
+    ...     ["1", "1", "2", "2"],
+    ...     ["anti", "pro", "anti", "pro"],
+    ...     ["F", "M", "M", "F"],
+    ...     {"insult": [0.9, 0.1, 0.2, 0.2]},
+    ... )
+    >>> for each in found.rates:
+    ...     print(each.group, each.pairs, each.rate, each.share_tied)
+    F 1 1.0 0.0
+    M 1 0.5 1.0
+    combined 2 0.75 0.5
+    """
+    matched = match_pairs(pair, role, roles)
+    groups = _groups(group, matched, len(pair))
+    scores = {label: _checked(label, values, len(pair)) for label, values in predictions.items()}
+    return PairReport(
+        roles=roles,
+        rates=tuple(
+            _rate(label, name, values[matched.first[of_first]], values[matched.second[of_first]])
+            for label, values in scores.items()
+            for name, (of_first, _) in groups.items()
+        ),
+        scores=tuple(
+            _role_scores(label, name, each_role, values[rows[of]])
+            for label, values in scores.items()
+            for name, of_both in groups.items()
+            for each_role, rows, of in zip(roles, (matched.first, matched.second), of_both, strict=True)
+        ),
+    )
+
+
+def _groups(
+    group: Sequence[str] | None, matched: Matched, size: int
+) -> dict[str, tuple[BoolArray, BoolArray]]:
+    """Return for each group which pairs have it in their first row and which in their second."""
+    everything = np.ones(matched.first.size, np.bool_)
+    combined = {COMBINED: (everything, everything)}
+    if group is None:
+        return combined
+    if len(group) != size:
+        raise ValueError(f"`group` must have {size} values, not {len(group)}.")
+    names = np.array(list(group), object)
+    firsts, seconds = names[matched.first], names[matched.second]
+    both = [str(name) for name in np.concatenate([firsts, seconds])]
+    if "" in both:
+        count = both.count("")
+        raise ValueError(f"`group` must be given in every row of a pair; {count} have none.")
+    if COMBINED in both:
+        raise ValueError(f"`group` must not be {COMBINED!r}, which names all pairs together.")
+    return {name: (firsts == name, seconds == name) for name in sorted(set(both))} | combined
+
+
+def _checked(label: str, values: ArrayLike, size: int) -> FloatArray:
+    argument = f"predictions[{label!r}]"
+    scores = as_vector(argument, values, rows=size)
+    refuse_where(~np.isfinite(scores), argument, "finite")
+    return scores
+
+
+def _rate(label: str, group: str, firsts: FloatArray, seconds: FloatArray) -> PairRate:
+    higher, tied = np.count_nonzero(firsts > seconds), np.count_nonzero(firsts == seconds)
+    return PairRate(label, group, firsts.size, int(higher), int(tied))
+
+
+def _role_scores(label: str, group: str, role: str, scores: NDArray[np.float64]) -> RoleScores:
+    return RoleScores(label, group, role, scores.size, mean(scores), deviation(scores))
+
+
+def _faults(rows: Mapping[str, Mapping[str, list[int]]], roles: tuple[str, str]) -> Iterator[str]:
+    for role in roles:
+        missing = [name for name, found in rows.items() if role not in found]
+        repeated = [name for name, found in rows.items() if len(found.get(role, ())) > 1]
+        if missing:
+            yield f"Pairs without a row of the role {role!r}: {_listed(missing)}."
+        if repeated:
+            yield f"Pairs with several rows of the role {role!r}: {_listed(repeated)}."
+    strange = [name for name, found in rows.items() if found.keys() - set(roles)]
+    if strange:
+        yield f"Pairs with a role that is neither {roles[0]!r} nor {roles[1]!r}: {_listed(strange)}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_SHOWN])
+    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
