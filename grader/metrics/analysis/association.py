@@ -1,11 +1,10 @@
 """What a model says of rows that mention an identity, and of those that do not."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from grader.metrics.analysis.annotations import Annotations
 from grader.metrics.analysis.fractions import TENTHS

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from grader.metrics.analysis.annotations import Annotations
 from grader.metrics.analysis.matrix import Matrix
