@@ -2,16 +2,24 @@
 
 import click
 
-from grader.cli.installation import load_settings, opened_database
-from grader.services import schema
+from grader.cli.installation import load_settings, opened_database, running_out_of_room_in_a_sentence
+from grader.services import backups, schema
 
 
 @click.command()
-def migrate() -> None:
-    """Bring the database to the tables of this version; `fairboard serve` does so at its start."""
-    with opened_database(load_settings()) as database:
+@click.option("--without-backup", is_flag=True, help="Change older tables without a copy of the database.")
+def migrate(without_backup: bool) -> None:
+    """Bring the database to the tables of this version; `fairboard serve` does so at its start.
+
+    Older tables are copied into backups/ in the data folder first.
+    """
+    settings = load_settings()
+    with opened_database(settings) as database, running_out_of_room_in_a_sentence():
         before = schema.current(database)
-        schema.upgrade(database)
+        if without_backup:
+            schema.upgrade(database)
+        else:
+            backups.migrate(settings, database, say=click.echo)
         after = schema.current(database)
     click.echo(
         f"The database is at {after}." if before == after else f"From {before or 'no tables'} to {after}."

@@ -26,6 +26,7 @@ from grader.settings import PREFIX, Settings
 from grader.storage import BlobMissing, LocalStorage, Storage
 
 FORMAT = 1
+AUTOMATIC_FOLDER = "backups"  # in the data folder
 MANIFEST, DATABASE_FOLDER, BLOB_FOLDER, SETTINGS_FILE = "backup.json", "database", "blobs", "settings.env"
 
 Tell = Callable[[int, int], None]
@@ -145,12 +146,22 @@ def make(
     return manifest
 
 
-def make_before_migration(settings: Settings, database: Database, *, now: datetime) -> Path:
-    """Back the database up, without blobs, into the data folder before its tables change; return where."""
-    name = f"before-{schema.head()}-{now:%Y%m%dT%H%M%S}"
-    folder = settings.data_dir.absolute() / "backups" / name
-    make(settings, database, None, folder)
-    return folder
+def migrate(settings: Settings, database: Database, *, say: Callable[[str], None]) -> None:
+    """Bring the tables to this version; older ones are backed up first, without blobs, and `say` hears where.
+
+    Raises UnknownTables for newer ones, CannotBackUp where there is no room.
+    """
+    before = schema.current(database)
+    if before not in (None, schema.head()):
+        schema.require_known(before)
+        with database.read() as session:
+            name = f"before-{schema.head()}-{db.now(session):%Y%m%dT%H%M%S}"
+        folder = settings.data_dir.absolute() / AUTOMATIC_FOLDER / name
+        make(settings, database, None, folder)
+        say(f"The tables are of an older version ({before}). The database is backed up in {folder}.")
+    schema.upgrade(database)
+    if before not in (None, schema.head()):
+        say(f"The tables are those of this version ({schema.head()}) now.")
 
 
 def restore(
@@ -267,7 +278,8 @@ def _require_room(database: Database, folder: Path) -> None:
     if free < needed:
         raise CannotBackUp(
             f"A backup of the database takes up to {needed / 1e6:,.0f} MB; {folder} has room for "
-            f"{free / 1e6:,.0f} MB. `fairboard doctor` says what to free."
+            f"{free / 1e6:,.0f} MB. `fairboard doctor` says what to free; `fairboard migrate "
+            "--without-backup` changes older tables without one."
         )
 
 

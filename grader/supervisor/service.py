@@ -7,7 +7,7 @@ from pathlib import Path
 
 from grader import db
 from grader.db import Database
-from grader.services import schema, setup_links
+from grader.services import backups, setup_links
 from grader.settings import PREFIX, Settings
 from grader.supervisor import leftovers, listener, lock, programs, valkey
 from grader.supervisor.supervisor import Supervisor
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 def serve(settings: Settings, *, announce: Callable[[str], None], application: str = APPLICATION) -> None:
     """Serve the data folder, which is there, until a signal asks to stop.
 
-    Raises AlreadyServed, CannotListen, or what the migrations raise.
+    Raises AlreadyServed, CannotListen, CannotBackUp, or what the migrations raise.
     """
     data_dir = settings.data_dir.resolve()
     with lock.hold(data_dir) as held:
@@ -29,7 +29,7 @@ def serve(settings: Settings, *, announce: Callable[[str], None], application: s
         with listener.open_listener(settings.host, settings.port) as web_socket:
             address = settings.base_url or listener.address_of(web_socket)
             lock.describe(held, f"a process at {address}")
-            setup_token = _prepare_database(settings)
+            setup_token = _prepare_database(settings, announce)
             supervisor = Supervisor(lambda pids: leftovers.record(data_dir, pids))
             with supervisor.stopping_on_signals():
                 _start(supervisor, settings, data_dir, web_socket, application)
@@ -42,11 +42,11 @@ def serve(settings: Settings, *, announce: Callable[[str], None], application: s
             valkey.remove_socket_folder(valkey.socket_path(data_dir))
 
 
-def _prepare_database(settings: Settings) -> str | None:
-    """Bring the tables up to date; return the token of a new setup link where no admin exists."""
+def _prepare_database(settings: Settings, announce: Callable[[str], None]) -> str | None:
+    """Bring the tables up to date, older ones after a backup; return a setup link's token where it helps."""
     database = Database(settings.database(), pool_size=1)
     try:
-        schema.upgrade(database)
+        backups.migrate(settings, database, say=announce)
         with database.write() as session:
             return setup_links.create(session, now=db.now(session))
     finally:

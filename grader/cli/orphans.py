@@ -1,0 +1,25 @@
+"""`fairboard orphans`."""
+
+import click
+
+from grader import db
+from grader.cli.installation import opened
+from grader.services import blobs
+
+
+@click.command()
+@click.option("--delete", is_flag=True, help="Delete them.")
+def orphans(delete: bool) -> None:
+    """Tell which blobs no row has named for a day; the sweeper deletes them once a day."""
+    with opened() as here:
+        if delete:
+            gone = blobs.collect(here.database, here.storage, is_sure=True)
+            click.echo(f"{gone.count:,} blobs of {gone.size:,} bytes are deleted.")
+            return
+        listed = list(here.storage.blobs())
+        with here.database.read() as session:
+            found = blobs.orphans(session, listed=listed, now=db.now(session))
+    size = sum(blob.size for blob in found)
+    click.echo(f"{len(found):,} blobs of {size:,} bytes are named by no row; --delete deletes them.")
+    for blob in found:
+        click.echo(f"{blob.sha256}  {blob.size:>12,}  {blob.touched_at:%Y-%m-%d %H:%M}")
