@@ -232,12 +232,14 @@ def positions_in(live_ids: RowIds, new_ids: RowIds) -> NDArray[np.intp]:
     unknown = [text.decode() for text in texts if text not in place]
     problems = []
     if missing:
+        words = "row id of the live solution is" if len(missing) == 1 else "row ids of the live solution are"
         problems.append(
-            f"{len(missing):,} row ids of the live solution are missing: {_examples(missing)}. "
+            f"{len(missing):,} {words} missing: {_examples(missing)}. "
             "To remove a row from the score, give it the Usage Ignored."
         )
     if unknown:
-        problems.append(f"{len(unknown):,} row ids are not in the live solution: {_examples(unknown)}.")
+        words = "row id is" if len(unknown) == 1 else "row ids are"
+        problems.append(f"{len(unknown):,} {words} not in the live solution: {_examples(unknown)}.")
     if problems:
         raise UnusableSolution(problems)
     return np.fromiter((place[text] for text in texts), dtype=np.intp, count=len(texts))

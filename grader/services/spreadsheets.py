@@ -2,14 +2,21 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable
 
 # What spreadsheets take for the start of a formula, in both widths, and what they skip before one.
 FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+NEGATIVE_NUMBER = re.compile(r"-[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 def safe(text: str) -> str:
-    """Return a text that no spreadsheet computes: an apostrophe stands before what looks like a formula."""
+    """Return a text that no spreadsheet computes: an apostrophe stands before what looks like a formula.
+
+    A negative number begins like one and is none: it stays a number for whoever reads the file.
+    """
+    if NEGATIVE_NUMBER.fullmatch(text):
+        return text
     return f"'{text}" if text.lstrip(" ").startswith(FORMULA_STARTS) else text
 
 

@@ -340,7 +340,7 @@ def test_a_corrected_solution_with_other_rows_is_refused(admin, service, solutio
     result = admin("rescore", "toxicity", path, "--reason", "Why not.")
 
     assert result.exit_code == 1
-    assert "1 row ids of the live solution are missing: r7" in result.stderr
+    assert "1 row id of the live solution is missing: r7" in result.stderr
     assert board(service)[0] == 1
 
 

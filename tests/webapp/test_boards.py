@@ -250,6 +250,12 @@ def test_a_name_that_looks_like_a_formula_gets_an_apostrophe(start: str) -> None
     assert safe(f"a{start}1") == f"a{start}1"
 
 
+@pytest.mark.parametrize("text", ["-0.00398", "-2"])
+def test_a_negative_number_stays_a_number(text: str) -> None:
+    assert safe(text) == text
+    assert safe(f"{text}-1") == f"'{text}-1"
+
+
 def test_an_unchanged_board_is_not_sent_again(arena: Any, crowd: Any) -> None:
     for path in (BOARD, API, f"{HERE}/leaderboard.csv"):
         first = _json(arena, path)
