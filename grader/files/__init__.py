@@ -2,6 +2,7 @@
 
 from grader.files.categories import Categories
 from grader.files.column_roles import ColumnGuess, ColumnRole
+from grader.files.predictions import LabelPredictions, read_label_predictions
 from grader.files.problems import FileRejected, Note, Problem
 from grader.files.public_table import PublicTable, read_public_table
 from grader.files.roles import ColumnRoles, WrongColumns
@@ -20,6 +21,7 @@ __all__ = [
     "ColumnRole",
     "ColumnRoles",
     "FileRejected",
+    "LabelPredictions",
     "Note",
     "Problem",
     "PublicTable",
@@ -29,6 +31,7 @@ __all__ = [
     "SubmissionFile",
     "WrongColumns",
     "guess_columns",
+    "read_label_predictions",
     "read_public_table",
     "read_scored_table",
     "read_solution",

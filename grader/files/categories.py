@@ -25,6 +25,11 @@ class Categories:
     values: tuple[str, ...]
     codes: NDArray[np.int32]
 
+    def texts(self) -> list[str]:
+        """Return the text of each row; that of a blank is empty."""
+        named = [*self.values, ""]  # -1 is the last
+        return [named[code] for code in self.codes.tolist()]
+
 
 class CategoryWriter:
     """Collects the texts of a column, row after row or many rows at once."""
