@@ -1,6 +1,6 @@
 """What the exponent does to the score, and which identities hold a score back."""
 
-import math
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal, localcontext
@@ -135,7 +135,9 @@ def power_effect(
     effects = []
     for power in powers:
         chosen = replace(settings, power=power)
-        means = {cell: _exact_mean(_column(lines, cell), chosen) for cell in BIAS_AUCS}
+        means: dict[str, Decimal | None] = {
+            cell: _exact_mean(_column(lines, cell), chosen) for cell in BIAS_AUCS
+        }
         overall = None if overall_auc is None else Decimal(overall_auc)
         score = exact_score({"overall_auc": overall, **means}, chosen)
         effects.append(
@@ -207,7 +209,7 @@ def compare_means(
         MeanLine(
             name=name,
             mean=power_mean(values, 1),
-            deviation=_deviation(values),
+            deviation=statistics.pstdev(values),
             power_means={power: power_mean(values, power) for power in chosen},
         )
         for name, values in sets.items()
@@ -224,7 +226,7 @@ def _gains(lines: Sequence[IdentityAucs], cell: BiasAuc, settings: MetricSetting
     gains = []
     with localcontext(EXACT):
         weight = Decimal(weights[cell]) / sum(map(Decimal, weights.values()))
-        median = _median([value for value in column if value is not None])
+        median = Decimal(statistics.median(float(value) for value in column if value is not None))
     for place, value in enumerate(column):
         if value is None or value >= median:
             continue
@@ -246,17 +248,6 @@ def _exact_mean(column: Sequence[Decimal | None], settings: MetricSettings) -> D
     if not defined or (settings.undefined == "error" and len(defined) < len(column)):
         return None
     return exact_power_mean(defined, settings.power)
-
-
-def _median(values: Sequence[Decimal]) -> Decimal:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-
-
-def _deviation(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
 
 
 def _rounded(value: Decimal | None) -> float | None:

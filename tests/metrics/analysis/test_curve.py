@@ -1,0 +1,129 @@
+"""Theorems 3.1 to 3.3 of Borkan et al. (2019), on the curve of Figure 2."""
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.metrics.analysis import Rows
+from grader.metrics.analysis.counted import count
+from grader.metrics.analysis.curve import equality_curve
+
+predictions = st.one_of(st.integers(-3, 3).map(float), st.floats(0, 1), st.floats(-1e300, 1e300))
+sets = st.lists(predictions, min_size=1, max_size=30)
+classes = pytest.mark.parametrize("label_class", ["positive", "negative"])
+
+
+def rows_of(subgroup, background, label_class="positive"):
+    labels = np.full(len(subgroup) + len(background), label_class == "positive")
+    mentions = [1] * len(subgroup) + [0] * len(background)
+    return Rows.of(labels, [*subgroup, *background], {"cat": mentions})
+
+
+def curve_of(subgroup, background, label_class="positive"):
+    return equality_curve(rows_of(subgroup, background, label_class), "cat", label_class)
+
+
+@classes
+@given(subgroup=sets, background=sets)
+def test_all_definitions_of_the_aeg_are_equal(label_class, subgroup, background):
+    curve = curve_of(subgroup, background, label_class)
+    # Definition 2, with the sign of the others: the area between the diagonal and the curve.
+    area = np.trapezoid(curve.x - curve.y, curve.x)
+    # Definition 3: a row of the background above one of the subgroup, ties one half.
+    pairs = [(b > s) + (b == s) / 2 for b in background for s in subgroup]
+    # Definition 4: the Mann-Whitney statistic as it is counted for the score.
+    counted = count(rows_of(subgroup, background, label_class)).cells["cat"][f"{label_class}_aeg"]
+    assert curve.comparison == counted
+    assert curve.aeg == counted.gap == 0.5 - sum(pairs) / len(pairs) or curve.aeg == pytest.approx(
+        0.5 - sum(pairs) / len(pairs), abs=1e-15
+    )
+    assert area == pytest.approx(curve.aeg, abs=1e-12)
+
+
+@given(subgroup=sets, times=st.integers(1, 4))
+def test_an_equality_gap_of_zero_at_every_threshold_makes_the_aeg_zero(subgroup, times):
+    curve = curve_of(subgroup, subgroup * times)
+    assert all(curve.at(threshold).equality_gap == 0 for threshold in curve.thresholds)
+    assert curve.aeg == 0
+    assert curve.meets_diagonal()
+
+
+def test_an_aeg_of_zero_makes_the_curve_meet_the_diagonal_between_its_ends():
+    small = [list(values) for size in (1, 2, 3) for values in combinations_with_replacement(range(4), size)]
+    curves = [curve_of(subgroup, background) for subgroup in small for background in small]
+    without_gap = [curve for curve in curves if curve.aeg == 0]
+    assert 100 < len(without_gap) < len(curves)
+    assert all(curve.meets_diagonal() for curve in without_gap)
+    assert not all(curve.meets_diagonal() for curve in curves)
+
+
+def test_on_finitely_many_rows_it_may_meet_the_diagonal_between_two_thresholds_only():
+    curve = curve_of([0.3, 0.1], [0.2, 0.2])
+    assert curve.aeg == 0
+    assert [curve.at(threshold).equality_gap for threshold in (0.3, 0.2, 0.1)] == [0.5, -0.5, 0.0]
+    assert curve.meets_diagonal()
+
+
+@given(
+    subgroup=st.lists(st.floats(0, 1), min_size=1, max_size=20),
+    background=st.lists(st.floats(0, 1), min_size=1, max_size=20),
+)
+def test_equation_4_read_literally_is_a_difference_of_means(subgroup, background):
+    curve = curve_of(subgroup, background)
+    # The rate is constant above each threshold down from the next higher one.
+    widths = -np.diff(curve.thresholds, append=0.0)
+    integral = float(np.dot(curve.x[1:] - curve.y[1:], widths))
+    assert integral == pytest.approx(np.mean(subgroup) - np.mean(background), abs=1e-12)
+
+
+@given(subgroup=sets, background=sets)
+def test_the_curve_runs_from_no_row_to_all_rows_and_never_back(subgroup, background):
+    curve = curve_of(subgroup, background)
+    for rates in (curve.x, curve.y):
+        assert (rates[0], rates[-1]) == (0, 1)
+        assert (np.diff(rates) >= 0).all()
+    assert -0.5 <= curve.aeg <= 0.5
+
+
+def test_a_mark_has_the_rates_at_its_threshold_between_predictions_too():
+    curve = curve_of([0.9, 0.8, 0.3, 0.1], [0.7, 0.2])
+    mark = curve.at(0.5)
+    assert (mark.subgroup_rate, mark.background_rate, mark.equality_gap) == (0.5, 0.5, 0)
+    assert curve.at(0.7).background_rate == 0.5
+    assert curve.at(0.71).background_rate == 0
+    assert curve.at(2).equality_gap == curve.at(-2).equality_gap == 0
+    assert curve.widest().threshold == 0.8
+    assert curve.widest().equality_gap == 0.5
+
+
+def test_the_negative_class_has_false_positive_rates_with_the_same_sign():
+    curve = curve_of([0.9, 0.8], [0.1, 0.2], "negative")
+    assert curve.aeg == 0.5
+    assert curve.at(0.5).subgroup_rate == 1
+    assert curve.at(0.5).background_rate == 0
+
+
+def test_there_is_no_curve_without_both_sets():
+    rows = rows_of([0.5], [])
+    assert equality_curve(rows, "cat", "positive") is None
+    assert equality_curve(rows, "cat", "negative") is None
+
+
+def test_blanks_are_left_out_of_an_annotated_background():
+    rows = Rows.of([1, 1, 1], [0.5, 0.9, 0.1], {"cat": [1, np.nan, 0]}, background="annotated")
+    assert equality_curve(rows, "cat", "positive").aeg == 0.5
+
+
+def test_drawing_takes_few_points_and_both_ends():
+    rng = np.random.default_rng(1)
+    curve = curve_of(rng.random(2000), rng.random(3000))
+    points = curve.points(50)
+    assert len(points) <= 50
+    assert (points[0], points[-1]) == ((0, 0), (1, 1))
+    data = curve.as_dict()
+    assert data["aeg"] == curve.aeg
+    assert (data["subgroup_rows"], data["background_rows"]) == (2000, 3000)
+    assert len(data["points"]) <= 200

@@ -1,0 +1,64 @@
+"""How predictions are distributed, for all rows and by class and identity."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.metrics.analysis import Rows
+from grader.metrics.analysis.distributions import distribution, even_edges, score_distributions
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50))
+def test_every_row_is_in_one_bin(predictions):
+    found = distribution(predictions)
+    assert found.rows == len(predictions)
+    assert len(found.edges) == len(found.counts) + 1
+    assert sum(found.shares) == pytest.approx(1)
+
+
+def test_a_bin_holds_its_lower_edge_and_the_last_one_both():
+    found = distribution([0.0, 0.5, 0.5, 1.0], edges=[0, 0.5, 1])
+    assert found.counts == (1, 3)
+    assert (found.mean, found.median, found.deviation) == (0.5, 0.5, pytest.approx(0.125**0.5))
+
+
+def test_probabilities_are_drawn_from_0_to_1_and_other_predictions_over_their_range():
+    assert even_edges(np.array([0.2, 0.4]), 2) == (0, 0.5, 1)
+    assert even_edges(np.array([-1.0, 3.0]), 2) == (-1, 1, 3)
+    assert even_edges(np.array([7.0]), 2) == (6.5, 7, 7.5)
+    assert even_edges(np.array([]), 2) == (0, 0.5, 1)
+
+
+def test_no_rows_have_a_distribution_without_a_mean():
+    found = distribution([])
+    assert (found.rows, found.mean, found.median, found.deviation) == (0, None, None, None)
+    assert set(found.shares) == {0.0}
+
+
+@pytest.mark.parametrize(("predictions", "message"), [([np.nan], "finite"), ([2.0], "within the edges")])
+def test_what_cannot_be_drawn_is_refused(predictions, message):
+    with pytest.raises(ValueError, match=message):
+        distribution(predictions, edges=[0, 1])
+
+
+def test_background_and_subgroup_are_drawn_by_class_in_the_same_bins():
+    rng = np.random.default_rng(1)
+    cat = rng.choice([0, 1, np.nan], 500)
+    rows = Rows.of(rng.integers(0, 2, 500), rng.normal(0, 3, 500), {"cat": cat})
+    found = score_distributions(rows, "cat", bins=20)
+    sets = [
+        found.background_negative,
+        found.background_positive,
+        found.subgroup_negative,
+        found.subgroup_positive,
+    ]
+    assert len({each.edges for each in sets}) == 1
+    assert sum(each.rows for each in sets) == 500
+    assert found.subgroup_positive.rows == np.count_nonzero((cat == 1) & (rows.labels == 1))
+    annotated = Rows.of(rows.labels, rows.predictions, {"cat": cat}, background="annotated")
+    without_blanks = score_distributions(annotated, "cat")
+    assert without_blanks.background_negative.rows == np.count_nonzero((cat == 0) & (rows.labels == 0))
+    assert json.loads(json.dumps(found.as_dict()))["subgroup_negative"]["rows"] == sets[2].rows
