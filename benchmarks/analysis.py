@@ -1,0 +1,51 @@
+"""What the report with an interval for every value costs beside the bare score.
+
+    .venv/bin/python benchmarks/analysis.py
+
+Both are measured on the same prepared split in the same process, in turn; the ratio is that of the medians.
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+
+import jigsaw_like
+import numpy as np
+
+from grader.metrics import MetricSettings, count_pairs, prepare, report
+from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.paired import Measured, paired_report, score_difference
+from grader.metrics.analysis.uncertainty import uncertainty_report
+
+ROWS, IDENTITIES, REPEATS = 97_320, 24, 60
+
+
+def main() -> None:
+    """Print the times and their ratios."""
+    data = jigsaw_like.make(ROWS, IDENTITIES)
+    predictions = data.predictions
+    split, settings = prepare(data.labels, data.identities), MetricSettings()
+    sets = Sets(split)
+    others = predictions + np.random.default_rng(1).normal(scale=0.01, size=ROWS)
+    first, second = Measured.of(sets, predictions), Measured.of(sets, others)
+    works: dict[str, Callable[[], object]] = {
+        "the bare score": lambda: report(count_pairs(split, predictions), settings),
+        "with all intervals": lambda: uncertainty_report(sets, predictions, settings),
+        "another score: tied or not": lambda: score_difference(Measured.of(sets, others), first),
+        "all paired differences": lambda: paired_report(sets, first, second),
+    }
+    times: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(REPEATS):
+        for name, work in works.items():
+            start = time.perf_counter()
+            work()
+            times[name].append(time.perf_counter() - start)
+    medians = {name: statistics.median(each) for name, each in times.items()}
+    bare = medians["the bare score"]
+    print(f"{ROWS:,} rows x {IDENTITIES} identities, medians of {REPEATS}")
+    for name, median in medians.items():
+        print(f"  {name:<28}{median * 1e3:8.2f} ms {median / bare:8.1f} x")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,251 @@
+"""The difference of two submissions on the same rows, with its interval and test."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grader.metrics.analysis.influence import CELLS, Influences, Sets, influences
+from grader.metrics.analysis.intervals import LEVEL, quantile
+from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector
+from grader.metrics.ranks import RankArray, count_ranks, dense_ranks
+from grader.metrics.reports import BiasReport, report
+from grader.metrics.settings import MetricSettings
+from grader.metrics.subgroups import BIAS_AUCS, BiasAuc, Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first submission's value minus the second's; None is undefined.
+
+    Attributes
+    ----------
+    difference, standard_error : float or None
+        Both submissions are measured on the same rows, so that what moves both does not move this.
+    low, high : float or None
+        The interval, symmetric about the difference.
+    p_value : float or None
+        Of the two-sided test that the true difference is 0. Where the standard error is 0, 1 for
+        equal values and else 0.
+    """
+
+    difference: float | None
+    standard_error: float | None
+    low: float | None
+    high: float | None
+    p_value: float | None
+
+    @property
+    def is_tied(self) -> bool | None:
+        """Whether 0 lies in the interval: the data does not tell which is better."""
+        if self.low is None or self.high is None:
+            return None
+        return self.low <= 0 <= self.high
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return asdict(self) | {"is_tied": self.is_tied}
+
+
+@dataclass(frozen=True, slots=True)
+class PairedReport:
+    """The differences of two submissions.
+
+    Attributes
+    ----------
+    level : float
+        Of the intervals.
+    score, overall_auc : Difference
+        Of the score and its first term.
+    power_means : mapping of str to Difference
+        Of the three other terms.
+    cells : mapping of str to mapping of Cell to Difference
+        For each identity, of its five cells.
+    """
+
+    level: float
+    score: Difference
+    overall_auc: Difference
+    power_means: Mapping[BiasAuc, Difference]
+    cells: Mapping[str, Mapping[Cell, Difference]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return {
+            "level": self.level,
+            "score": self.score.as_dict(),
+            "overall_auc": self.overall_auc.as_dict(),
+            "power_means": {term: each.as_dict() for term, each in self.power_means.items()},
+            "subgroups": {
+                name: {cell: each.as_dict() for cell, each in cells.items()}
+                for name, cells in self.cells.items()
+            },
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One submission's ranks, values and influences on a split, for comparing it with several others."""
+
+    ranks: RankArray
+    report: BiasReport
+    influences: Influences
+
+    @classmethod
+    def of(cls, sets: Sets, y_score: ArrayLike, settings: MetricSettings | None = None) -> "Measured":
+        """Measure a submission; raises ValueError as `count_pairs` does."""
+        settings = settings or MetricSettings()
+        ranks = dense_ranks(as_vector("y_score", y_score, rows=sets.split.rows))
+        values = report(count_ranks(sets.ranked, ranks), settings)
+        return cls(ranks, values, influences(sets, ranks, values, settings))
+
+
+def score_difference(first: Measured, second: Measured, *, level: float = LEVEL) -> Difference:
+    """Return the difference of two scores on the same rows: what tells whether two teams are tied.
+
+    Parameters
+    ----------
+    first, second : Measured
+        Two submissions on the same split, with the same settings.
+    level : float
+        Of the interval, in (0, 1).
+
+    Returns
+    -------
+    Difference
+        All None where one of the scores is undefined.
+    """
+    return _of_rows(
+        first.report.score, second.report.score, first.influences.score, second.influences.score, level
+    )
+
+
+def paired_report(sets: Sets, first: Measured, second: Measured, *, level: float = LEVEL) -> PairedReport:
+    """Return all differences of two submissions on the same rows.
+
+    Parameters
+    ----------
+    sets : Sets
+        The split that both were measured on.
+    first, second : Measured
+        The differences are the first's value minus the second's.
+    level : float
+        Of the intervals, in (0, 1).
+
+    Returns
+    -------
+    PairedReport
+        What one of the two does not define has no difference.
+
+    References
+    ----------
+    DeLong, DeLong and Clarke-Pearson, Biometrics 44 (1988): the covariance of correlated AUCs.
+    """
+    reports = first.report, second.report
+    means = (each.influences.power_means for each in (first, second))
+    mine, theirs = means
+    cells = {}
+    for members, line, other in zip(
+        sets.split.members, reports[0].subgroups, reports[1].subgroups, strict=True
+    ):
+        compared = _compared(sets.split.labels, members)
+        cells[line.name] = {
+            cell: _of_cell(getattr(line, cell), getattr(other, cell), compared[cell], first, second, level)
+            for cell in CELLS
+        }
+    return PairedReport(
+        level=level,
+        score=score_difference(first, second, level=level),
+        overall_auc=_of_rows(
+            reports[0].overall_auc,
+            reports[1].overall_auc,
+            first.influences.overall_auc,
+            second.influences.overall_auc,
+            level,
+        ),
+        power_means={
+            term: _of_rows(
+                getattr(reports[0].power_means, term),
+                getattr(reports[1].power_means, term),
+                mine[term],
+                theirs[term],
+                level,
+            )
+            for term in BIAS_AUCS
+        },
+        cells=cells,
+    )
+
+
+_Compared = tuple[IndexArray, IndexArray]
+_UNDEFINED = Difference(None, None, None, None, None)
+
+
+def _compared(positive: BoolArray, members: IndexArray) -> dict[Cell, _Compared]:
+    """Return the two sets of rows behind each cell of an identity."""
+    mentions = np.zeros(positive.size, np.bool_)
+    mentions[members] = True
+    subgroup1, subgroup0 = np.flatnonzero(mentions & positive), np.flatnonzero(mentions & ~positive)
+    background1, background0 = np.flatnonzero(~mentions & positive), np.flatnonzero(~mentions & ~positive)
+    return {
+        "subgroup_auc": (subgroup1, subgroup0),
+        "bpsn_auc": (background1, subgroup0),
+        "bnsp_auc": (subgroup1, background0),
+        "positive_aeg": (background1, subgroup1),
+        "negative_aeg": (background0, subgroup0),
+    }
+
+
+def _of_cell(
+    value: float | None,
+    other: float | None,
+    compared: _Compared,
+    first: Measured,
+    second: Measured,
+    level: float,
+) -> Difference:
+    if value is None or other is None:
+        return _UNDEFINED
+    sizes = compared[0].size, compared[1].size
+    if min(sizes) < 2:
+        return Difference(value - other, None, None, None, None)
+    variance = 0.0
+    placements = zip(_placements(first.ranks, *compared), _placements(second.ranks, *compared), strict=True)
+    for size, (mine, theirs) in zip(sizes, placements, strict=True):
+        variance += float(np.var(mine - theirs, ddof=1)) / size
+    return _difference(value - other, math.sqrt(variance), level)
+
+
+def _placements(ranks: RankArray, first: IndexArray, second: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Return for each row of one set the fraction of the other that it is on the right side of."""
+    rank_count = int(ranks.max()) + 1
+    at_first = np.bincount(ranks[first], minlength=rank_count)
+    at_second = np.bincount(ranks[second], minlength=rank_count)
+    below_first = (2 * np.cumsum(at_second) - at_second)[ranks[first]] / (2 * second.size)
+    above_second = 1 - (2 * np.cumsum(at_first) - at_first)[ranks[second]] / (2 * first.size)
+    return below_first, above_second
+
+
+def _of_rows(
+    value: float | None,
+    other: float | None,
+    mine: FloatArray | None,
+    theirs: FloatArray | None,
+    level: float,
+) -> Difference:
+    if value is None or other is None:
+        return _UNDEFINED
+    if mine is None or theirs is None:
+        return Difference(value - other, None, None, None, None)
+    return _difference(value - other, math.sqrt(float(np.square(mine - theirs).sum())), level)
+
+
+def _difference(difference: float, error: float, level: float) -> Difference:
+    reach = quantile(level) * error
+    if not error:
+        return Difference(difference, error, difference, difference, float(difference == 0))
+    p_value = math.erfc(abs(difference) / error / math.sqrt(2))
+    return Difference(difference, error, difference - reach, difference + reach, p_value)

@@ -1,0 +1,213 @@
+"""Intervals: DeLong's variance cell by cell, carried through the means, and covering what they should."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.metrics import MetricSettings, Weights, prepare
+from grader.metrics.analysis.bootstrap import bootstrap, percentile_interval
+from grader.metrics.analysis.influence import CELLS, Sets
+from grader.metrics.analysis.intervals import logit_interval, quantile
+from grader.metrics.analysis.paired import Measured, paired_report, score_difference
+from grader.metrics.analysis.uncertainty import uncertainty_report
+
+TERMS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
+
+
+def draw(
+    rows: int, seed: int, *, identities: int = 3, share: float = 0.3, digits: int | None = None
+) -> tuple[Any, dict[str, Any], Any]:
+    """Rows of a population: identities that overlap, and scores that identities push up."""
+    dice = np.random.default_rng(seed)
+    labels = dice.random(rows) < 0.4
+    mentions = {f"g{number}": dice.random(rows) < share for number in range(identities)}
+    pushed = 0.4 * mentions["g0"] - 0.2 * mentions["g1"]
+    scores = 1.5 * labels + pushed + dice.normal(size=rows)
+    return labels, mentions, scores if digits is None else np.round(scores, digits)
+
+
+def compared(labels: Any, mentions: Any) -> dict[str, tuple[Any, Any]]:
+    return {
+        "subgroup_auc": (labels & mentions, ~labels & mentions),
+        "bpsn_auc": (labels & ~mentions, ~labels & mentions),
+        "bnsp_auc": (labels & mentions, ~labels & ~mentions),
+        "positive_aeg": (labels & ~mentions, labels & mentions),
+        "negative_aeg": (~labels & ~mentions, ~labels & mentions),
+    }
+
+
+def by_every_pair(scores: Any, first: Any, second: Any) -> tuple[float, float, Any]:
+    """AUC, DeLong's variance and influence values, from the whole matrix of pairs."""
+    one, two = scores[first], scores[second]
+    wins = (one[:, None] > two[None]) + 0.5 * (one[:, None] == two[None])
+    auc, below, above = wins.mean(), wins.mean(axis=1), wins.mean(axis=0)
+    influence = np.zeros(scores.size)
+    influence[first] = (below - auc) / math.sqrt(one.size * (one.size - 1))
+    influence[second] = (above - auc) / math.sqrt(two.size * (two.size - 1))
+    return auc, below.var(ddof=1) / one.size + above.var(ddof=1) / two.size, influence
+
+
+@given(
+    seed=st.integers(0, 10**6), digits=st.sampled_from([None, 0, 1]), power=st.sampled_from([-5.0, 0, 1.0])
+)
+def test_every_standard_error_is_the_one_of_the_matrix_of_pairs(
+    seed: int, digits: int | None, power: float
+) -> None:
+    labels, mentions, scores = draw(150, seed, digits=digits)
+    settings = MetricSettings(power=power, weights=Weights(0.4, 0.3, 0.2, 0.1))
+    found = uncertainty_report(Sets(prepare(labels, mentions)), scores, settings)
+    total = 0.4 * by_every_pair(scores, labels, ~labels)[2]
+    means = {term: np.zeros(scores.size) for term in TERMS}
+    for name, members in mentions.items():
+        for cell, sets in compared(labels, members).items():
+            auc, variance, influence = by_every_pair(scores, *sets)
+            assert found.cells[name][cell].standard_error == pytest.approx(math.sqrt(variance), abs=1e-12)
+            if cell in TERMS:
+                mean = getattr(found.report.power_means, cell)
+                means[cell] += (mean / auc) ** (1 - power) / 3 * influence
+    for term, weight in zip(TERMS, (0.3, 0.2, 0.1), strict=True):
+        error = math.sqrt(means[term] @ means[term])
+        assert found.power_means[term].standard_error == pytest.approx(error, abs=1e-12)
+        total += weight * means[term]
+    assert found.score.standard_error == pytest.approx(math.sqrt(total @ total), abs=1e-12)
+
+
+@given(seed=st.integers(0, 10**6), digits=st.sampled_from([None, 1]))
+def test_a_paired_difference_has_the_error_of_the_difference_of_influences(
+    seed: int, digits: int | None
+) -> None:
+    labels, mentions, scores = draw(150, seed, digits=digits)
+    others = scores + np.random.default_rng(seed).normal(size=scores.size)
+    sets = Sets(prepare(labels, mentions))
+    first, second = Measured.of(sets, scores), Measured.of(sets, others)
+    found = paired_report(sets, first, second)
+    for name, members in mentions.items():
+        for cell, rows in compared(labels, members).items():
+            mine, theirs = by_every_pair(scores, *rows)[2], by_every_pair(others, *rows)[2]
+            error = math.sqrt(np.square(mine - theirs).sum())
+            assert found.cells[name][cell].standard_error == pytest.approx(error, abs=1e-12)
+    assert found.score == score_difference(first, second)
+    assert first.report.score is not None
+    assert second.report.score is not None
+    assert found.score.difference == first.report.score - second.report.score
+
+
+def test_a_submission_is_tied_with_itself_and_with_any_monotone_copy() -> None:
+    labels, mentions, scores = draw(300, 3)
+    sets = Sets(prepare(labels, mentions))
+    found = score_difference(Measured.of(sets, scores), Measured.of(sets, np.exp(scores)))
+    assert (found.difference, found.standard_error, found.p_value) == (0, 0, 1)
+    assert found.is_tied
+
+
+def test_a_much_worse_submission_is_not_tied() -> None:
+    labels, mentions, scores = draw(2000, 3)
+    sets = Sets(prepare(labels, mentions))
+    found = score_difference(Measured.of(sets, scores), Measured.of(sets, -scores))
+    assert not found.is_tied
+    assert found.p_value is not None
+    assert found.p_value < 1e-9
+
+
+def test_the_difference_of_two_copies_with_a_little_noise_is_surer_than_their_scores() -> None:
+    labels, mentions, scores = draw(2000, 5)
+    sets = Sets(prepare(labels, mentions))
+    noisy = scores + 0.1 * np.random.default_rng(1).normal(size=scores.size)
+    alone = uncertainty_report(sets, scores).score.standard_error
+    paired = score_difference(Measured.of(sets, scores), Measured.of(sets, noisy)).standard_error
+    assert alone is not None
+    assert paired is not None
+    assert paired < alone / 3
+
+
+def test_standard_errors_agree_with_a_stratified_bootstrap() -> None:
+    labels, mentions, scores = draw(3000, 7)
+    split = prepare(labels, mentions)
+    found = uncertainty_report(Sets(split), scores)
+    drawn = bootstrap(split, scores, repeats=400, seed=1)
+    values = np.array([report.score for report in drawn])
+    assert found.score.standard_error == pytest.approx(values.std(ddof=1), rel=0.12)
+    low, high = percentile_interval(values)
+    assert (found.score.low, found.score.high) == pytest.approx((low, high), abs=0.006)
+    for place, name in enumerate(mentions):
+        for cell in CELLS:
+            values = np.array([getattr(report.subgroups[place], cell) for report in drawn])
+            assert found.cells[name][cell].standard_error == pytest.approx(values.std(ddof=1), rel=0.15)
+
+
+def test_an_interval_on_the_logit_scale_stays_inside_and_is_wider_towards_one_half() -> None:
+    low, high = logit_interval(0.98, 0.02)
+    assert low is not None
+    assert high is not None
+    assert 0 < low < 0.98 < high < 1
+    assert 0.98 - low > high - 0.98
+    assert logit_interval(1.0, 0.0) == (None, None)
+    assert quantile(0.95) == pytest.approx(1.959964, abs=1e-6)
+
+
+def test_what_is_undefined_or_rests_on_one_row_has_no_interval() -> None:
+    found = uncertainty_report(
+        Sets(prepare([1, 1, 1, 0, 0, 0], {"lone": [1, 0, 0, 0, 0, 0], "twin": [1, 0, 0, 1, 0, 0]})),
+        [0.9, 0.4, 0.7, 0.5, 0.2, 0.1],
+    )
+    assert found.cells["lone"]["subgroup_auc"].value is None
+    assert found.cells["twin"]["subgroup_auc"].value == 1
+    assert found.cells["twin"]["subgroup_auc"].standard_error is None
+    assert found.score.value is None
+    assert found.overall_auc.low is not None
+
+
+def test_the_report_says_where_its_coverage_was_not_checked() -> None:
+    labels, mentions, scores = draw(3000, 9)
+    mentions["rare"] = np.arange(3000) < 60
+    found = uncertainty_report(Sets(prepare(labels, mentions)), scores)
+    assert found.cells["g0"]["subgroup_auc"].is_checked
+    assert not found.cells["rare"]["subgroup_auc"].is_checked
+    assert found.overall_auc.is_checked
+    assert not found.score.is_checked
+
+
+def _coverage(draws: int, rows: int, share: float) -> dict[str, float]:
+    """Return by name the share of draws whose interval holds the value of a population of 600,000 rows."""
+    truth = {name: value for name, (value, _, _) in _intervals(600_000, 10**6, share).items()}
+    held = dict.fromkeys(truth, 0)
+    for seed in range(draws):
+        for name, (_, low, high) in _intervals(rows, seed, share).items():
+            held[name] += low <= truth[name] <= high
+    return {name: count / draws for name, count in held.items()}
+
+
+def _intervals(rows: int, seed: int, share: float) -> dict[str, tuple[float, float, float]]:
+    sets, scores = _sets_of(rows, seed, share)
+    found = uncertainty_report(sets, scores)
+    difference = score_difference(Measured.of(sets, scores), _noisier(rows, seed, share))
+    estimates: dict[str, Any] = {"score": found.score, "overall_auc": found.overall_auc, **found.power_means}
+    estimates |= {f"{cell} of g0": each for cell, each in found.cells["g0"].items()}
+    intervals = {name: (each.value, each.low, each.high) for name, each in estimates.items()}
+    return intervals | {"difference": (difference.difference, difference.low, difference.high)}  # type: ignore[dict-item]
+
+
+def _sets_of(rows: int, seed: int, share: float) -> tuple[Sets, Any]:
+    labels, mentions, scores = draw(rows, seed, share=share)
+    return Sets(prepare(labels, mentions)), scores
+
+
+def _noisier(rows: int, seed: int, share: float) -> Measured:
+    sets, scores = _sets_of(rows, seed, share)
+    return Measured.of(sets, scores + np.random.default_rng(seed + 10**7).normal(size=rows))
+
+
+def test_95_percent_intervals_hold_the_truth_about_95_times_in_100() -> None:
+    for name, share in _coverage(200, 1500, 0.3).items():
+        assert 0.91 <= share <= 0.985, name
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("rows", "share"), [(500, 0.3), (1500, 0.3), (1500, 0.1), (6000, 0.05)])
+def test_coverage_lies_between_93_and_97_percent_from_50_rows_per_class_on(rows: int, share: float) -> None:
+    for name, held in _coverage(4000, rows, share).items():
+        assert 0.93 <= held <= 0.97, name
