@@ -10,12 +10,12 @@ from grader.leaderboard.visibility import Feedback
 from grader.metrics import MetricSettings, Weights
 from grader.models import EntryMode, RevealRule
 from grader.services.competition_settings import CompetitionSettings
+from grader.services.conditions import MAX_COUNT
 from webapp.settings_steps import Field, Step
 
 CHOICES = {"feedback": Feedback, "entry_mode": EntryMode, "reveal_rule": RevealRule}
 WEIGHTS = tuple(Weights().as_dict())
 METRIC = ("power", *WEIGHTS, "label_threshold", "identity_threshold")
-MAX_COUNT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +113,10 @@ def _value(field: Field, form: Mapping[str, str]) -> Any:
 
 
 def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or int(text[:12]) > MAX_COUNT:
+    digits = text.lstrip("0") or "0"
+    if not (text.isascii() and text.isdigit()) or int(digits[:12]) > MAX_COUNT:
         raise ValueError(f"give a whole number up to {MAX_COUNT:,}, not {text!r}.")
-    return int(text)
+    return int(digits)
 
 
 def _number(text: str) -> float:

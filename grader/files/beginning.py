@@ -5,6 +5,7 @@ from codecs import BOM_UTF8
 from itertools import islice
 
 from grader.files.containers import Content
+from grader.files.faults import describe_nul
 from grader.files.findings import Findings
 from grader.files.header_faults import (
     describe_line_above,
@@ -34,19 +35,24 @@ def read_beginning(content: Content) -> tuple[list[str], list[list[str]], list[P
     lines = head.removeprefix(BOM_UTF8).splitlines()
     _reject_lines_above(lines)
     with text_stream(content.open(), errors="surrogateescape") as stream:
-        records = csv.reader(stream)
+        header = csv.reader(stream, strict=True)
         try:
-            names = [name.strip(" \t") for name in next(records, [])]
-            header_lines = records.line_num
-            sample = list(islice(records, _SAMPLE_ROWS))
+            names = [name.strip(" \t") for name in next(header, [])]
         except csv.Error as error:
             raise FileRejected("solution", [_bad_header(f"the header is unreadable ({error})")]) from error
+        header_lines = header.line_num
+        rows = csv.reader(stream)
+        try:
+            sample = list(islice(rows, _SAMPLE_ROWS))
+        except csv.Error as error:
+            raise FileRejected("solution", [_bad_row(header_lines + rows.line_num, error)]) from error
     if not any(sample):
         raise FileRejected("solution", [_empty("The file has 0 rows")])
     if len(names) == 1 and (other := next((mark for mark in ";\t|" if mark in names[0]), None)):
         raise FileRejected("solution", [_bad_header(f"delimiter {quoted(other)} found")])
+    problems = _nul_bytes(lines[:header_lines])
     numbered = enumerate(lines[:header_lines], start=1)
-    problems = [problem for number, line in numbered for problem in invalid_utf8(line, number)]
+    problems += [problem for number, line in numbered for problem in invalid_utf8(line, number)]
     problems += invisible_characters([name for name in names if name != trimmed(name)], 1, _HEADER)
     return [trimmed(name) for name in names], sample, problems
 
@@ -65,9 +71,23 @@ def _reject_lines_above(lines: list[bytes]) -> None:
         raise FileRejected("solution", above.problems())
 
 
+def _nul_bytes(lines: list[bytes]) -> list[Problem]:
+    """Refuse names that no database keeps."""
+    found = Findings()
+    for number, line in enumerate(lines, start=1):
+        if 0 in line:
+            found.add("nul_byte", number, describe_nul, line)
+    return found.problems()
+
+
 def _empty(fact: str) -> Problem:
     expected = f"{_HEADER}, and rows"
     return Problem("empty_file", f"{fact}; expected {expected}.", expected=expected, found=fact)
+
+
+def _bad_row(line: int, error: csv.Error) -> Problem:
+    message = f"The rows cannot be read from about line {line:,} on ({error})."
+    return Problem("stray_quote", message, line, (line,), 1, "quotes that enclose whole fields", str(error))
 
 
 def _bad_header(found: str) -> Problem:

@@ -116,5 +116,5 @@ class MetricSettings:
 def _as_float(name: str, value: object) -> float:
     try:
         return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise ValueError(f"`{name}` must be a number, not {value!r}.") from None

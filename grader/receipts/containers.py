@@ -2,19 +2,34 @@
 
 import gzip
 import io
+import lzma
+import struct
 import zipfile
 import zlib
 
 from grader.receipts.unreadable import UnreadableFile
 
 SIZE_CAP = 4_000_000_000
+# What the standard library raises at damaged archives: a directory that lies leads it anywhere.
+_DAMAGED = (
+    EOFError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+    lzma.LZMAError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def text_of(data: bytes) -> str:
     """Return the text of a CSV, or of the one CSV inside; raise UnreadableFile."""
     try:
         content = _uncompressed(data)
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+    except _DAMAGED as error:
         raise UnreadableFile(f"The compressed file is damaged ({error}).") from error
     if len(content) > SIZE_CAP:
         raise UnreadableFile(f"The file is larger than {SIZE_CAP:,} bytes uncompressed.")

@@ -9,6 +9,8 @@ from grader.errors import OrganizerError
 from grader.receipts.recount import TERMS, Settings
 
 FORM = 1
+# What reading anything else comes to; the last is the standard library's word on brackets without end.
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
 
 
 class InvalidReceipt(OrganizerError):
@@ -73,7 +75,7 @@ class Receipt:
         """Read what `to_json` returned; raise InvalidReceipt."""
         try:
             return _receipt(json.loads(text))
-        except (ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError) as error:
+        except _UNREADABLE as error:
             raise InvalidReceipt(f"This is not a score receipt of Fairboard ({error!r}).") from error
 
 

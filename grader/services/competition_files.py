@@ -3,6 +3,7 @@
 import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from typing import Any
@@ -59,7 +60,7 @@ def read(text: str, *, before: CompetitionSettings = ORDINARY) -> CompetitionFil
     """
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidCompetition([f"The file is not TOML: {error}."]) from None
     problems: list[str] = []
     changes: dict[str, Any] = {}
@@ -170,8 +171,9 @@ def _moment_at(default: time) -> Callable[[Any], datetime | None]:
         if value == NONE:
             return None
         if isinstance(value, datetime):
-            return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC)
-        if isinstance(value, date):
+            with suppress(OverflowError):  # at the ends of the calendar, in another zone
+                return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC)
+        elif isinstance(value, date):
             return datetime.combine(value, default)
         raise _Unreadable(f'a time such as 2026-12-31T23:59:00Z, a date, or "{NONE}"')
 

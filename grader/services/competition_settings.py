@@ -114,6 +114,7 @@ def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[str]:
         found.append("A competition must close after it opens.")
     if opens_at is None and not is_draft:
         found.append("A published competition needs a time at which it opens.")
+    found += conditions_of.calendar_problems({"opening": opens_at})
     earliest = opens_at or datetime.min.replace(tzinfo=closes_at.tzinfo if closes_at else None)
     dated = settings.conditions
     if opens_at is None:  # nothing of it can lie before an opening that nobody knows
@@ -290,8 +291,7 @@ def is_web_address(text: str) -> bool:
 
 
 def _metric_problems(settings: CompetitionSettings) -> Iterable[str]:
-    if settings.min_class_rows < 1:
-        yield f"The minimum size must be at least 1 row; {settings.min_class_rows} was given."
+    yield from conditions_of.count_problems("minimum size in rows", settings.min_class_rows)
     names = settings.identities
     if names is None:
         return

@@ -1,6 +1,6 @@
 """The conditions under which people take part in a competition: rules, entry, deadlines and limits."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from types import SimpleNamespace
@@ -16,6 +16,8 @@ from grader.services.texts import one_line
 
 WEEK = timedelta(days=7)
 ENTRY_CODE_MAX_LENGTH = 64
+MAX_COUNT = 1_000_000
+YEARS = range(2000, 3000)  # a week more or less stays within what dates can say
 
 
 class InvalidCompetition(OrganizerError):
@@ -67,7 +69,7 @@ def with_dates(conditions: Conditions, *, opens_at: datetime, closes_at: datetim
     Entry and mergers end 7 days before the close; in a competition that lasts no longer than that they end
     with it. The private leaderboard is revealed 7 days after the close, unless an organizer reveals it.
     """
-    if closes_at is None:
+    if closes_at is None or not _is_in_calendar(closes_at):
         return conditions
     week_before = closes_at - WEEK
     deadline = week_before if week_before > opens_at else closes_at
@@ -82,11 +84,35 @@ def with_dates(conditions: Conditions, *, opens_at: datetime, closes_at: datetim
 def problems(conditions: Conditions, *, opens_at: datetime, closes_at: datetime | None) -> list[str]:
     """Return one sentence for everything that is wrong with the conditions."""
     found = [*_entry_problems(conditions), *_date_problems(conditions, opens_at, closes_at)]
+    found += calendar_problems(
+        {
+            "close": closes_at,
+            "entry deadline": conditions.entry_deadline,
+            "merger deadline": conditions.merger_deadline,
+            "reveal": conditions.reveals_at,
+        }
+    )
     for name, words in _COUNTS.items():
         value = getattr(conditions, name)
-        if value is not None and value < 1:
-            found.append(f"The {words} must be at least 1; {value} was given.")
+        if value is not None:
+            found += count_problems(words, value)
     return found
+
+
+def count_problems(words: str, value: int) -> list[str]:
+    """Return the sentence about a number that is too small or too large to mean anything."""
+    if value < 1:
+        return [f"The {words} must be at least 1; {value} was given."]
+    return [f"The {words} must be at most {MAX_COUNT:,}."] if value > MAX_COUNT else []
+
+
+def calendar_problems(moments: Mapping[str, datetime | None]) -> list[str]:
+    """Return one sentence for every date, by its words, at which nobody will be there."""
+    return [
+        f"The {words} must lie in the years {YEARS.start} to {YEARS.stop - 1}; {moment.year} was given."
+        for words, moment in moments.items()
+        if moment is not None and not _is_in_calendar(moment)
+    ]
 
 
 def apply(conditions: Conditions, competition: Competition) -> None:
@@ -198,6 +224,10 @@ def _date_problems(conditions: Conditions, opens_at: datetime, closes_at: dateti
             yield "A date for the reveal needs a closing time."
         elif conditions.reveals_at < closes_at:
             yield "The private leaderboard cannot be revealed before the close."
+
+
+def _is_in_calendar(moment: datetime) -> bool:
+    return moment.year in YEARS
 
 
 def _week_after(conditions: Conditions, closes_at: datetime) -> datetime | None:

@@ -1,0 +1,24 @@
+"""Sieges of worlds."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.fixtures.sieges import Siege
+from tests.fixtures.worlds import Truth, World
+
+
+@pytest.fixture(scope="module")
+def make_siege(make_world: Callable[..., World]) -> Iterator[Callable[..., Siege]]:
+    """A factory of sieges of worlds in which much has happened."""
+    sieges: list[Siege] = []
+
+    def make(*, database_url: str | None = None) -> Siege:
+        world = make_world(Truth.first(), database_url=database_url)
+        world.begin()
+        sieges.append(Siege(world))
+        return sieges[-1]
+
+    yield make
+    for siege in sieges:
+        siege.close()

@@ -1,0 +1,83 @@
+"""Any competition file is read or refused with its problems, and what settings write is read back."""
+
+import json
+import random
+import tomllib
+from dataclasses import asdict, replace
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from grader.services import competition_files, competition_settings
+from grader.services.competition_settings import CompetitionSettings
+from grader.services.conditions import InvalidCompetition
+from tests.fixtures.mutations import Mishap, mishap, mishaps
+
+FILE = (
+    competition_files.write("toxicity", CompetitionSettings(title='A "title"', rules="Be\nfair."))
+    + '\n[files]\nsolution = "s.csv"\nlabel = "toxicity"\ndata = ["a", "b"]\n'
+).encode()
+PLACES = [
+    f"{table}.{key}" if isinstance(keys, dict) else table
+    for table, keys in tomllib.loads(FILE.decode()).items()
+    for key in (keys if isinstance(keys, dict) else [""])
+]
+LARGEST_COUNT = 2**31 - 1  # of PostgreSQL's integer
+VALUES = st.one_of(
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.sampled_from(
+        (
+            "2026-01-01",
+            "2026-01-01T00:00:00Z",
+            "0001-01-01",
+            "9999-12-31T23:59:59-12:00",
+            "07:32:00",
+            '"none"',
+        )
+    ),
+    st.text(st.characters(exclude_categories=("Cs",)), max_size=8).map(json.dumps),
+    st.sampled_from(
+        ("[]", "{}", "[1, 'a']", "{a = 1}", '["a", "a"]', "'''\n'''", "0x10", "1_0", "+inf", "-nan")
+    ),
+).map(lambda value: str(value).lower() if isinstance(value, bool | float | int) else value)
+
+
+def read(text: str) -> None:
+    """Read a file as the commands do; fail at anything but settings that can be kept, or problems."""
+    try:
+        found = competition_files.read(text)
+    except InvalidCompetition as refused:
+        assert refused.problems
+        assert all(problem.strip().endswith(".") for problem in refused.problems)
+        return
+    after = competition_settings.cleaned(replace(CompetitionSettings(), **found.changes))
+    if not competition_settings.problems(after, is_draft=True):
+        for name, value in asdict(after).items():
+            assert not isinstance(value, int) or value <= LARGEST_COUNT, name
+            assert not isinstance(value, str) or "\0" not in value, name
+
+
+@settings(max_examples=200, deadline=None)
+@given(mishaps())
+def test_whatever_happened_to_a_competition_file_it_is_read_or_refused(what: Mishap) -> None:
+    read(what.happen_to(FILE).decode(errors="replace"))
+
+
+@settings(max_examples=300, deadline=None)
+@example("metric.power", "[" * 3000)
+@example("metric.weights", "{ overall_auc = " + "9" * 400 + " }")
+@given(st.sampled_from([*PLACES, "dates.closes", "dates.reveals", "entry.code", "metric", "dates"]), VALUES)
+def test_any_value_of_any_key_is_read_or_refused(place: str, value: str) -> None:
+    read(f"{place} = {value}\n")
+
+
+@pytest.mark.long
+def test_of_many_competition_files_each_is_read_or_refused() -> None:
+    for seed in range(50_000):
+        try:
+            read(mishap(random.Random(seed)).happen_to(FILE).decode(errors="replace"))
+        except Exception as error:
+            raise AssertionError(seed) from error

@@ -1,0 +1,159 @@
+"""Any file, whatever happened to it, is read or refused with its problems, the same way twice."""
+
+import json
+import random
+import struct
+import time
+from collections.abc import Callable, Iterable
+
+import pytest
+from hypothesis import given, settings
+
+from grader.errors import FairboardError
+from grader.files import (
+    FileRejected,
+    Note,
+    Problem,
+    RowIds,
+    WrongColumns,
+    guess_columns,
+    read_public_table,
+    read_scored_table,
+    read_solution,
+    read_submission,
+)
+from grader.receipts import InvalidReceipt, Receipt, Settings, UnreadableFile, read_predictions, read_truth
+from tests.fixtures.mutations import IDS, PREDICTIONS, RECEIPT, SOLUTION, Mishap, mishap, mishaps
+
+ROW_IDS = RowIds.of(IDS)
+MANY = 1_000_000  # in all, over the readers
+SECONDS = 2.0  # for one file of some kilobytes; an honest one takes a thousandth
+
+
+def submission(data: bytes) -> object:
+    accepted = read_submission(data, ROW_IDS)
+    read = accepted.predictions.tolist()
+    require_readable(accepted.notes)
+    assert [bits(each) for each in read] == [bits(read_predictions(data, IDS)[name]) for name in IDS]
+    return read
+
+
+def solution(data: bytes) -> object:
+    read = read_solution(data)
+    return read.labels.tolist(), sorted(read.identities), read.roles
+
+
+def guessed_solution(data: bytes) -> object:
+    guesses = guess_columns(data)
+    require_text([guess.name for guess in guesses])
+    read = read_solution(data, roles={guess.name: guess.role for guess in guesses}, are_guessed=True)
+    return read.labels.tolist(), read.roles
+
+
+def scored_table(data: bytes) -> object:
+    return read_scored_table(data, predictions=["female"]).labels.tolist()
+
+
+def public_table(data: bytes) -> object:
+    table = read_public_table(data, ROW_IDS, id_column="id")
+    require_readable(table.problems)
+    return table.columns, table.positions.tolist()
+
+
+def slow_truth(data: bytes) -> object:
+    return read_truth(data, METRIC, label="toxicity", identities=["female"]).digest
+
+
+def slow_predictions(data: bytes) -> object:
+    return read_predictions(data, IDS)
+
+
+def receipt(data: bytes) -> object:
+    return Receipt.from_json(data).to_json()
+
+
+METRIC = Settings.from_dict(json.loads(RECEIPT)["settings"])
+# A reader, a file it takes, how it refuses others, and its share of the many.
+READERS: dict[str, tuple[Callable[[bytes], object], bytes, tuple[type[FairboardError], ...], float]] = {
+    "submission": (submission, PREDICTIONS, (FileRejected,), 0.5),
+    "solution": (solution, SOLUTION, (FileRejected, WrongColumns), 0.15),
+    "guessed solution": (guessed_solution, SOLUTION, (FileRejected, WrongColumns), 0.1),
+    "scored table": (scored_table, SOLUTION, (FileRejected, WrongColumns), 0.05),
+    "public table": (public_table, SOLUTION, (FileRejected,), 0.05),
+    "slow truth": (slow_truth, SOLUTION, (UnreadableFile,), 0.05),
+    "slow predictions": (slow_predictions, PREDICTIONS, (UnreadableFile,), 0.05),
+    "receipt": (receipt, RECEIPT, (InvalidReceipt,), 0.05),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_reader_takes_its_file(name: str) -> None:
+    read, file, _, _ = READERS[name]
+    assert read(file)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_whatever_happened_to_a_file_it_is_read_or_refused_the_same_way_twice(name: str) -> None:
+    read, file, refusals, _ = READERS[name]
+
+    @settings(max_examples=150, deadline=None)
+    @given(mishaps())
+    def try_one(what: Mishap) -> None:
+        damaged = what.happen_to(file)
+        assert answer(read, damaged, refusals) == answer(read, damaged, refusals)
+
+    try_one()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("name", READERS)
+def test_of_a_million_files_each_is_read_or_refused(name: str) -> None:
+    read, file, refusals, share = READERS[name]
+    for seed in range(round(MANY * share)):
+        damaged = mishap(random.Random(seed)).happen_to(file)
+        began = time.process_time()
+        try:
+            answer(read, damaged, refusals)
+        except Exception as error:
+            raise AssertionError(f"{name}, seed {seed}") from error
+        assert time.process_time() - began < SECONDS, seed
+
+
+def answer(read: Callable[[bytes], object], data: bytes, refusals: tuple[type[FairboardError], ...]) -> str:
+    """Return what a reader says of a file; anything but a refusal is an error of ours."""
+    try:
+        return repr(read(data))
+    except refusals as refused:
+        require_text(refused.message)
+        assert refused.message.strip()
+        if isinstance(refused, FileRejected):
+            assert 1 <= len(refused.problems) <= 20
+            require_readable(refused.problems)
+        return refused.message
+
+
+def require_readable(remarks: Iterable[Problem | Note]) -> None:
+    """Fail unless a database can keep these remarks, and a person read them."""
+    for remark in remarks:
+        require_text(remark.as_dict())
+        assert remark.message.endswith(".")
+        assert len(remark.message) < 2000
+        assert remark.count >= 1
+
+
+def require_text(value: object) -> None:
+    """Fail if PostgreSQL would not keep this as JSON: it takes neither NUL nor half a character."""
+    match value:
+        case str():
+            assert "\0" not in value
+            value.encode()
+        case dict():
+            require_text(list(value.values()))
+        case list():
+            for each in value:
+                require_text(each)
+
+
+def bits(value: float) -> bytes:
+    return struct.pack("d", value)
