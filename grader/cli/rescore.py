@@ -114,6 +114,8 @@ def rescore(
             else:
                 version = _begin(installation, competition, solution, settings, reason or "")
             if preview:
+                if version.state is ScoringVersionState.LIVE:
+                    raise OrganizerError(f"Scoring version {version.number}, which is live, is just that.")
                 _score(installation, version, lambda: _require_complete(installation, version))
                 _tell_difference(installation, competition, version, folder)
                 click.echo(f"`fairboard rescore {slug} --publish` publishes it.")
@@ -168,9 +170,12 @@ def _store_settings(
 def _prepare(
     installation: Installation, competition: Competition, stored: StoredSolution, reason: str
 ) -> ScoringVersion:
-    """Begin a rescoring, or find the one that was begun with the same solution and settings."""
+    """Begin a rescoring, or find the same one begun or published: the command may have been interrupted."""
     with installation.database.read() as session:
         begun = rescoring.open_version(session, competition=competition)
+    live = competitions.live(competition)
+    if begun is None and live.replaced_number is not None and _is_of(live, stored):
+        return live
     if begun is None:
         with installation.database.write() as session:
             version = rescoring.prepare(
@@ -178,11 +183,19 @@ def _prepare(
             )
         reach("rescoring.after_prepare")
         return version
-    is_same = begun.solution.prepared_sha256 == stored.prepared_sha256
-    if not is_same or begun.metric_settings != stored.rules.as_dict():
+    if not _is_of(begun, stored):
         raise AnotherUnderWay(competition, begun)
     click.echo(f"Going on with scoring version {begun.number}.")
     return begun
+
+
+def _is_of(version: ScoringVersion, stored: StoredSolution) -> bool:
+    """Tell whether a version has this solution, these settings and the metric as this program computes it."""
+    return (
+        version.solution.prepared_sha256 == stored.prepared_sha256
+        and version.metric_settings == stored.rules.as_dict()
+        and version.metric_code_version == stored.metric_code_version
+    )
 
 
 def _roll_back(

@@ -1,0 +1,213 @@
+"""kill -9 of who prepares, publishes or rolls back a rescoring, and files that arrive meanwhile."""
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from sqlalchemy import func, select
+
+from grader.cli import main
+from grader.files import read_solution
+from grader.models import AuditEntry, ScoringVersion, ScoringVersionState
+from grader.services import boards, competitions, rescoring, rescoring_publication, solutions
+from grader.services.audit import Actor
+from grader.services.rescoring_publication import RescoringIncomplete
+from grader.services.scoring import OPEN_STATES
+from grader.settings import Settings
+from tests.campaign.checker import BoardLine, BoardRead
+
+pytestmark = pytest.mark.timeout(240)
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+LIVE, PREPARING, RETIRED = (
+    ScoringVersionState.LIVE,
+    ScoringVersionState.PREPARING,
+    ScoringVersionState.RETIRED,
+)
+TEAMS = 5
+TESTS = Actor(None, "tests")
+
+
+@pytest.fixture
+def settings(make_settings: Callable[..., Settings]) -> Settings:
+    """Settings under which a sweeper takes at once whatever is free."""
+    return make_settings(sweep_interval_seconds=0.1, sweep_after_seconds=0)
+
+
+@pytest.fixture
+def competition(service: Any) -> Any:
+    return service.competition()
+
+
+@pytest.fixture
+def accepted(service: Any, competition: Any) -> list[Any]:
+    """A scored submission of each of five teams."""
+    accepted = [
+        service.submit(competition, seed=seed, user=f"user{seed}", skill=0.3) for seed in range(TEAMS)
+    ]
+    service.score(*accepted)
+    return accepted
+
+
+@pytest.fixture
+def all_is_well(service: Any, check_invariants: Any) -> Callable[..., None]:
+    """A function that checks the invariants, given everything that was accepted."""
+
+    def check(*accepted: Any, **seen: Any) -> None:
+        acknowledged = {each.submission.id: each.submission.sha256 for each in accepted}
+        check_invariants(service.database, service.storage, acknowledged=acknowledged, **seen)
+
+    return check
+
+
+@pytest.fixture
+def prepare(
+    service: Any, competition: Any, solution_csv: Callable[..., bytes]
+) -> Callable[..., ScoringVersion]:
+    """A function that prepares the next version with the truth of a seed."""
+
+    def begin(*, seed: int) -> ScoringVersion:
+        live = competitions.live(service.reload(competition))
+        solution = read_solution(solution_csv(seed=seed), label="toxicity", identities=("female", "muslim"))
+        stored = solutions.store_corrected(service.storage, solution, live=live)
+        with service.database.write() as session:
+            return rescoring.prepare(
+                session,
+                competition=competition,
+                solution=stored,
+                reason="Labels.",
+                actor=TESTS,
+                now=service.now,
+            )
+
+    return begin
+
+
+def is_published(service: Any, version: ScoringVersion) -> bool:
+    """Publish a version unless something is unfinished."""
+    try:
+        with service.database.write() as session:
+            rescoring_publication.publish(
+                session, scoring_version_id=version.id, actor=TESTS, now=service.now
+            )
+    except RescoringIncomplete:
+        return False
+    return True
+
+
+def board(service: Any) -> BoardRead:
+    """Read the board in one transaction."""
+    with service.database.read() as session:
+        found = boards.public_board(session, competition=competitions.get(session, slug="toxicity"))
+    lines = tuple(BoardLine(row.rank or 0, row.team, row.score) for row in found.rows)
+    return BoardRead("toxicity", found.scoring_version, lines)
+
+
+def states(service: Any) -> list[ScoringVersionState]:
+    with service.database.read() as session:
+        return list(session.scalars(select(ScoringVersion.state).order_by(ScoringVersion.number)))
+
+
+def acts(service: Any) -> dict[str, int]:
+    """Count what the log has of rescorings."""
+    with service.database.read() as session:
+        query = select(AuditEntry.action, func.count()).where(AuditEntry.action.startswith("rescoring."))
+        return dict(session.execute(query.group_by(AuditEntry.action)).tuples().all())
+
+
+@on_sqlite
+def test_a_rescoring_that_is_killed_at_each_of_its_steps_switches_the_boards_once_and_back_once(
+    service: Any,
+    accepted: list[Any],
+    processes: Any,
+    solution_csv: Callable[..., bytes],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    all_is_well: Any,
+) -> None:
+    corrected = tmp_path / "corrected.csv"
+    corrected.write_bytes(solution_csv(seed=2))
+    before = board(service)
+
+    def dies(*arguments: object, at: str) -> None:
+        command = ["-m", "grader.cli", "rescore", "toxicity", *map(str, arguments), "--reason", "Labels."]
+        processes.crash(service.settings, *command, at=at)
+
+    dies(corrected, at="rescoring.before_commit")
+    assert states(service) == [LIVE]
+    dies(corrected, at="rescoring.after_prepare")
+    assert states(service) == [LIVE, PREPARING]
+    dies(corrected, at="publish.before_commit")
+    assert states(service) == [LIVE, PREPARING] and board(service) == before
+    dies(corrected, at="publish.after_commit")
+    assert states(service) == [RETIRED, LIVE]
+    after = board(service)
+    assert after.scoring_version == 2 and after.lines != before.lines
+    for name, value in service.settings.environment().items():
+        monkeypatch.setenv(name, value)
+    again = CliRunner().invoke(main, ["rescore", "toxicity", str(corrected), "--reason", "Labels."])
+    assert again.exit_code == 0 and "now shows scoring version 2" in again.output
+    assert board(service) == after
+    dies("--rollback", 1, at="publish.before_commit")
+    assert states(service) == [RETIRED, LIVE]
+    dies("--rollback", 1, at="rollback.after_commit")
+    assert states(service) == [LIVE, RETIRED] and board(service) == before
+    assert acts(service) == {"rescoring.prepare": 1, "rescoring.publish": 1, "rescoring.roll_back": 1}
+    all_is_well(*accepted, board_reads=[before, after])
+
+
+@pytest.mark.parametrize(
+    ("database_url", "uploads"),
+    [
+        ("postgresql", 20),
+        pytest.param("postgresql", 400, marks=pytest.mark.long),
+        pytest.param("sqlite", 400, marks=pytest.mark.long),
+    ],
+    indirect=["database_url"],
+)
+def test_files_that_arrive_during_two_rescorings_are_scored_under_each_and_no_board_mixes_versions(
+    service: Any,
+    competition: Any,
+    prepare: Callable[..., ScoringVersion],
+    accepted: list[Any],
+    processes: Any,
+    eventually: Any,
+    watch: Any,
+    all_is_well: Any,
+    uploads: int,
+) -> None:
+    service.user("late")
+    stop, reads, arrived = threading.Event(), [board(service)], list[Any]()
+
+    def upload() -> None:
+        for number in range(uploads):
+            after = timedelta(seconds=number)
+            arrived.append(
+                service.submit(competition, user="late", seed=100 + number, skill=0.4, after=after)
+            )
+            time.sleep(0.05)
+
+    def read() -> None:
+        while not stop.is_set():
+            reads.append(board(service))
+            time.sleep(0.01)
+
+    processes.sweeper(service.settings)
+    uploader, reader = threading.Thread(target=upload), threading.Thread(target=read)
+    uploader.start()
+    reader.start()
+    for seed in (2, 3):
+        version = prepare(seed=seed)
+        eventually(lambda version=version: is_published(service, version))
+    uploader.join()
+    eventually(lambda: watch.all_scored() and not set(watch.states()) & set(OPEN_STATES))
+    stop.set()
+    reader.join()
+    reads.append(board(service))
+    assert {read.scoring_version for read in reads} == {1, 2, 3}
+    assert states(service) == [RETIRED, RETIRED, LIVE]
+    all_is_well(*accepted, *arrived, board_reads=list(dict.fromkeys(reads)))
