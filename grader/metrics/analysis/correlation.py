@@ -120,7 +120,8 @@ def _correlations(
             return r
         if np.count_nonzero(kept) < 2:
             return "there are fewer than two rows that have both."
-        constant = "identity" if _is_constant(values[identity][kept]) else "label"
+        other = "label" if positive is not None else "prediction"
+        constant = "identity" if _is_constant(values[identity][kept]) else other
         return f"the {constant} is the same in all rows."
 
     return Matrix.of(measure, annotations.identities, columns, value_or_reason)
