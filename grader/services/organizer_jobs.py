@@ -169,6 +169,16 @@ def extend(
     return isinstance(taken, CursorResult) and taken.rowcount == 1
 
 
+def hand_back(session: Session, *, claim: OrganizerClaim) -> None:
+    """Let a claimed job wait again as if it had not been claimed; nothing if the token is not current."""
+    job = _hold(session, claim)
+    if job is not None:
+        job.state = JobState.WAITING
+        job.lease_until = job.token = None
+        job.attempt_count -= 1
+        session.flush()
+
+
 def keep(session: Session, *, claim: OrganizerClaim, result: Mapping[str, Any]) -> bool:
     """Write what was found so far, for another attempt to go on from; False if the token is not current.
 

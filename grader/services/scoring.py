@@ -170,6 +170,21 @@ def oldest_open(session: Session) -> datetime | None:
     return session.scalar(select(func.min(ScoringJob.created_at)).where(ScoringJob.state.in_(OPEN_STATES)))
 
 
+def hand_back(session: Session, *, job_id: int, token: str) -> None:
+    """Let a claimed job wait again as if it had not been claimed; nothing if the token is not current."""
+    session.execute(
+        update(ScoringJob)
+        .where(ScoringJob.id == job_id, ScoringJob.token == token, ScoringJob.state == JobState.CLAIMED)
+        .values(
+            state=JobState.WAITING,
+            lease_until=None,
+            token=None,
+            attempt_count=ScoringJob.attempt_count - 1,
+        )
+        .execution_options(synchronize_session=False)
+    )
+
+
 def record(session: Session, *, job_id: int, token: str, outcome: Outcome, now: datetime) -> bool:
     """Write what came of a job; False if the token is not current."""
     held = hold(session, job_ids=[job_id], token=token)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 SETTLED_AFTER_SECONDS = 20
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 30
+HAND_BACK_SECONDS = 2
 
 log = logging.getLogger(__name__)
 
@@ -67,13 +68,17 @@ class Child:
             self._process.terminate()
 
     def stop(self) -> None:
-        """End the process and what it started, by force after the grace."""
+        """End the process and what it started, by force after the grace.
+
+        Before that all of them are asked, so that who scores hands back what it has.
+        """
         if not self._process:
             return
         self.request_stop()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(self.program.grace_seconds)
-        self._kill_session()
+        if not self._ends_within(self.program.grace_seconds):
+            self._signal_session(signal.SIGTERM)
+            self._ends_within(HAND_BACK_SECONDS)
+        self._signal_session(signal.SIGKILL)
         self._process.wait()
         self._process = None
 
@@ -95,7 +100,7 @@ class Child:
         return True
 
     def _note_end(self, code: int) -> None:
-        self._kill_session()
+        self._signal_session(signal.SIGKILL)
         self._process = None
         self._plan_start(f"ended {_ending(code)}")
 
@@ -107,11 +112,17 @@ class Child:
         self._start_at = time.monotonic() + pause
         log.warning("%s %s after %.0f s; next start in %.1f s.", self.program.name, fact, lived, pause)
 
-    def _kill_session(self) -> None:
+    def _ends_within(self, seconds: float) -> bool:
+        try:
+            return self._process is None or self._process.wait(seconds) is not None
+        except subprocess.TimeoutExpired:
+            return False
+
+    def _signal_session(self, number: int) -> None:
         # What a killed leader leaves would hold its sockets and jobs. Ids are not given out again at once.
         if self._process:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+                os.killpg(self._process.pid, number)
 
 
 def _ending(code: int) -> str:

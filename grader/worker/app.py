@@ -1,9 +1,10 @@
 """The Celery application: `celery --app grader.worker.app:celery_app worker` runs it."""
 
-from celery.signals import celeryd_init, worker_process_init
+from celery.signals import celeryd_init, task_prerun, worker_process_init
 
 from grader.metrics import check_golden_vectors
 from grader.settings import load
+from grader.worker import stopping
 from grader.worker.broker import create_app
 from grader.worker.limits import limit_memory
 
@@ -18,8 +19,10 @@ def check_worker(**_: object) -> None:
 
 @worker_process_init.connect
 def enter_sandbox(**_: object) -> None:
-    """Limit the memory of a scoring process."""
+    """Limit the memory of a scoring process, and let it hand back what it has when it is to end."""
     limit_memory(load().scoring_memory_mb)
+    # With its first task: the pool sets a handler of its own after this.
+    task_prerun.connect(lambda **_: stopping.end_on_request(), weak=False)
 
 
 celery_app = create_app(load())

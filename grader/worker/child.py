@@ -19,6 +19,7 @@ SCORE, RESCORE = "score", "rescore"
 DONE, NOTHING_TO_DO = "done", "nothing to do"
 GRACE_SECONDS = 5
 START_SECONDS = 30
+HAND_BACK_SECONDS = 2
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +34,7 @@ class ScoringChild:
         self._settings = settings
         self._log_level = "WARNING" if is_quiet else "INFO"
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_stopped = False
 
     def __enter__(self) -> Self:
         return self
@@ -50,11 +52,12 @@ class ScoringChild:
         """Score a batch of a scoring version in the child; False if nothing was done or the child died."""
         return self._ask(RESCORE, scoring_version_id, time_limit_seconds(self._settings)) == DONE
 
-    def kill(self) -> None:
-        """End a running child from another thread; `run` then returns False."""
+    def stop(self) -> None:
+        """Let a running child hand back its job and end, from another thread; `run` then returns False."""
+        self._is_stopped = True
         process = self._process
         if process is not None:
-            process.kill()
+            end(process)
 
     def close(self) -> None:
         """End the child at once; a job it has goes back with its lease."""
@@ -78,7 +81,8 @@ class ScoringChild:
         if ready and (answer := _pipe(process.stdout).readline()):
             return answer.decode().strip()
         self.close()
-        logger.warning("The scoring process died (%s %s, code %s).", what, subject_id, process.returncode)
+        if not self._is_stopped:
+            logger.warning("The scoring process died (%s %s, code %s).", what, subject_id, process.returncode)
         return None
 
     def _running(self) -> subprocess.Popen[bytes]:
@@ -93,6 +97,15 @@ class ScoringChild:
                 env=os.environ | self._settings.environment(),
             )
         return self._process
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ask a process to hand back what it has, and end it by force if it does not end soon."""
+    process.terminate()
+    try:
+        process.wait(HAND_BACK_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from grader.settings import Settings
+from grader.worker.child import end
 from grader.worker.organizer_work import TIME_LIMIT_SECONDS
 
 START_SECONDS = 30
@@ -42,8 +43,8 @@ class OrganizerChild:
             logger.warning("The process of organizers' job %s died of it (code %s).", job_id, code)
         return code == 0
 
-    def kill(self) -> None:
-        """End a running process from another thread, and start no other."""
+    def stop(self) -> None:
+        """Let a running process hand back its job and end, from another thread, and start no other."""
         self._is_stopped = True
         if self._process is not None:
-            self._process.kill()
+            end(self._process)

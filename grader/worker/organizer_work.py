@@ -27,8 +27,9 @@ from grader.services import organizer_jobs, scoring
 from grader.services.organizer_jobs import LEASE, OrganizerClaim
 from grader.settings import Settings, load
 from grader.storage import Storage, open_storage
-from grader.worker import bundling, settings_check, solution_check, verifying
+from grader.worker import bundling, settings_check, solution_check, stopping, verifying
 from grader.worker.limits import end_process_after, limit_memory
+from grader.worker.stopping import Stopped
 from grader.worker.work import Handler, Work, WorkLost, problems_of
 
 TIME_LIMIT_SECONDS = 1800
@@ -69,13 +70,22 @@ class OrganizerWorker:
 
     def run(self, job_id: int) -> bool:
         """Do a job; False if there was nothing to do or the lease was lost meanwhile."""
+        with stopping.shielded():
+            return self._run(job_id)
+
+    def _run(self, job_id: int) -> bool:
         with self._database.write() as session:
             claim = organizer_jobs.claim(session, job_id=job_id, now=db.now(session), lease=self._lease)
         if claim is None:
             return False
         reach("organizer_job.after_claim")
-        with self._extended(claim):
-            record = self._outcome(claim)
+        try:
+            with self._extended(claim), stopping.exposed():
+                record = self._outcome(claim)
+        except Stopped:
+            with self._database.write() as session:
+                organizer_jobs.hand_back(session, claim=claim)
+            raise
         if record is None:
             return False
         with self._database.write() as session:
@@ -154,6 +164,7 @@ def main(job_id: int, log_level: str) -> None:
     check_golden_vectors()
     limit_memory(settings.scoring_memory_mb)
     end_process_after(TIME_LIMIT_SECONDS)
+    stopping.end_on_request()
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     OrganizerWorker.of(settings).run(job_id)
 

@@ -12,8 +12,10 @@ from grader.services import batches
 from grader.services.scoring import Claim, Outcome
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
+from grader.worker import stopping
 from grader.worker.calculator import Calculator
 from grader.worker.rank_cache import RankCache
+from grader.worker.stopping import Stopped
 
 BATCH_JOBS = 100
 # After this no further file is begun, so that a batch outlasts it by one file at most.
@@ -52,7 +54,14 @@ class BatchScorer:
         )
 
     def run(self, scoring_version_id: int) -> bool:
-        """Score one batch of a scoring version; False if it has nothing to do."""
+        """Score one batch of a scoring version; False if it has nothing to do.
+
+        Asked to end, the process records what it has computed and hands the rest back.
+        """
+        with stopping.shielded():
+            return self._run(scoring_version_id)
+
+    def _run(self, scoring_version_id: int) -> bool:
         start = time.monotonic()
         with self._database.write() as session:
             claims = batches.claim(
@@ -87,5 +96,9 @@ class BatchScorer:
         for claim in claims:
             if outcomes and time.monotonic() >= end:
                 break
-            outcomes[claim.job_id] = self._calculator.outcome(claim)
+            try:
+                with stopping.exposed():
+                    outcomes[claim.job_id] = self._calculator.outcome(claim)
+            except Stopped:
+                break
         return outcomes

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from grader.metrics import check_golden_vectors
 from grader.settings import Settings, load
+from grader.worker import stopping
 from grader.worker.child import DONE, NOTHING_TO_DO, RESCORE
 from grader.worker.limits import end_process_after, limit_memory
 from grader.worker.rescoring_batches import NICENESS, BatchScorer, time_limit_seconds
@@ -24,6 +25,7 @@ def main() -> None:
     check_golden_vectors()
     limit_memory(settings.scoring_memory_mb)
     sandbox = Sandbox(settings)
+    stopping.end_on_request()
     for line in sys.stdin.buffer:
         what, subject_id = line.decode().split()
         answer = sandbox.do(what, int(subject_id))

@@ -8,10 +8,13 @@ from grader import db
 from grader.crash_points import reach
 from grader.db import Database
 from grader.services import scoring
+from grader.services.scoring import Claim, Outcome
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
+from grader.worker import stopping
 from grader.worker.calculator import Calculator
 from grader.worker.rank_cache import RankCache
+from grader.worker.stopping import Stopped
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +44,10 @@ class Scorer:
 
     def run(self, job_id: int) -> bool:
         """Score a job; False if there was nothing to do or the lease was lost meanwhile."""
+        with stopping.shielded():
+            return self._run(job_id)
+
+    def _run(self, job_id: int) -> bool:
         with self._database.write() as session:
             claim = scoring.claim(session, job_id=job_id, lease=self._lease, now=db.now(session))
             reach("claim.before_commit")
@@ -48,7 +55,7 @@ class Scorer:
             return False
         reach("claim.after_commit")
         start = time.monotonic()
-        outcome = self._calculator.outcome(claim)
+        outcome = self._outcome(claim)
         with self._database.write() as session:
             recorded = scoring.record(
                 session, job_id=job_id, token=claim.token, outcome=outcome, now=db.now(session)
@@ -65,3 +72,13 @@ class Scorer:
             time.monotonic() - start,
         )
         return recorded
+
+    def _outcome(self, claim: Claim) -> Outcome:
+        try:
+            with stopping.exposed():
+                return self._calculator.outcome(claim)
+        except Stopped:
+            with self._database.write() as session:
+                scoring.hand_back(session, job_id=claim.job_id, token=claim.token)
+            logger.info("Job %s is handed back: this process was asked to end.", claim.job_id)
+            raise

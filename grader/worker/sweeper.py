@@ -3,6 +3,7 @@
 import logging
 import signal
 import threading
+import time
 from collections import deque
 from datetime import timedelta
 from pathlib import Path
@@ -22,7 +23,7 @@ from grader.worker.organizer_child import OrganizerChild
 
 BATCH = 100
 CHILDREN = 2
-STOP_GRACE_SECONDS = 5
+STOP_GRACE_SECONDS = 3  # with what handing back takes below that of the supervisor
 ORGANIZERS_WAIT_SECONDS = 1  # somebody looks at the page
 
 logger = logging.getLogger(__name__)
@@ -61,11 +62,12 @@ class Sweeper:
         for lane in lanes:
             lane.start()
         stop.wait()
-        self._organizers_child.kill()  # its job starts afresh elsewhere
+        self._organizers_child.stop()  # its job may take long: it starts afresh elsewhere
+        end = time.monotonic() + STOP_GRACE_SECONDS
         for lane in lanes:
-            lane.join(STOP_GRACE_SECONDS)
+            lane.join(max(0, end - time.monotonic()))
         for child in (*self._children, self._rescoring_child):
-            child.kill()
+            child.stop()
         for lane in lanes:
             lane.join()
 

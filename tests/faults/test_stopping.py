@@ -1,0 +1,128 @@
+"""SIGTERM: what is under way ends, or goes back at once as if nobody had taken it."""
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import select
+
+from grader import db
+from grader.models import JobState, OrganizerJob
+from grader.services import organizer_jobs, solution_checks
+from grader.services.audit import Actor
+from grader.services.solution_checks import UploadedFile
+from grader.settings import Settings
+from grader.supervisor.child import Child, Program
+from grader.worker.hints import Hints
+from grader.worker.organizer_child import OrganizerChild
+from grader.worker.scoring import Scorer
+
+pytestmark = pytest.mark.timeout(240)
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+CELERY = (sys.executable, "-m", "celery", "--app", "grader.worker.app", "worker", "--concurrency", "1")
+
+
+@pytest.fixture
+def settings(make_settings: Callable[..., Settings], valkey: Any) -> Settings:
+    """Settings under which a sweeper takes at once whatever is free."""
+    return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
+
+
+@on_sqlite
+def test_a_sweeper_that_is_stopped_hands_back_what_it_scores(
+    service: Any, processes: Any, snag: Any, eventually: Any, watch: Any
+) -> None:
+    caught = snag(service.submit(service.competition()))
+    sweeper = processes.sweeper(service.settings)
+    eventually(caught.holds)
+    sweeper.send_signal(signal.SIGTERM)
+    assert sweeper.wait(30) == 0
+    assert (watch.states(), watch.attempts()) == ([JobState.WAITING], [0])
+
+
+@on_postgresql
+def test_a_worker_that_is_stopped_hands_back_what_it_cannot_finish(
+    service: Any, snag: Any, eventually: Any, watch: Any
+) -> None:
+    accepted = service.submit(service.competition())
+    caught = snag(accepted)
+    command = (*CELERY, "--loglevel", "WARNING", "--without-mingle")
+    worker = Child(Program("worker", command, service.settings.environment(), grace_seconds=1))
+    try:
+        worker.tend()
+        hints = Hints(service.settings)
+        hints.send(accepted.job_ids)
+        hints.close()
+        eventually(caught.holds)
+    finally:
+        worker.stop()
+    assert (watch.states(), watch.attempts()) == ([JobState.WAITING], [0])
+    caught.restore()
+    scorer = Scorer(service.database, service.storage, lease=timedelta(seconds=40))
+    assert scorer.run(*accepted.job_ids)
+    assert watch.all_scored()
+
+
+@on_sqlite
+def test_an_organizers_job_that_is_stopped_starts_afresh_at_once(
+    service: Any, snag: Any, eventually: Any, solution_csv: Any
+) -> None:
+    competition = service.competition()
+    blob = service.storage.put(solution_csv(seed=5))
+    with service.database.write() as session:
+        job = solution_checks.add(
+            session,
+            competition=competition,
+            file=UploadedFile.of("solution.csv", blob),
+            actor=Actor(None, "tests"),
+            now=service.now,
+        )
+    caught = snag(_Named(blob.sha256))
+    child = OrganizerChild(service.settings)
+    lane = threading.Thread(target=child.run, args=(job.id,))
+    lane.start()
+    eventually(caught.holds)
+    child.stop()
+    lane.join(30)
+    with service.database.read() as session:
+        found = session.scalars(select(OrganizerJob)).one()
+        assert (found.state, found.attempt_count) == (JobState.WAITING, 0)
+        assert organizer_jobs.waiting(session, limit=1, now=db.now(session)) == [job.id]
+
+
+def test_a_transaction_is_not_cut_off_by_a_request_to_end() -> None:
+    """The request comes between two shields, in a process of its own."""
+    program = (
+        "import os, signal\n"
+        "from grader.worker import stopping\n"
+        "stopping.end_on_request()\n"
+        "try:\n"
+        "    with stopping.shielded():\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "        print('committed')\n"
+        "        try:\n"
+        "            with stopping.exposed():\n"
+        "                print('computed')\n"
+        "        except stopping.Stopped:\n"
+        "            print('handed back')\n"
+        "    print('went on')\n"
+        "except stopping.Stopped:\n"
+        "    print('ended')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n") == ["committed", "handed back", "ended", ""]
+
+
+class _Named:
+    """What a snag wants of a submission."""
+
+    def __init__(self, sha256: str) -> None:
+        self.submission = self
+        self.sha256 = sha256
