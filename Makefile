@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long lint format lock
+.PHONY: help setup demo test test-long nemesis lint format lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -32,6 +32,10 @@ test: setup ## run the tests, except those that take minutes
 
 test-long: setup ## run the tests that take minutes
 	$(PYTEST) -m long
+
+nemesis: setup ## break an installation for SECONDS=20 by SEED=1 and check it [DATABASE= UPLOADS= ROWS= FAULTS=]
+	@exec $(BIN)/python -m tests.campaign $(foreach option,SECONDS SEED DATABASE UPLOADS ROWS FAULTS,$(if \
+		$($(option)),--$(shell echo $(option) | tr A-Z a-z) $($(option))))
 
 lint: setup ## check style, types, the arrows between the packages, and the locks
 	$(BIN)/ruff check

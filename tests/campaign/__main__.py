@@ -21,7 +21,7 @@ DISK_MB = 700
 @click.option("--seconds", default=20.0, help="For how long faults come, at least.")
 @click.option("--uploads", default=0, help="Go on until so many are acknowledged.")
 @click.option("--rows", default=2000, help="Rows of each file.")
-@click.option("--faults", default=0, help="How many faults in these seconds; by default one in each.")
+@click.option("--faults", default=0, help="How many faults in these seconds; by default one in 1.5 s.")
 @click.option("--clients", default=6)
 @click.option("--team-limit", default=100, help="How many files each team may send.")
 @click.option("--seed", default=1)
@@ -29,6 +29,7 @@ DISK_MB = 700
 @click.option("--lease-seconds", default=40)
 @click.option("--hasty", "is_hasty", is_flag=True, help="A sweeper that looks every second.")
 @click.option("--patience-seconds", default=60.0, help="How long to wait for the end of everything.")
+@click.option("--only", multiple=True, help="A fault to choose from, such as 'broker flushed'.")
 @click.option("--mutation", type=click.Choice(["", *MUTANTS]), default="", help="Break the service before.")
 @click.option("--keep", is_flag=True, help="Keep the folder, and say where it is.")
 def main(keep: bool, **options: object) -> None:
@@ -62,7 +63,7 @@ def _begin_again(mutation: str) -> None:
     )
     variables = {IN_OWN_MOUNTS: "yes" if can_mount else "no"}
     if mutation:
-        variables |= {VARIABLE: mutation, "PYTHONPATH": str(SITE)}
+        variables |= {VARIABLE: mutation, "PYTHONPATH": os.pathsep.join([str(SITE), str(Path.cwd())])}
     again = [sys.executable, "-m", "tests.campaign", *sys.argv[1:]]
     command = ["unshare", "--mount", *again] if can_mount else again
     os.execvpe(command[0], command, os.environ | variables)

@@ -58,7 +58,7 @@ class Adversary(threading.Thread):
         self._random = random.Random(f"{plan.seed} adversary")
         self._holds: list[threading.Thread] = []
         self._hints = installation.hints()
-        self._faults = self._all()
+        self._faults = [each for each in self._all() if not plan.only or each.name in plan.only]
         self._deck: list[Fault] = []
         self.last_fault_at = time.monotonic()
 

@@ -77,7 +77,7 @@ class Installation:
         if database_url is not None:
             values["database_url"] = SecretStr(database_url)
         if self.plan.is_hasty:
-            values |= {"sweep_interval_seconds": 1, "sweep_after_seconds": 2, "web_workers": 1}
+            values |= {"sweep_interval_seconds": 1, "sweep_after_seconds": 2}
         return Settings(**values)
 
     def fill(self, solution: bytes) -> list[TeamAccess]:

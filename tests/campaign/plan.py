@@ -33,6 +33,8 @@ class Plan:
         Whether the sweeper looks every second rather than every five, as a short campaign needs.
     patience_seconds : float
         How long after the last fault to wait until everything has come to an end.
+    only : tuple of str
+        The faults to choose from, all where it is empty.
     mutation : str
         Name of something that is broken in the service, to see that the campaign notices.
     """
@@ -48,15 +50,16 @@ class Plan:
     lease_seconds: int = 40
     is_hasty: bool = False
     patience_seconds: float = 60
+    only: tuple[str, ...] = ()
     mutation: str = ""
 
     @property
     def pause(self) -> float:
         """Seconds from one fault to the next."""
-        return self.seconds / (self.faults or max(1, self.seconds))
+        return self.seconds / (self.faults or max(1, self.seconds / 1.5))
 
     @property
     def team_count(self) -> int:
         """How many teams there have to be, for each may send `team_limit` files."""
-        expected = self.uploads or int(40 * self.seconds)
+        expected = self.uploads or int(40 * self.seconds / 1.5)
         return self.clients + 1 + expected * 5 // 4 // self.team_limit

@@ -1,0 +1,72 @@
+"""Campaigns against a whole installation, each in a process of its own: see `tests.campaign`."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HASTY = ("--hasty", "--lease-seconds", "5", "--rows", "400")
+GREEN, RED = 0, 1
+
+
+def campaign(*options: str, timeout: float) -> tuple[int, str]:
+    """Run a campaign; return its exit code and what it printed."""
+    command = [sys.executable, "-W", "ignore", "-m", "tests.campaign", *options]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("FAIRBOARD_")}
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        printed, _ = process.communicate(timeout=timeout)
+    finally:
+        if process.poll() is None:  # its guardian ends the service
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return process.returncode, printed
+
+
+@pytest.mark.timeout(280)
+def test_twenty_seconds_of_faults_lose_double_and_falsify_nothing() -> None:
+    code, printed = campaign(*HASTY, "--seconds", "20", "--patience-seconds", "120", timeout=270)
+    assert code == GREEN, printed
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", [11, 12])
+def test_faults_on_postgresql_lose_double_and_falsify_nothing(seed: int) -> None:
+    options = ("--database", "postgresql", "--seconds", "120", "--seed", str(seed))
+    code, printed = campaign(*options, timeout=880)
+    assert code == GREEN, printed
+
+
+@pytest.mark.long
+@pytest.mark.timeout(2 * 3600)
+def test_ten_thousand_uploads_survive_two_hundred_faults() -> None:
+    code, printed = campaign("--uploads", "10000", "--faults", "200", "--seconds", "900", timeout=7000)
+    assert code == GREEN, printed
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("mutation", "faults", "found"),
+    [
+        ("no-sweeper", ("broker flushed", "worker killed", "scorer killed"), "(stuck)"),
+        ("no-token-check", ("outdated token used",), "(lost)"),
+        ("no-unique-constraint", ("second result written",), "(doubled)"),
+    ],
+)
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_a_service_that_lacks_a_safeguard_turns_the_campaign_red(
+    database: str, mutation: str, faults: tuple[str, ...], found: str
+) -> None:
+    only = [option for fault in faults for option in ("--only", fault)]
+    options = [*HASTY, "--seconds", "15", "--patience-seconds", "30", "--database", database, *only]
+    code, printed = campaign(*options, "--mutation", mutation, timeout=580)
+    assert code == RED and found in printed, printed
+    assert campaign(*options, timeout=580)[0] == GREEN  # with it, the same faults do no harm
