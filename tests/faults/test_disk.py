@@ -1,0 +1,197 @@
+"""A disk that is full, for real; and the order of what must be on the disk before an upload is answered."""
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import ScoringJob
+from grader.settings import Settings
+from tests.fixtures.web import BOUNDARY, form
+from webapp import create_app
+
+pytestmark = pytest.mark.timeout(240)
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+ADDRESS = "/api/v1/competitions/toxicity/submissions"
+DISK_BYTES = 6_000_000
+SENTENCE = "No space: your file was not accepted, no submission used."
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 6 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip("A small disk cannot be mounted here: run this test as root where mounting is allowed.")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+class TestFullDisk:
+    """Files are refused, what is there is read on, and nothing has to be started again when there is room."""
+
+    @pytest.fixture(params=["blobs", "database", "spool"])
+    def volume(self, request: pytest.FixtureRequest) -> str:
+        """What lies on the small disk."""
+        return str(request.param)
+
+    @pytest.fixture
+    def database_url(self, volume: str, small_disk: Path, tmp_path: Path, migrated_sqlite: Path) -> str:
+        folder = small_disk if volume == "database" else tmp_path
+        shutil.copyfile(migrated_sqlite, folder / "fairboard.db")
+        return f"sqlite:///{folder / 'fairboard.db'}"
+
+    @pytest.fixture
+    def settings(
+        self, make_settings: Callable[..., Settings], volume: str, small_disk: Path, tmp_path: Path
+    ) -> Settings:
+        blobs = (small_disk if volume == "blobs" else tmp_path) / "blobs"
+        return make_settings(storage_url=blobs.as_uri(), disk_reserve_mb=0, rate_limits=False)
+
+    def test_an_upload_is_refused_boards_go_on_and_room_is_used_again(
+        self,
+        service: Any,
+        volume: str,
+        small_disk: Path,
+        make_token: Any,
+        predictions_csv: Any,
+        check_invariants: Any,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        competition = service.competition(max_daily_submissions=9)
+        earlier = service.submit(competition)
+        service.score(earlier)
+        app = create_app(service.settings)
+        if volume == "spool":
+            monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
+        # Larger than what is kept in memory while it arrives.
+        content = predictions_csv(seed=2) + b"\n" * 600_000
+        headers = {"Authorization": f"Bearer {make_token()}", "Idempotency-Key": "key"}
+
+        def send() -> Any:
+            return app.test_client().post(
+                ADDRESS,
+                data=form(content),
+                headers=headers,
+                content_type=f"multipart/form-data; boundary={BOUNDARY}",
+            )
+
+        _fill(small_disk)
+        before = _files(small_disk)
+        answer = send()
+        assert (answer.status_code, answer.json["error"]) == (507, "no_space")
+        assert answer.json["message"] == SENTENCE
+        assert _files(small_disk) == before
+        for path in ("/competitions/toxicity/leaderboard", "/api/v1/competitions/toxicity/leaderboard"):
+            assert app.test_client().get(path, headers=headers).status_code == 200
+        own = app.test_client().get(f"/api/v1/submissions/{earlier.submission.id}", headers=headers)
+        assert (own.status_code, own.json["status"]) == (200, "scored")
+        (small_disk / "filler").unlink()
+        answer = send()
+        assert (answer.status_code, answer.json["limits"]["used_today"]) == (201, 1)
+        app.extensions["fairboard"].database.dispose()
+        with service.database.read() as session:
+            service.run(*session.scalars(select(ScoringJob.id).where(ScoringJob.finished_at.is_(None))))
+        check_invariants(
+            service.database,
+            service.storage,
+            acknowledged={
+                answer.json["id"]: sha256(content).hexdigest(),
+                earlier.submission.id: earlier.submission.sha256,
+            },
+        )
+        service.database.dispose()
+
+
+def _fill(disk: Path) -> None:
+    with (disk / "filler").open("wb", buffering=0) as filler, suppress(OSError):
+        while True:
+            filler.write(b"\0" * 4096)
+    with suppress(OSError):
+        (disk / "one more").touch()
+        (disk / "one more").unlink()
+    assert shutil.disk_usage(disk).free < 4096
+
+
+def _files(disk: Path) -> set[Path]:
+    """Return what lies on the disk; SQLite's own files come and go."""
+    return {path for path in disk.rglob("*") if path.is_file() and ".db" not in path.name}
+
+
+STRACE = shutil.which("strace")
+TRACED = "fsync,fdatasync,rename,renameat,renameat2,pwrite64,write,sendto"
+CALL = re.compile(r"(?:\d+ +)?(\w+)\((.*)")
+
+
+@on_sqlite
+@pytest.mark.skipif(STRACE is None, reason="The calls to the kernel are read with strace: install it.")
+def test_everything_is_on_the_disk_before_an_upload_is_answered(
+    service: Any, make_web: Any, make_settings: Any, make_token: Any, predictions_csv: Any, tmp_path: Path,
+    eventually: Any,
+) -> None:  # fmt: skip
+    service.competition()
+    service.database.dispose()
+    web = make_web(make_settings(web_workers=1, web_threads=2, disk_reserve_mb=0))
+    caller = web.caller(make_token())
+    [worker] = web.workers(web.start())
+    assert caller.send(predictions_csv(seed=1)).status == 201  # everything is open now
+    log = tmp_path / "strace"
+    strace = subprocess.Popen(
+        [str(STRACE), "-f", "-y", "-s", "40", "-e", f"trace={TRACED}", "-o", str(log), "-p", str(worker.pid)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert strace.stderr is not None
+    try:
+        if "attached" not in (said := strace.stderr.readline()):
+            pytest.skip(f"Processes cannot be traced here: {said.strip()}")
+        eventually(lambda: _is_traced(worker.pid))
+        content = predictions_csv(seed=2)
+        answer = caller.send(content)
+        assert answer.status == 201
+    finally:
+        strace.terminate()
+        strace.wait(30)
+        strace.stderr.close()
+    calls = [match.groups() for line in log.read_text().splitlines() if (match := CALL.match(line))]
+    name = sha256(content).hexdigest()
+    blobs = str(service.settings.data_dir / "blobs")
+    answered = _first(calls, "sendto", "201 CREATED")
+    draft_synced = _first(calls, "fsync", f"{blobs}/drafts/")
+    named = _first(calls, "rename", f"{blobs}/{name[:2]}/{name}")
+    folder_synced = _first(calls, "fsync", f"{blobs}/{name[:2]}>")
+    root_synced = _first(calls, "fsync", f"{blobs}>")
+    row_written = _last(calls[:answered], "pwrite64", "fairboard.db-wal")
+    row_synced = max(_last(calls[:answered], sync, "fairboard.db-wal") for sync in ("fsync", "fdatasync"))
+    order = [draft_synced, named, folder_synced, root_synced, row_written, row_synced, answered]
+    assert order == sorted(order) and order[0] >= 0, (order, calls)
+
+
+def _is_traced(pid: int) -> bool:
+    return all(
+        "TracerPid:\t0\n" not in (thread / "status").read_text()
+        for thread in Path(f"/proc/{pid}/task").iterdir()
+    )
+
+
+def _first(calls: list[tuple[str, ...]], call: str, part: str) -> int:
+    return next(place for place, (name, rest) in enumerate(calls) if name.startswith(call) and part in rest)
+
+
+def _last(calls: list[tuple[str, ...]], call: str, part: str) -> int:
+    found = (place for place, (name, rest) in enumerate(calls) if name == call and part in rest)
+    return max(found, default=-1)
