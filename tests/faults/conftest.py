@@ -45,8 +45,8 @@ class Processes:
 
     def crash(self, settings: Settings, *arguments: str, at: str) -> None:
         """Run a program that is to die at a crash point."""
-        process = self.python(settings, *arguments, environment={VARIABLE: at}, stdin=subprocess.DEVNULL)
-        assert process.wait(PATIENCE_SECONDS) == EXIT_CODE
+        with self.python(settings, *arguments, environment={VARIABLE: at}, stdin=subprocess.PIPE) as process:
+            assert process.wait(PATIENCE_SECONDS) == EXIT_CODE
 
     def python(
         self, settings: Settings, *arguments: str, environment: Mapping[str, str] = NOTHING, **options: Any

@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from grader.cli import main
 from grader.files import read_solution
-from grader.models import AuditEntry, ScoringVersion, ScoringVersionState
+from grader.models import AuditEntry, JobState, ScoringJob, ScoringVersion, ScoringVersionState
 from grader.services import boards, competitions, rescoring, rescoring_publication, solutions
 from grader.services.audit import Actor
 from grader.services.rescoring_publication import RescoringIncomplete
 from grader.services.scoring import OPEN_STATES
 from grader.settings import Settings
+from grader.worker.rescoring_batches import BatchScorer
 from tests.campaign.checker import BoardLine, BoardRead
 
 pytestmark = pytest.mark.timeout(240)
@@ -30,6 +31,10 @@ LIVE, PREPARING, RETIRED = (
 )
 TEAMS = 5
 TESTS = Actor(None, "tests")
+SCORE_BATCH = (
+    "import sys; from grader.settings import load; "
+    "from grader.worker.rescoring_batches import BatchScorer; BatchScorer.of(load()).run(int(sys.argv[1]))"
+)
 
 
 @pytest.fixture
@@ -158,6 +163,46 @@ def test_a_rescoring_that_is_killed_at_each_of_its_steps_switches_the_boards_onc
     assert states(service) == [LIVE, RETIRED] and board(service) == before
     assert acts(service) == {"rescoring.prepare": 1, "rescoring.publish": 1, "rescoring.roll_back": 1}
     all_is_well(*accepted, board_reads=[before, after])
+
+
+@pytest.mark.parametrize(
+    ("point", "state", "attempts"),
+    [
+        ("batch.after_claim", JobState.CLAIMED, 2),
+        ("batch.before_commit", JobState.CLAIMED, 2),
+        ("batch.after_commit", JobState.DONE, 1),
+    ],
+)
+@on_sqlite
+def test_a_batch_whose_process_dies_at_one_of_its_steps_is_scored_once(
+    service: Any,
+    accepted: list[Any],
+    prepare: Callable[..., ScoringVersion],
+    processes: Any,
+    all_is_well: Any,
+    point: str,
+    state: JobState,
+    attempts: int,
+) -> None:
+    before, version = board(service), prepare(seed=2)
+
+    def jobs() -> list[ScoringJob]:
+        with service.database.read() as session:
+            found = session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version.id))
+            return list(found)
+
+    processes.crash(service.settings, "-c", SCORE_BATCH, str(version.id), at=point)
+    assert [each.state for each in jobs()] == [state] * TEAMS
+    assert board(service) == before
+    with service.database.write() as session:
+        held = update(ScoringJob).where(ScoringJob.state == JobState.CLAIMED)
+        session.execute(held.values(lease_until=service.now))
+    scorer = BatchScorer(service.database, service.storage, lease=timedelta(seconds=45))
+    while scorer.run(version.id):
+        pass
+    assert [each.attempt_count for each in jobs()] == [attempts] * TEAMS
+    assert is_published(service, version)
+    all_is_well(*accepted, board_reads=[before, board(service)])
 
 
 @pytest.mark.parametrize(
