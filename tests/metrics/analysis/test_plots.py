@@ -1,0 +1,30 @@
+"""The plots of docs/bias-metrics.md are those that its program draws."""
+
+import importlib.util
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+@pytest.fixture(scope="module")
+def plots():
+    spec = importlib.util.spec_from_file_location("plots", DOCS / "plots.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.PLOTS
+
+
+def test_the_plots_in_the_docs_are_up_to_date(plots):
+    assert {path.name: path.read_text() for path in (DOCS / "images").glob("*.svg")} == plots
+
+
+def test_every_plot_is_an_image_with_a_title_and_is_shown(plots):
+    page = (DOCS / "bias-metrics.md").read_text()
+    for name, svg in plots.items():
+        image = ElementTree.fromstring(svg)
+        assert image.get("role") == "img"
+        assert image.find("{http://www.w3.org/2000/svg}title").text == image.get("aria-label")
+        assert f"(images/{name})" in page
