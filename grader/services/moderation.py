@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from grader import db
 from grader.errors import OrganizerError
-from grader.models import Competition, Submission, SubmissionKind, Team
+from grader.models import AuditEntry, Competition, Submission, SubmissionKind, Team
 from grader.services import (
     audit,
     competitions,
@@ -194,6 +194,21 @@ def rename(
         now=now,
     )
     return found
+
+
+def renaming(session: Session, *, competition: Competition, team: Team) -> AuditEntry | None:
+    """Return the act that gave a team the name it bears; None where the team chose it."""
+    latest = session.scalar(
+        select(AuditEntry)
+        .where(
+            AuditEntry.competition_id == competition.id,
+            AuditEntry.action == "team.rename",
+            AuditEntry.subject == f"team {audit.mention(team)}",
+        )
+        .order_by(AuditEntry.id.desc())
+        .limit(1)
+    )
+    return latest if latest is not None and latest.after["name"] == team.name else None
 
 
 def mark(

@@ -159,6 +159,14 @@ def test_a_refused_name_is_told_and_kept(desk: Any) -> None:
     assert "Team 7" in desk.ann.browser.get(f"{HERE}/leaderboard").text
 
 
+def test_a_team_reads_why_it_was_renamed_until_it_chooses_another_name(desk: Any) -> None:
+    team = f"{DESK}/teams/{submission(desk, desk.scored_id).team_id}"
+    desk.ed.post(f"{team}/name", {"name": "Team 7", "reason": "It insulted people"})
+    assert "It insulted people" in desk.ann.browser.get(f"{HERE}/team").text
+    desk.ann.post(f"{HERE}/team/name", {"name": "The calm ones"})
+    assert "It insulted people" not in desk.ann.browser.get(f"{HERE}/team").text
+
+
 def test_a_grant_shows_in_what_the_team_may_still_send(desk: Any) -> None:
     team = f"{DESK}/teams/{submission(desk, desk.scored_id).team_id}"
     today = f"{desk.now():%Y-%m-%d}"

@@ -8,7 +8,17 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.errors import ParticipantError
-from grader.services import accounts, invitations, mergers, names, rosters, situations, team_notices, teams
+from grader.services import (
+    accounts,
+    invitations,
+    mergers,
+    moderation,
+    names,
+    rosters,
+    situations,
+    team_notices,
+    teams,
+)
 from grader.services.participations import EntryRefused
 from webapp import auth, finding
 from webapp.errors import status_of, wants_json
@@ -161,11 +171,14 @@ def _page(slug: str, *, problem: ParticipantError | None = None, link: str | Non
     with current_site().database.read() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
         situation = situations.of_person(session, competition=competition, user=g.user, now=now)
+        own = situation.own
+        renaming = own and moderation.renaming(session, competition=competition, team=own.team)
     return render_template(
         "teams/show.html",
         competition=CompetitionView(competition, now),
         situation=situation,
-        own=situation.own,
+        own=own,
+        renaming=renaming,
         appeal=team_notices.how_to_appeal(competition),
         link=link,
         problem=problem,
