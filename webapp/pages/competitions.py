@@ -44,7 +44,8 @@ def show(slug: str) -> ResponseReturnValue:
         "competitions/show.html",
         competition=view,
         entry=entry,
-        is_asked_to_join=entry is EntryState.RULES_CHANGED or (is_to_join and view.must_ask),
+        is_asked_to_join=not g.organizer_role
+        and (entry is EntryState.RULES_CHANGED or (is_to_join and view.must_ask)),
         metric=view.metric(),
         overview=prose.render(view.overview),
         rescored=rescored,

@@ -261,8 +261,7 @@ def suggested_notice(version: ScoringVersion, competition_title: str) -> str:
     """Return the words that the notice begins with."""
     return (
         f"All submissions to {competition_title} were scored again. {version.reason}\n\n"
-        "Your files did not change and nothing of your limits was used. Below are the old and the new public "
-        "score of each of your team's files."
+        "Your files did not change and nothing of your limits was used."
     )
 
 
