@@ -1,5 +1,6 @@
 """How Celery talks to the broker. A message is only a hint: the job is the database row."""
 
+import socket
 from typing import Any
 
 from celery import Celery
@@ -11,6 +12,11 @@ TASK = "fairboard.score"
 # Of its own, with a worker of its own, so that no live score waits behind a rescoring.
 RESCORING_QUEUE = "fairboard.rescoring"
 RESCORING_TASK = "fairboard.rescore"
+KEEPALIVE = {
+    getattr(socket, option): value
+    for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
+    if hasattr(socket, option)  # macOS names the first one otherwise
+}
 
 
 def configuration(settings: Settings) -> dict[str, Any]:
@@ -25,6 +31,8 @@ def configuration(settings: Settings) -> dict[str, Any]:
             "visibility_timeout": 20 * settings.scoring_time_limit_seconds,
             "unacked_restore_interval": 10,
             "unacked_restore_throttle": 1,
+            "socket_keepalive": True,  # or a worker would listen for hours to a broker that went silently
+            "socket_keepalive_options": KEEPALIVE,
         },
         "task_default_queue": QUEUE,
         "task_routes": {RESCORING_TASK: {"queue": RESCORING_QUEUE}},

@@ -3,8 +3,10 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -185,3 +187,59 @@ class Watch:
 @pytest.fixture
 def watch(service: Any) -> Watch:
     return Watch(service)
+
+
+class Wire:
+    """A socket between clients and a server; it passes what comes, breaks, or goes silent and stays open."""
+
+    def __init__(self, path: Path, server: Path) -> None:
+        self._server = server
+        self._passes = threading.Event()
+        self._passes.set()
+        self._ends: list[socket.socket] = []
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(path))
+        self._listener.listen(64)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def reset(self) -> None:
+        """Break every connection."""
+        ends, self._ends = self._ends, []
+        for end in ends:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def fall_silent(self) -> None:
+        """Pass nothing any more, and let nobody know."""
+        self._passes.clear()
+
+    def end(self) -> None:
+        self._passes.set()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.reset()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):  # the listener is closed
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(str(self._server))
+                self._ends += (client, server)
+                for source, target in ((client, server), (server, client)):
+                    threading.Thread(target=self._pass, args=(source, target), daemon=True).start()
+
+    def _pass(self, source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError), source, target:
+            while data := source.recv(65536):
+                self._passes.wait()
+                target.sendall(data)
+            target.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def wire(valkey: Any) -> Iterator[Wire]:
+    """A wire to the Valkey; `wire.sock` in its folder is the near end."""
+    wire = Wire(valkey.folder / "wire.sock", valkey.socket)
+    yield wire
+    wire.end()

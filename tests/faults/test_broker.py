@@ -8,9 +8,10 @@ import psutil
 import pytest
 from pydantic import SecretStr
 
-from grader.models import JobState
+from grader.models import JobState, SubmissionStatus
 from grader.settings import Settings
 from grader.worker.hints import Hints
+from webapp import create_app
 
 pytestmark = pytest.mark.timeout(240)
 # Each takes seconds; where the kind of database cannot matter one is enough.
@@ -90,15 +91,49 @@ def test_a_job_that_is_delivered_fifty_times_is_scored_once(
     assert watch.attempts() == [1]
 
 
+@on_sqlite
+def test_a_worker_hears_again_when_its_connections_were_broken_and_is_not_needed_when_it_is_deaf(
+    service: Any, valkey: Any, wire: Any, make_settings: Any, processes: Any, eventually: Any, watch: Any
+) -> None:
+    near_end = SecretStr(f"redis+socket://{valkey.folder / 'wire.sock'}")
+    settings = service.settings.model_copy(update={"broker_url": near_end})
+    competition = service.competition()
+    hints = Hints(service.settings)  # the web's own way to the broker is sound
+    worker = processes.worker(settings)
+    for seed in range(2):
+        accepted = service.submit(competition, seed=seed)
+        hints.send(accepted.job_ids)
+        eventually(lambda accepted=accepted: is_scored(service, accepted, hints))
+        wire.reset()
+    wire.fall_silent()
+    deaf = service.submit(competition, seed=2)
+    hints.send(deaf.job_ids)
+    hints.close()
+    health = create_app(service.settings).test_client().get("/healthz").json
+    assert health["queue"] == "ok" and health["oldest_pending_seconds"] > 60
+    processes.sweeper(service.settings)
+    eventually(watch.all_scored)
+    assert worker.poll() is None
+    assert watch.score_count() == 6
+    assert create_app(service.settings).test_client().get("/healthz").json["oldest_pending_seconds"] is None
+
+
+def is_scored(service: Any, accepted: Any, hints: Hints) -> bool:
+    """Hint once more and look: what a worker had in hand when its connection broke may be lost."""
+    hints.send(accepted.job_ids)
+    return bool(service.submission(accepted).status is SubmissionStatus.SCORED)
+
+
 @on_postgresql
 def test_several_sweepers_score_every_job_once(
-    service: Any, processes: Any, eventually: Any, watch: Any
+    service: Any, processes: Any, eventually: Any, watch: Any, valkey: Any
 ) -> None:
     competition = service.competition()
     for number in range(12):
         service.submit(competition, seed=number, user=f"user{number % 4}")
-    for _ in range(2):
+    for _ in range(3):
         processes.sweeper(service.settings)
     eventually(watch.all_scored)
     assert watch.score_count() == 24
     assert watch.attempts() == [1] * 12
+    assert valkey.client().dbsize() == 0  # they score what they find, and tell no queue
