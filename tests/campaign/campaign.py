@@ -1,6 +1,7 @@
 """One campaign from its beginning to its report."""
 
 import re
+import signal
 import sys
 import threading
 import time
@@ -46,11 +47,13 @@ class Campaign:
         self._solution = write_solution(plan.rows)
         self._ledger = Ledger()
         self._truce = threading.Event()
+        self._is_enough = threading.Event()
         self._end = threading.Event()
         self._start = time.monotonic()
 
     def run(self) -> Report:
-        """Let everybody act, wait until all is settled, check."""
+        """Let everybody act, wait until all is settled, check; SIGTERM ends the acting early."""
+        signal.signal(signal.SIGTERM, lambda *_: self._is_enough.set())
         teams = self._installation.fill(self._solution)
         self._installation.start()
         keeper = threading.Thread(target=self._keep_serving, daemon=True)
@@ -99,7 +102,7 @@ class Campaign:
 
     def _let_act(self) -> None:
         told = 0.0
-        while True:
+        while not self._is_enough.wait(0.1):
             passed = time.monotonic() - self._start
             if passed > told:
                 told = passed + TOLD_EVERY_SECONDS
@@ -107,7 +110,6 @@ class Campaign:
             is_enough = len(self._ledger.acknowledged) >= self._plan.uploads
             if passed >= self._plan.seconds and (is_enough or passed > LONGEST_FACTOR * self._plan.seconds):
                 return
-            time.sleep(0.1)
 
     def _tell(self, passed: float) -> None:
         uploads, faults = len(self._ledger.acknowledged), sum(self._ledger.faults.values())

@@ -180,10 +180,13 @@ class Client(threading.Thread):
         return bool(answer.body["next"])
 
     def _until_answered(self, method: str, path: str, team: TeamAccess, file: File | None = None) -> Answer:
-        """Ask again until an answer comes that is not about the moment; none if the campaign ends before."""
+        """Ask again until an answer comes that is not about the moment; none if the campaign ends before.
+
+        A team whose files wait sends no further ones: what is sent is never far ahead of what is scored.
+        """
         for pause in self._pauses():
             answer = self._ask(method, path, team, file)
-            if 0 < answer.status < 500:
+            if 0 < answer.status < 500 and answer.body.get("error") != "too_many_pending":
                 return answer
             time.sleep(pause)
         return NO_ANSWER

@@ -34,6 +34,7 @@ from tests.campaign.plan import DatabaseKind, Plan
 SLUG = "toxicity"
 ORGANIZER = Actor(None, "the campaign")
 START_SECONDS = 90
+MAX_PENDING = 25
 FAIRBOARD = (sys.executable, "-P", "-m", "grader.cli")
 
 
@@ -90,7 +91,7 @@ class Installation:
         conditions = Conditions(
             max_daily_submissions=None,
             max_total_submissions=self.plan.team_limit,
-            max_pending_submissions=100_000,
+            max_pending_submissions=MAX_PENDING,
             max_hourly_rejections=100_000,
         )
         with self.database.write() as session:

@@ -34,7 +34,7 @@ class Organizer(threading.Thread):
         self._solution = solution
         self._ledger = ledger
         self._truce = truce
-        self._pause = max(1.5, plan.seconds / 16)
+        self._pause = max(1.5, plan.seconds / 12)
         self._random = random.Random(f"{plan.seed} organizer")
         self._hints = installation.hints()
 
