@@ -20,6 +20,7 @@ main = CommandGroup(
         "migrate": Entry("grader.cli.migrate", "Bring the database to this version's tables."),
         "backup": Entry("grader.cli.backup", "Write a backup, while the service runs."),
         "restore": Entry("grader.cli.restore", "Fill an empty installation from a backup."),
+        "doctor": Entry("grader.cli.doctor", "Look at everything that can go wrong, and say what to do."),
         "orphans": Entry("grader.cli.orphans", "Tell, or delete, blobs that no row names."),
         "settings": Entry("grader.cli.settings", "Show the settings in force."),
     },

@@ -73,11 +73,14 @@ def of_competition(session: Session, *, competition: Competition, now: datetime)
         VersionQueue(each.number, each.state, each.reason, counts[each.id], oldest.get(each.id))
         for each in versions
     )
-    return Health(queues, *_sign(session, now))
+    return Health(queues, *sign_of_life(session, now))
 
 
-def _sign(session: Session, now: datetime) -> tuple[Sign, datetime | None, datetime | None]:
-    """What waits for a minute although anybody may take it says that nobody does, unless others are taken."""
+def sign_of_life(session: Session, now: datetime) -> tuple[Sign, datetime | None, datetime | None]:
+    """Return the sign, when the last job ended, and since when one waits that nobody takes.
+
+    What waits for a minute although anybody may take it says that nobody does, unless others are taken.
+    """
     last = session.scalar(select(func.max(ScoringJob.finished_at)))
     waiting = select(func.min(ScoringJob.available_at)).where(
         ScoringJob.state == JobState.WAITING, ScoringJob.available_at <= now

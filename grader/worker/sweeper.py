@@ -18,6 +18,7 @@ from grader.storage import open_storage
 from grader.worker import digests
 from grader.worker.calendar import Calendar
 from grader.worker.child import ScoringChild
+from grader.worker.keeping import Keeper
 from grader.worker.mailer import Mailer
 from grader.worker.organizer_child import OrganizerChild
 
@@ -161,8 +162,11 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    open_storage(settings.storage()).remove_abandoned()
-    database = Database(settings.database(), pool_size=CHILDREN + 4)
+    storage = open_storage(settings.storage())
+    storage.remove_abandoned()
+    database = Database(settings.database(), pool_size=CHILDREN + 5)
+    keeper = threading.Thread(target=Keeper(database, storage).run, args=(stop,), name="keeper", daemon=True)
+    keeper.start()
     mailer = threading.Thread(target=Mailer(settings, database).run, args=(stop,), name="mailer", daemon=True)
     try:
         if settings.sends_mail():

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from grader.db import Database
-from grader.services import schema
+from grader.services import diagnosis, schema
+from grader.services.diagnosis import Level
 from grader.supervisor.service import _prepare_database
+from grader.worker.keeping import Keeper
 
 OLDER = "0002"
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
@@ -63,7 +66,7 @@ def test_a_backup_of_an_older_version_is_restored_with_the_tables_of_this_one(
     restored.dispose()
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@on_sqlite
 def test_a_backup_is_made_and_restored_by_commands(admin, service, monkeypatch, tmp_path):
     service.score(service.submit(service.competition()))
     made = admin("backup", tmp_path / "backup")
@@ -82,7 +85,7 @@ def test_a_backup_is_made_and_restored_by_commands(admin, service, monkeypatch, 
     assert "toxicity" in admin("competition", "list").stdout
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@on_sqlite
 def test_orphans_are_told_and_deleted_only_when_it_is_said(admin, service):
     service.competition()
     old = service.storage.put(b"old").sha256
@@ -94,7 +97,7 @@ def test_orphans_are_told_and_deleted_only_when_it_is_said(admin, service):
     assert not service.storage.exists(old)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@on_sqlite
 def test_serve_backs_older_tables_up_before_it_changes_them_and_says_so(settings, older):
     said = []
     _prepare_database(settings, said.append)
@@ -106,3 +109,82 @@ def test_serve_backs_older_tables_up_before_it_changes_them_and_says_so(settings
     said.clear()
     _prepare_database(settings, said.append)
     assert said == []
+
+
+def findings(admin, *options):
+    result = admin("doctor", "--json", *options)
+    found = json.loads(result.stdout)["findings"]
+    return result.exit_code, [(each["level"], each["subject"], each["message"]) for each in found]
+
+
+@on_sqlite
+def test_the_doctor_finds_a_sound_installation_sound(admin, service):
+    service.score(service.submit(service.competition()))
+    result = admin("doctor", "--read-all")
+    assert result.exit_code == 0, result.output
+    assert "ALARM" not in result.stdout
+    assert "ok       storage: The storage has and could read all 4 blobs that rows name." in result.stdout
+    assert {blob.sha256 for blob in service.storage.blobs()} and "Nothing waits." in result.stdout
+
+
+@on_sqlite
+def test_the_doctor_names_rows_whose_blobs_are_gone_and_blobs_that_are_damaged(admin, service):
+    competition = service.competition()
+    gone, damaged = (service.submit(competition, seed=seed).submission for seed in (1, 2))
+    service.storage.delete(gone.sha256)
+    next((service.settings.data_dir / "blobs").rglob(damaged.sha256)).write_bytes(b"other")
+    code, found = findings(admin)
+    assert code == 1
+    (alarm,) = [message for level, subject, message in found if (level, subject) == ("alarm", "storage")]
+    assert f"submission {gone.id} ({gone.sha256[:12]}…)." in alarm
+    _, found = findings(admin, "--read-all")
+    assert any(f"1 blobs are damaged: {damaged.sha256}" in message for _, _, message in found)
+
+
+@on_sqlite
+def test_the_doctor_says_what_to_free_when_the_disk_is_short(admin, service, monkeypatch):
+    kept = service.settings.data_dir / "cache" / "ranks" / "ab"
+    kept.mkdir(parents=True)
+    (kept / "entry").write_bytes(bytes(3_000_000))
+    service.competition()
+    monkeypatch.setattr("grader.disk.free_bytes", lambda folder: 100_000_000)
+    code, found = findings(admin)
+    told = [message for _, subject, message in found if subject == "disk"]
+    assert code == 1
+    assert told[0].startswith("Uploads are refused: ") and "100 MB free; the reserve is 500 MB" in told[0]
+    assert any(message.startswith(f"To free: 3 MB in {kept.parents[1]}: ") for message in told)
+    assert told[-1].endswith("`fairboard orphans --delete`.")
+
+
+@on_sqlite
+def test_the_doctor_tells_that_nobody_scores_and_that_the_queue_is_gone(admin, service, monkeypatch):
+    service.submit(service.competition())
+    monkeypatch.setenv("FAIRBOARD_BROKER_URL", "redis://127.0.0.1:1/0")
+    code, found = findings(admin)
+    assert code == 1
+    assert any(level == "alarm" and "Nobody scores: a job has been free" in text for level, _, text in found)
+    assert any(level == "warning" and "The sweeper scores alone" in text for level, _, text in found)
+
+
+@on_sqlite
+def test_the_doctor_looks_at_tables_of_another_version_and_goes_no_further(admin, older):
+    code, found = findings(admin)
+    assert code == 1
+    assert any(f"another version ({OLDER}; this one needs" in message for _, _, message in found)
+    assert not any(subject == "storage" for _, subject, _ in found)
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_the_doctor_warns_of_a_postgresql_that_does_not_sync(database):
+    (finding,) = (each for each in diagnosis.of_tables(database) if each.subject == "database")
+    assert (finding.level, "fsync, full_page_writes" in finding.message) == (Level.ALARM, True)  # as in tests
+
+
+def test_once_a_day_orphans_go_and_rows_without_a_blob_raise_an_alarm(service, caplog):
+    gone = service.submit(service.competition()).submission
+    orphan = service.storage.put(b"old").sha256
+    os.utime(next((service.settings.data_dir / "blobs").rglob(orphan)), (0, 0))
+    service.storage.delete(gone.sha256)
+    Keeper(service.database, service.storage).look()
+    assert not service.storage.exists(orphan)
+    assert f"Alarm: 1 rows name blobs that are gone, such as submission {gone.id}." in caplog.text

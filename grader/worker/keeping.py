@@ -1,0 +1,53 @@
+"""Once a day: blobs that no row names are deleted, and rows whose blob is gone raise an alarm."""
+
+import logging
+import threading
+
+from grader.db import Database
+from grader.services import blobs
+from grader.services.blobs import SuspiciousStorage
+from grader.storage import Storage
+
+FIRST_AFTER_SECONDS = 600  # a sweeper that is started again and again need not list the storage each time
+INTERVAL_SECONDS = 24 * 3600
+NAMED_ROWS = 5
+
+logger = logging.getLogger(__name__)
+
+
+class Keeper:
+    """Keeps storage and rows in agreement. Several may run at once."""
+
+    def __init__(self, database: Database, storage: Storage) -> None:
+        self._database = database
+        self._storage = storage
+
+    def run(self, stop: threading.Event) -> None:
+        """Look once a day until `stop` is set."""
+        pause = FIRST_AFTER_SECONDS
+        while not stop.wait(pause):
+            pause = INTERVAL_SECONDS
+            try:
+                self.look()
+            except SuspiciousStorage as error:
+                logger.error("No orphans are deleted. %s", error.message)  # noqa: TRY400
+            except Exception:
+                logger.exception(
+                    "The storage could not be compared with the rows; tomorrow it is tried again."
+                )
+
+    def look(self) -> None:
+        """Delete what is old and named by no row; raise an alarm for rows whose blob is gone."""
+        self._storage.remove_abandoned()
+        with self._database.read() as session:
+            required = blobs.required(session)
+        stored = {blob.sha256 for blob in self._storage.blobs()}  # after the rows: their blobs were there
+        if not required <= stored:
+            with self._database.read() as session:
+                missing = [blob for blob in blobs.missing(session, stored=stored) if blob.sha256 in required]
+            logger.error(
+                "Alarm: %s rows name blobs that are gone, such as %s. `fairboard doctor` names them.",
+                len(missing),
+                ", ".join(blob.row for blob in missing[:NAMED_ROWS]),
+            )
+        blobs.collect(self._database, self._storage)
