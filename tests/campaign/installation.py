@@ -59,6 +59,7 @@ class Installation:
         self.database = Database(self.settings.database(), pool_size=8)
         self.storage: Storage = open_storage(self.settings.storage())
         self._process: subprocess.Popen[bytes] | None = None
+        self._guardians: list[subprocess.Popen[bytes]] = []
         self.is_wanted = False
 
     def _settings(self, database_url: str | None) -> Settings:
@@ -141,6 +142,9 @@ class Installation:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+        # It ends the service when this process is gone, however that ended.
+        guardian = [sys.executable, "-m", "grader.demo.guardian", str(self._process.pid)]
+        self._guardians.append(subprocess.Popen(guardian, stdin=subprocess.PIPE, start_new_session=True))
 
     def answers(self) -> bool:
         """Tell whether a page of the site can be had."""
@@ -163,6 +167,9 @@ class Installation:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+        for guardian in self._guardians:
+            guardian.communicate()
+        self._guardians.clear()
         leftovers.end(self.data_dir)
         valkey.remove_socket_folder(valkey.socket_path(self.data_dir.resolve()))
 
