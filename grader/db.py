@@ -30,6 +30,8 @@ from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 from sqlalchemy.types import TypeDecorator
 
 BUSY_TIMEOUT_MS = 30_000
+# PostgreSQL ends a writer that stopped in the middle, or whose machine is gone: everybody waits for its locks.
+IDLE_TIMEOUT_MS = 30_000
 
 # PostgreSQL's SQLSTATE: connection lost, no resources, shut down or starting, I/O error; lock not available,
 # serialization failure, deadlock.
@@ -158,13 +160,21 @@ def _create_engine(url: str, *, pool_size: int) -> Engine:
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() != "sqlite":
-        return create_engine(parsed, pool_size=pool_size, max_overflow=0, pool_pre_ping=True)
+        engine = create_engine(parsed, pool_size=pool_size, max_overflow=0, pool_pre_ping=True)
+        if parsed.get_backend_name() == "postgresql":
+            event.listen(engine, "begin", _begin_postgresql)
+        return engine
     if parsed.database:
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     engine = create_engine(parsed, pool_size=pool_size, max_overflow=0)
     event.listen(engine, "connect", _configure_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _begin_postgresql(connection: Connection) -> None:
+    if not connection.get_execution_options().get("fairboard_reads", False):
+        connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = {IDLE_TIMEOUT_MS}")
 
 
 def _configure_sqlite(connection: Any, _record: object) -> None:

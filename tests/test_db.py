@@ -125,3 +125,22 @@ def test_sessions_go_on_after_the_server_has_ended_all_connections(postgresql_ur
         assert session.scalars(select(SetupLink.token_sha256)).all() == ["kept"]
     database.dispose()
     other.dispose()
+
+
+def test_a_writer_that_stopped_in_the_middle_keeps_nobody_waiting_for_ever(
+    postgresql_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(db, "IDLE_TIMEOUT_MS", 500)
+    database = Database(postgresql_url)
+    with database.write() as session:
+        session.add(link("free"))
+    locked = select(SetupLink).with_for_update()
+    with pytest.raises(DBAPIError) as ended, database.write() as stopped:
+        stopped.scalars(locked).one()
+        with database.write() as session:
+            session.scalars(locked).one().token_sha256 = "mine"
+        stopped.execute(select(1))
+    assert db.is_unavailable(ended.value)
+    with database.read() as session:
+        assert session.scalars(select(SetupLink.token_sha256)).one() == "mine"
+    database.dispose()
