@@ -32,6 +32,12 @@ def test_every_point_is_reached_once_in_the_file_that_the_table_says() -> None:
     assert sorted(found) == sorted((name, point.file) for name, point in POINTS.items())
 
 
+def test_every_point_is_died_at_by_a_test() -> None:
+    others = [file for file in Path(__file__).parent.glob("test_*.py") if file != Path(__file__)]
+    tests = "".join(file.read_text() for file in others)
+    assert [name for name in POINTS if f'"{name}"' not in tests] == []
+
+
 def test_nothing_happens_unless_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     reach("claim.after_commit")
