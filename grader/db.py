@@ -30,7 +30,7 @@ from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 from sqlalchemy.types import TypeDecorator
 
 BUSY_TIMEOUT_MS = 30_000
-# PostgreSQL ends a writer that stopped in the middle, or whose machine is gone: everybody waits for its locks.
+# PostgreSQL ends a writer that stopped half-way, or whose machine is gone: everybody waits for its locks.
 IDLE_TIMEOUT_MS = 30_000
 
 # PostgreSQL's SQLSTATE: connection lost, no resources, shut down or starting, I/O error; lock not available,
