@@ -12,6 +12,7 @@ from grader.metrics.analysis.multilabel import Predictions, by_labels
 from grader.metrics.prepared import BoolArray, FloatArray, as_vector, refuse_where
 
 Reading = Literal["fractions", "binarized"]
+Column = FloatArray | BoolArray
 
 
 def label_correlations(annotations: Annotations, reading: Reading = "fractions") -> Matrix:
@@ -44,7 +45,8 @@ def label_correlations(annotations: Annotations, reading: Reading = "fractions")
     """
     if reading not in get_args(Reading):
         raise ValueError(f'`reading` must be "fractions" or "binarized", not {reading!r}.')
-    return _correlations(annotations, annotations.labels, annotations.positive, reading, "label_correlation")
+    columns = annotations.labels if reading == "fractions" else annotations.positive
+    return _correlations("label_correlation", annotations, reading, columns, annotations.labelled, "label")
 
 
 def prediction_correlations(
@@ -78,13 +80,13 @@ def prediction_correlations(
     """
     if reading not in get_args(Reading):
         raise ValueError(f'`reading` must be "fractions" or "binarized", not {reading!r}.')
-    scores = {}
+    scores: dict[str, FloatArray] = {}
     for label, values in by_labels(annotations, predictions).items():
         argument = f"predictions[{label!r}]"
         scores[label] = as_vector(argument, values, rows=annotations.size)
         refuse_where(~np.isfinite(scores[label]), argument, "finite")
-        scores[label] = np.where(annotations.labelled[label], scores[label], np.nan)
-    return _correlations(annotations, scores, None, reading, "prediction_correlation")
+    labelled = {label: annotations.labelled[label] for label in scores}
+    return _correlations("prediction_correlation", annotations, reading, scores, labelled, "prediction")
 
 
 def pearson(first: FloatArray, second: FloatArray) -> float | None:
@@ -93,38 +95,55 @@ def pearson(first: FloatArray, second: FloatArray) -> float | None:
 
 
 def _correlations(
-    annotations: Annotations,
-    columns: Mapping[str, FloatArray],
-    positive: Mapping[str, BoolArray] | None,
-    reading: Reading,
     measure: str,
+    annotations: Annotations,
+    reading: Reading,
+    columns: Mapping[str, Column],
+    present: Mapping[str, BoolArray],
+    what: str,
 ) -> Matrix:
-    members, considered = annotations.members, annotations.considered
-    values = {
-        name: members[name].astype(np.float64) if reading == "binarized" else np.nan_to_num(column)
-        for name, column in annotations.identities.items()
-    }
-    present = {label: ~np.isnan(column) for label, column in columns.items()}
-    whole_identities = {name: _standardized(values[name]) for name in values if considered[name].all()}
-    whole_columns = {label: _standardized(columns[label]) for label in columns if present[label].all()}
+    """Correlate the identities with columns, which `what` names in a reason, where both are present."""
+    identities: Mapping[str, Column] = annotations.members
+    if reading == "fractions":
+        identities = {name: _without_blanks(values) for name, values in annotations.identities.items()}
+    found: dict[tuple[str, str], float | str] = {}
+    for names, considered in _alike(annotations.considered):
+        for labels, there in _alike(present):
+            kept = considered & there
+            firsts = {name: identities[name][kept] for name in names}
+            seconds = {label: columns[label][kept] for label in labels}
+            for (name, label), r in _correlate(firsts, seconds).items():
+                found[name, label] = _reason(firsts[name], what) if r is None else r
+    return Matrix.of(measure, annotations.identities, columns, lambda *place: found[place])
 
-    def value_or_reason(identity: str, label: str) -> float | str:
-        kept = considered[identity] & present[label]
-        if positive is not None and reading == "binarized":
-            r = _phi(members[identity][kept], positive[label][kept])
-        elif identity in whole_identities and label in whole_columns:
-            r = _product(whole_identities[identity], whole_columns[label])
-        else:
-            r = pearson(values[identity][kept], columns[label][kept])
-        if r is not None:
-            return r
-        if np.count_nonzero(kept) < 2:
-            return "there are fewer than two rows that have both."
-        other = "label" if positive is not None else "prediction"
-        constant = "identity" if _is_constant(values[identity][kept]) else other
-        return f"the {constant} is the same in all rows."
 
-    return Matrix.of(measure, annotations.identities, columns, value_or_reason)
+def _without_blanks(values: FloatArray) -> FloatArray:
+    return np.where(np.isnan(values), 0.0, values)
+
+
+def _alike(masks: Mapping[str, BoolArray]) -> list[tuple[list[str], BoolArray]]:
+    """Return the names that have the same rows together, so that their rows are picked once."""
+    together: dict[bytes, list[str]] = {}
+    for name, mask in masks.items():
+        together.setdefault(np.packbits(mask).tobytes(), []).append(name)
+    return [(names, masks[names[0]]) for names in together.values()]
+
+
+def _correlate(
+    firsts: Mapping[str, Column], seconds: Mapping[str, Column]
+) -> dict[tuple[str, str], float | None]:
+    columns = [*firsts.values(), *seconds.values()]
+    if all(column.dtype == np.bool_ for column in columns):
+        return {(one, other): _phi(firsts[one], seconds[other]) for one in firsts for other in seconds}
+    ones = {name: _standardized(values.astype(np.float64)) for name, values in firsts.items()}
+    others = {name: _standardized(values.astype(np.float64)) for name, values in seconds.items()}
+    return {(one, other): _product(ones[one], others[other]) for one in ones for other in others}
+
+
+def _reason(first: Column, what: str) -> str:
+    if first.size < 2:
+        return "there are fewer than two rows that have both."
+    return f"the {'identity' if _is_constant(first) else what} is the same in all rows."
 
 
 def _standardized(values: FloatArray) -> FloatArray | None:
@@ -142,17 +161,17 @@ def _product(first: FloatArray | None, second: FloatArray | None) -> float | Non
     return None if first is None or second is None else _within(float(first @ second))
 
 
-def _phi(first: BoolArray, second: BoolArray) -> float | None:
+def _phi(first: Column, second: Column) -> float | None:
     """Return Pearson's r of two columns of truth values, from exact counts."""
     rows, ones, others = first.size, int(first.sum()), int(second.sum())
     variances = ones * (rows - ones) * others * (rows - others)
     if not variances:
         return None
-    both = int(np.count_nonzero(first & second))
+    both = int(np.count_nonzero(np.logical_and(first, second)))
     return _within((rows * both - ones * others) / math.sqrt(variances))
 
 
-def _is_constant(values: FloatArray) -> bool:
+def _is_constant(values: Column) -> bool:
     return bool(values.size == 0 or values.min() == values.max())
 
 
