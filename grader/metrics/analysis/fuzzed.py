@@ -82,8 +82,9 @@ class FuzzedReport:
     ----------
     original, fuzzed : LabelMatrices
     terms : mapping of str to mapping of str to Change
-        For each label the four terms of the score, and the ``"score"`` itself. The overall AUCs are
-        Table 4.
+        For each label the four terms of the score, and the ``"score"`` itself, over the identities that
+        both sets have and neither has too few rows of. One that is None has its reason among the undefined
+        cells of the tables, unless there is no such identity. The overall AUCs are Table 4.
     shifts : tuple of ScoreShift
         One for each label; empty where rows have no twins.
     """
@@ -159,10 +160,16 @@ def compare_fuzzed(
         raise ValueError("No label was predicted on both the original and the fuzzed set.")
     if are_twins and original.size != fuzzed.size:
         raise ValueError(f"Twins must be equally many, not {original.size} and {fuzzed.size} rows.")
+    original_sizes, fuzzed_sizes = original.sizes(), fuzzed.sizes()
+    names = [
+        name
+        for name in original_sizes
+        if min(original_sizes[name], fuzzed_sizes.get(name, -1)) >= minimum_size
+    ]
     terms = {}
     for label in labels:
-        one = _terms(original.rows(label, ours[label]))
-        other = _terms(fuzzed.rows(label, theirs[label]))
+        one = _terms(original.rows(label, ours[label]).only(names))
+        other = _terms(fuzzed.rows(label, theirs[label]).only(names))
         terms[label] = {name: Change(one[name], other[name]) for name in one}
     return FuzzedReport(
         original=label_matrices(original, original_predictions, minimum_size=minimum_size),

@@ -89,6 +89,19 @@ def test_what_only_one_set_has_is_in_no_difference():
     assert found.fuzzed.identities == ("dog", "cow")
 
 
+def test_the_terms_are_of_the_identities_that_are_large_enough_in_both_sets():
+    annotations, predictions = draw(13, identities=("cat", "dog", "cow"))
+    mentions = dict(annotations.identities)
+    mentions["cow"] = np.append(np.ones(9), np.zeros(291))
+    fuzzed = Annotations.of(annotations.labels, mentions)
+    found = compare_fuzzed(annotations, predictions, fuzzed, predictions, minimum_size=10)
+    two = {name: annotations.identities[name] for name in ("cat", "dog")}
+    expected = bias_report(annotations.labels["toxic"], predictions["toxic"], two).score
+    assert found.terms["toxic"]["score"].original == found.terms["toxic"]["score"].fuzzed == expected
+    assert found.original.identities == ("cat", "dog", "cow")
+    assert found.fuzzed.too_small == (("cow", 9),)
+
+
 def test_an_undefined_value_has_no_difference():
     annotations, predictions = draw(10)
     never = Annotations.of({name: np.zeros(300) for name in LABELS}, annotations.identities)
