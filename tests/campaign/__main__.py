@@ -32,9 +32,9 @@ DISK_MB = 700
 @click.option("--only", multiple=True, help="A fault to choose from, such as 'broker flushed'.")
 @click.option("--mutation", type=click.Choice(["", *MUTANTS]), default="", help="Break the service before.")
 @click.option("--keep", is_flag=True, help="Keep the folder, and say where it is.")
-def main(keep: bool, **options: object) -> None:
+def main(keep: bool, database: str, **options: object) -> None:
     """Run one campaign; end with 1 unless every promise was kept."""
-    plan = Plan(**options)  # type: ignore[arg-type]
+    plan = Plan(database=DatabaseKind(database), **options)  # type: ignore[arg-type]
     _begin_again(plan.mutation)
     folder = Path(tempfile.mkdtemp(prefix="fb-campaign-"))
     has_disk = _mount_disk(folder / "var", DISK_MB + plan.uploads * plan.rows // 10_000)
