@@ -1,6 +1,6 @@
 """The exact pair counts behind every AUC and AEG of some rows, whatever the background is."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,32 +32,34 @@ class Counted:
     backgrounds: Mapping[str, Comparison]
 
 
-def count(rows: Rows) -> Counted:
+def count(rows: Rows, kept: BoolArray | None = None) -> Counted:
     """Count the pairs of all comparisons, as exact integers.
 
     Parameters
     ----------
     rows : Rows
         Identities with the same blanks are counted together, in one sort.
+    kept : ndarray of bool, shape (rows.size,), optional
+        Count these rows alone, as `rows.where(kept)` would be counted.
 
     Returns
     -------
     Counted
         The same integers in any order of the rows.
     """
-    overall = None
+    everything = np.ones(rows.size, np.bool_) if kept is None else kept
     cells: dict[str, Mapping[Cell, Comparison]] = {}
     backgrounds: dict[str, Comparison] = {}
-    for names, considered in _considered_together(rows):
-        kept = rows.only(names) if considered.all() else rows.only(names).where(considered)
-        counts = count_pairs(_split(kept), kept.predictions)
-        if kept.size == rows.size:
+    overall = None
+    for names, considered in _considered_together(rows, everything):
+        counts = _count(rows, names, considered)
+        if counts.rows == np.count_nonzero(everything):
             overall = overall_comparison(counts)
         for identity in counts.identities:
             cells[identity.name] = comparisons(counts, identity)
             backgrounds[identity.name] = _background(counts, identity)
     return Counted(
-        overall or overall_comparison(count_pairs(_split(rows.only(())), rows.predictions)),
+        overall or overall_comparison(_count(rows, (), everything)),
         {name: cells[name] for name in rows.names},
         {name: backgrounds[name] for name in rows.names},
     )
@@ -72,19 +74,25 @@ def _background(counts: PairCounts, identity: IdentityCounts) -> Comparison:
     )
 
 
-def _considered_together(rows: Rows) -> Iterator[tuple[list[str], BoolArray]]:
+def _considered_together(rows: Rows, kept: BoolArray) -> Iterator[tuple[Sequence[str], BoolArray]]:
     """Yield the identities that are compared on the same rows, with those rows."""
+    if rows.background == "all":
+        yield rows.names, kept
+        return
     together: dict[bytes, list[str]] = {}
     for name in rows.names:
         together.setdefault(np.packbits(rows.considered(name)).tobytes(), []).append(name)
     for names in together.values():
-        yield names, rows.considered(names[0])
+        yield names, rows.considered(names[0]) & kept
 
 
-def _split(rows: Rows) -> PreparedSplit:
-    return PreparedSplit(
-        labels=rows.positive,
-        names=rows.names,
-        in_score=(True,) * len(rows.names),
-        members=tuple(np.flatnonzero(mentions) for mentions in rows.members.values()),
+def _count(rows: Rows, names: Sequence[str], kept: BoolArray) -> PairCounts:
+    """Count the pairs of some identities on some rows, among which are all that matter to them."""
+    places = np.cumsum(kept) - 1
+    split = PreparedSplit(
+        labels=rows.positive[kept],
+        names=tuple(names),
+        in_score=(True,) * len(names),
+        members=tuple(places[np.flatnonzero(rows.members[name] & kept)] for name in names),
     )
+    return count_pairs(split, rows.predictions[kept])

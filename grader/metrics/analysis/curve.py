@@ -1,5 +1,6 @@
 """Figure 2 of Borkan et al. (2019): how often subgroup and background pass each threshold."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -171,21 +172,37 @@ def equality_curve(rows: Rows, name: str, label_class: LabelClass) -> EqualityCu
     the other two, which their tables follow and so do we; read literally it integrates over
     thresholds, which is a difference of mean predictions. Theorem 3.1 holds for the area.
     """
-    of_class = rows.positive if label_class == "positive" else ~rows.positive
-    subgroup = rows.predictions[of_class & rows.members[name]]
-    background = rows.predictions[of_class & rows.background_of(name)]
-    if not (subgroup.size and background.size):
-        return None
-    thresholds = np.unique(np.concatenate([subgroup, background]))[::-1]
+    return next(equality_curves(rows.only([name]), (label_class,)), None)
+
+
+def equality_curves(
+    rows: Rows, label_classes: Sequence[LabelClass] = ("positive", "negative")
+) -> Iterator[EqualityCurve]:
+    """Yield the curves of all identities, class by class, where both sets have rows.
+
+    One at a time, because together they may take more memory than all the rest of a report.
+    """
+    thresholds, ranks = np.unique(rows.predictions, return_inverse=True)
+    for label_class in label_classes:
+        of_class = rows.positive if label_class == "positive" else ~rows.positive
+        everybody = np.bincount(ranks[of_class], minlength=thresholds.size)
+        for name in rows.names:
+            subgroup = np.bincount(ranks[of_class & rows.members[name]], minlength=thresholds.size)
+            blank = np.bincount(ranks[of_class & ~rows.considered(name)], minlength=thresholds.size)
+            background = everybody - blank - subgroup
+            if subgroup.any() and background.any():
+                yield _curve(name, label_class, thresholds, subgroup, background)
+
+
+def _curve(
+    name: str, label_class: LabelClass, thresholds: FloatArray, subgroup: IndexArray, background: IndexArray
+) -> EqualityCurve:
+    """Return the curve from the rows at each ascending threshold; some thresholds have none."""
+    reached = np.flatnonzero(subgroup + background)[::-1]
     return EqualityCurve(
         name=name,
         label_class=label_class,
-        thresholds=thresholds,
-        subgroup_passed=_passed(subgroup, thresholds),
-        background_passed=_passed(background, thresholds),
+        thresholds=thresholds[reached],
+        subgroup_passed=np.cumsum(subgroup[reached]),
+        background_passed=np.cumsum(background[reached]),
     )
-
-
-def _passed(predictions: FloatArray, thresholds: FloatArray) -> IndexArray:
-    below: IndexArray = np.searchsorted(np.sort(predictions), thresholds, side="left")
-    return predictions.size - below

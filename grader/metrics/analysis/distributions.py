@@ -1,6 +1,6 @@
 """How the predictions are distributed: Figure 1 and Table 7 of Borkan et al. (2019)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grader.metrics.analysis.rows import Rows
-from grader.metrics.prepared import FloatArray, as_vector, refuse_where
+from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector, refuse_where
 
 BINS = 50
 
@@ -23,14 +23,13 @@ class Distribution:
         Of b bins, b + 1 ascending numbers. A bin holds its lower edge, and the last one both.
     counts : tuple of int
         Rows in each bin; each row is in one.
-    mean, median, deviation : float or None
+    mean, deviation : float or None
         Of the predictions themselves, the deviation that of the whole set; None without rows.
     """
 
     edges: tuple[float, ...]
     counts: tuple[int, ...]
     mean: float | None
-    median: float | None
     deviation: float | None
 
     @property
@@ -90,16 +89,9 @@ def distribution(predictions: ArrayLike, edges: Sequence[float] | None = None) -
     """
     values = as_vector("predictions", predictions)
     refuse_where(~np.isfinite(values), "predictions", "finite")
-    bounds = np.asarray(even_edges(values) if edges is None else edges, np.float64)
+    bounds = even_edges(values) if edges is None else tuple(map(float, edges))
     refuse_where((values < bounds[0]) | (values > bounds[-1]), "predictions", "within the edges")
-    counts, _ = np.histogram(values, bounds)
-    return Distribution(
-        edges=tuple(bounds.tolist()),
-        counts=tuple(counts.tolist()),
-        mean=float(values.mean()) if values.size else None,
-        median=float(np.median(values)) if values.size else None,
-        deviation=float(values.std()) if values.size else None,
-    )
+    return _distribution(bounds, _bins(values, bounds), values)
 
 
 def even_edges(predictions: FloatArray, bins: int = BINS) -> tuple[float, ...]:
@@ -127,12 +119,38 @@ def score_distributions(rows: Rows, name: str, bins: int = BINS) -> ScoreDistrib
     -------
     ScoreDistributions
     """
+    return next(all_distributions(rows.only([name]), bins))
+
+
+def all_distributions(rows: Rows, bins: int = BINS) -> Iterator[ScoreDistributions]:
+    """Yield the distributions of each identity, as `score_distributions` returns them for one."""
     edges = even_edges(rows.predictions, bins)
-    subgroup, background = rows.members[name], rows.background_of(name)
-    return ScoreDistributions(
-        name=name,
-        background_negative=distribution(rows.predictions[background & ~rows.positive], edges),
-        background_positive=distribution(rows.predictions[background & rows.positive], edges),
-        subgroup_negative=distribution(rows.predictions[subgroup & ~rows.positive], edges),
-        subgroup_positive=distribution(rows.predictions[subgroup & rows.positive], edges),
+    places = _bins(rows.predictions, edges)
+
+    def of(which: BoolArray) -> Distribution:
+        return _distribution(edges, places[which], rows.predictions[which])
+
+    for name in rows.names:
+        subgroup, background = rows.members[name], rows.background_of(name)
+        yield ScoreDistributions(
+            name=name,
+            background_negative=of(background & ~rows.positive),
+            background_positive=of(background & rows.positive),
+            subgroup_negative=of(subgroup & ~rows.positive),
+            subgroup_positive=of(subgroup & rows.positive),
+        )
+
+
+def _bins(predictions: FloatArray, edges: Sequence[float]) -> IndexArray:
+    """Return the bin of each prediction."""
+    bins: IndexArray = np.searchsorted(edges, predictions, side="right") - 1
+    return np.minimum(bins, len(edges) - 2)
+
+
+def _distribution(edges: tuple[float, ...], bins: IndexArray, predictions: FloatArray) -> Distribution:
+    return Distribution(
+        edges=edges,
+        counts=tuple(np.bincount(bins, minlength=len(edges) - 1).tolist()),
+        mean=float(predictions.mean()) if predictions.size else None,
+        deviation=float(predictions.std()) if predictions.size else None,
     )

@@ -125,7 +125,7 @@ def sampled_pinned_auc(rows: Rows, name: str, *, seed: int, samples: int = 1) ->
         kept = np.zeros(rows.size, np.bool_)
         kept[_drawn(rng, subgroup, size)] = True
         kept[_drawn(rng, background, size)] = True
-        results.append(_of_sample(name, count(of_one.where(kept))))
+        results.append(_of_sample(name, count(of_one, kept)))
     return tuple(results)
 
 

@@ -130,9 +130,8 @@ def skew_experiment(
     for _ in range(trials):
         kept = np.ones(rows.size, np.bool_)
         kept[rng.choice(negatives, removed, replace=False)] = False
-        left = rows.where(kept)
         for model, each in scored.items():
-            after[model].append(count(left.predicted(each.predictions[kept])))
+            after[model].append(count(each, kept))
     lines = [_skew_line(name, name == identity, before, after) for name in rows.names]
     size = int(rows.members[identity].sum())
     return SkewExperiment(

@@ -71,6 +71,13 @@ def test_annotated_rows_alone_give_what_throwing_the_others_away_gives():
     assert annotated.overall != thrown_away.overall
 
 
+@pytest.mark.parametrize("background", ["all", "annotated"])
+def test_only_the_rows_that_are_kept_are_counted(background):
+    rows = Rows.of(*draw(8), background=background)
+    kept = np.arange(rows.size) % 3 > 0
+    assert count(rows, kept) == count(rows.where(kept))
+
+
 def test_rows_without_identities_have_an_overall_comparison_alone():
     counted = count(Rows.of([1, 0], [0.9, 0.1], {}))
     assert counted.overall.auc == 1

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from grader.metrics.analysis import Rows
 from grader.metrics.analysis.counted import count
-from grader.metrics.analysis.curve import equality_curve
+from grader.metrics.analysis.curve import equality_curve, equality_curves
 
 predictions = st.one_of(st.integers(-3, 3).map(float), st.floats(0, 1), st.floats(-1e300, 1e300))
 sets = st.lists(predictions, min_size=1, max_size=30)
@@ -110,6 +110,21 @@ def test_there_is_no_curve_without_both_sets():
     rows = rows_of([0.5], [])
     assert equality_curve(rows, "cat", "positive") is None
     assert equality_curve(rows, "cat", "negative") is None
+
+
+def test_all_curves_are_those_of_each_identity_and_class_alone():
+    rng = np.random.default_rng(2)
+    identities = {name: rng.choice([0, 1, np.nan], 200) for name in ("cat", "dog")} | {"cow": np.zeros(200)}
+    for background in ("all", "annotated"):
+        rows = Rows.of(rng.integers(0, 2, 200), rng.integers(0, 50, 200), identities, background=background)
+        found = {(curve.name, curve.label_class): curve.as_dict() for curve in equality_curves(rows)}
+        assert found == {
+            (name, label_class): equality_curve(rows, name, label_class).as_dict()
+            for name in ("cat", "dog")
+            for label_class in ("positive", "negative")
+        }
+        for (name, label_class), curve in found.items():
+            assert curve["aeg"] == count(rows).cells[name][f"{label_class}_aeg"].gap
 
 
 def test_blanks_are_left_out_of_an_annotated_background():

@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.metrics.analysis import Rows
-from grader.metrics.analysis.distributions import distribution, even_edges, score_distributions
+from grader.metrics.analysis.distributions import (
+    all_distributions,
+    distribution,
+    even_edges,
+    score_distributions,
+)
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50))
@@ -22,7 +27,7 @@ def test_every_row_is_in_one_bin(predictions):
 def test_a_bin_holds_its_lower_edge_and_the_last_one_both():
     found = distribution([0.0, 0.5, 0.5, 1.0], edges=[0, 0.5, 1])
     assert found.counts == (1, 3)
-    assert (found.mean, found.median, found.deviation) == (0.5, 0.5, pytest.approx(0.125**0.5))
+    assert (found.mean, found.deviation) == (0.5, pytest.approx(0.125**0.5))
 
 
 def test_probabilities_are_drawn_from_0_to_1_and_other_predictions_over_their_range():
@@ -34,7 +39,7 @@ def test_probabilities_are_drawn_from_0_to_1_and_other_predictions_over_their_ra
 
 def test_no_rows_have_a_distribution_without_a_mean():
     found = distribution([])
-    assert (found.rows, found.mean, found.median, found.deviation) == (0, None, None, None)
+    assert (found.rows, found.mean, found.deviation) == (0, None, None)
     assert set(found.shares) == {0.0}
 
 
@@ -42,6 +47,13 @@ def test_no_rows_have_a_distribution_without_a_mean():
 def test_what_cannot_be_drawn_is_refused(predictions, message):
     with pytest.raises(ValueError, match=message):
         distribution(predictions, edges=[0, 1])
+
+
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=50), st.integers(1, 12))
+def test_the_bins_are_those_of_numpy(predictions, bins):
+    values = np.array(predictions, float)
+    edges = even_edges(values, bins)
+    assert distribution(values, edges).counts == tuple(np.histogram(values, edges)[0])
 
 
 def test_background_and_subgroup_are_drawn_by_class_in_the_same_bins():
@@ -61,4 +73,5 @@ def test_background_and_subgroup_are_drawn_by_class_in_the_same_bins():
     annotated = Rows.of(rows.labels, rows.predictions, {"cat": cat}, background="annotated")
     without_blanks = score_distributions(annotated, "cat")
     assert without_blanks.background_negative.rows == np.count_nonzero((cat == 0) & (rows.labels == 0))
+    assert list(all_distributions(rows, bins=20)) == [found]
     assert json.loads(json.dumps(found.as_dict()))["subgroup_negative"]["rows"] == sets[2].rows
