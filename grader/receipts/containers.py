@@ -6,10 +6,12 @@ import lzma
 import struct
 import zipfile
 import zlib
+from typing import IO
 
 from grader.receipts.unreadable import UnreadableFile
 
 SIZE_CAP = 4_000_000_000
+CHUNK = 1 << 20
 # What the standard library raises at damaged archives: a directory that lies leads it anywhere.
 _DAMAGED = (
     EOFError,
@@ -42,15 +44,26 @@ def text_of(data: bytes) -> str:
 def _uncompressed(data: bytes) -> bytes:
     if data.startswith(b"\x1f\x8b"):
         with gzip.open(io.BytesIO(data)) as stream:
-            return stream.read(SIZE_CAP + 1)
+            return _content(stream)
     if data.startswith(b"PK"):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = [name for name in archive.namelist() if not _is_litter(name)]
             if len(names) != 1:
                 raise UnreadableFile(f"The ZIP archive holds {len(names)} files; expected one CSV.")
             with archive.open(names[0]) as stream:
-                return stream.read(SIZE_CAP + 1)
+                return _content(stream)
     return data
+
+
+def _content(stream: IO[bytes]) -> bytes:
+    """Return what a stream holds, up to a byte more than the cap.
+
+    A single read of so much would ask for all the memory at once, which workers do not have.
+    """
+    content = bytearray()
+    while len(content) <= SIZE_CAP and (piece := stream.read(CHUNK)):
+        content += piece
+    return bytes(content)
 
 
 def _is_litter(name: str) -> bool:

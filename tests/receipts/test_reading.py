@@ -3,6 +3,7 @@
 import gzip
 import io
 import random
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -173,3 +174,14 @@ def test_a_solution_with_a_fault_is_not_read(old, new):
 def test_another_file_than_the_published_one_needs_the_names_of_its_columns():
     with pytest.raises(UnreadableFile, match="does not say"):
         read_truth(SOLUTION, SETTINGS)
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zip"])
+def test_a_small_archive_takes_little_memory(kind: str) -> None:
+    tracemalloc.start()
+    try:
+        read_predictions(ACCEPTED[kind], IDS)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 10_000_000
