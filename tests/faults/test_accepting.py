@@ -1,6 +1,7 @@
 """The web process killed at every step of an upload: a retry with the same key makes one submission."""
 
 import contextlib
+import itertools
 import os
 import socket
 import time
@@ -10,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 from sqlalchemy import select
 
 from grader.models import ScoringJob, Submission
 from grader.services import blobs
 from grader.settings import Settings
+from grader.worker.broker import QUEUE
 from tests.fixtures.web import BOUNDARY, form
 
 pytestmark = pytest.mark.timeout(240)
@@ -110,6 +113,46 @@ def test_what_a_killed_web_process_leaves_is_no_submission_and_is_cleared_away(
     assert files_below(blob_folder) == clean
     answer = crashing_web.caller(token).send(predictions_csv(seed=1), key="again")
     assert (answer.status, ids(service)) == (201, [answer.data["id"]])
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_without_its_broker_the_web_takes_files_and_hints_again_when_it_is_back(
+    service: Any,
+    make_web: Any,
+    make_settings: Callable[..., Settings],
+    make_token: Any,
+    predictions_csv: Any,
+    valkey: Any,
+    processes: Any,
+    eventually: Any,
+    watch: Any,
+) -> None:
+    service.competition()
+    settings = make_settings(
+        broker_url=SecretStr(valkey.url),
+        web_workers=1,
+        disk_reserve_mb=0,
+        sweep_interval_seconds=0.2,
+        sweep_after_seconds=0,
+    )
+    web = make_web(settings)
+    caller = web.caller(make_token())
+    web.start()
+    valkey.kill()
+    for seed in range(10):
+        assert caller.send(predictions_csv(seed=seed)).status == 201
+    assert caller.get("/healthz").data["queue"] == "unreachable"
+    assert caller.get("/readyz").status == 200
+    valkey.start()
+    seeds = itertools.count(10)
+
+    def is_hinted() -> bool:
+        assert caller.send(predictions_csv(seed=next(seeds))).status == 201
+        return bool(valkey.client().llen(QUEUE))
+
+    eventually(is_hinted)
+    processes.sweeper(settings)
+    eventually(watch.all_scored)
 
 
 def _send_half_and_kill(web: Any, token: str, content: bytes, eventually: Any) -> None:

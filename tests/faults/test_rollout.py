@@ -1,0 +1,323 @@
+"""A release that is rolled out under traffic: tables that change, processes that come and go, a crowd."""
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from sqlalchemy import select
+
+from grader.db import Database
+from grader.models import ScoringJob, Submission
+from grader.services import schema
+from grader.settings import Settings
+from tests.fixtures.web import BOUNDARY, form
+
+pytestmark = pytest.mark.timeout(280)
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+THREADS = 3
+# What the next release might bring: columns and an index on the tables that every upload writes.
+NEXT_RELEASE = """
+import sqlalchemy as sa
+from alembic import op
+
+revision, down_revision = "9001", "{head}"
+
+
+def upgrade():
+    op.add_column("submission", sa.Column("colour", sa.String(20), nullable=True))
+    op.add_column("scoring_job", sa.Column("host", sa.String(20), nullable=False, server_default=""))
+    op.create_index("ix_submission_colour", "submission", ["colour"])
+
+
+def downgrade():
+    op.drop_index("ix_submission_colour", "submission")
+    with op.batch_alter_table("scoring_job") as table:
+        table.drop_column("host")
+    with op.batch_alter_table("submission") as table:
+        table.drop_column("colour")
+"""
+
+
+@pytest.fixture
+def settings(make_settings: Callable[..., Settings]) -> Settings:
+    return make_settings(web_workers=1, web_threads=8, disk_reserve_mb=0)
+
+
+@pytest.fixture
+def with_next_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this process know one more migration, as the next release does; other processes do not."""
+    folder = tmp_path / "next"
+    folder.mkdir()
+    (folder / "9001_next.py").write_text(NEXT_RELEASE.format(head=schema.head()))
+    make = schema._config
+
+    def config(connection: Any) -> Any:
+        known = make(connection)
+        versions = os.pathsep.join([f"{known.get_main_option('script_location')}/versions", str(folder)])
+        known.set_main_option("path_separator", "os")
+        known.set_main_option("version_locations", versions)
+        return known
+
+    monkeypatch.setattr(schema, "_config", config)
+
+
+@dataclass
+class Traffic:
+    """Uploads and reads without a pause until the block ends; what did not go well is kept."""
+
+    web: Any
+    tokens: list[str]
+    predictions_csv: Any
+    sent: dict[int, bytes] = field(default_factory=dict)
+    broken: list[Any] = field(default_factory=list)
+    lost_connections: int = 0
+
+    def __post_init__(self) -> None:
+        self._stop = threading.Event()
+
+    def __enter__(self) -> "Traffic":
+        self._pool = ThreadPoolExecutor(THREADS)
+        self._running = [self._pool.submit(self._run, number) for number in range(THREADS)]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._pool.shutdown()
+        for each in self._running:
+            each.result()
+
+    def wait_for_more(self, count: int = 2 * THREADS) -> None:
+        """Wait until so many more files were taken."""
+        before, deadline = len(self.sent), time.monotonic() + 100
+        while len(self.sent) < before + count:
+            assert time.monotonic() < deadline, self.broken
+            time.sleep(0.05)
+
+    def _run(self, number: int) -> None:
+        caller = self.web.caller(self.tokens[number % len(self.tokens)])
+        for each in range(100_000):
+            if self._stop.is_set():
+                return
+            content = self.predictions_csv(seed=100_000 * number + each)
+            answer = self._ask(caller.send, content, key=f"{number} {each}")
+            if answer.status in (200, 201):
+                self.sent[answer.data["id"]] = content
+            else:
+                self.broken.append(answer)
+            board = self._ask(caller.get, "/api/v1/competitions/toxicity/leaderboard")
+            if board.status != 200:
+                self.broken.append(board)
+
+    def _ask(self, request: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Ask, and once more over a new connection where one was lost before its answer."""
+        try:
+            return request(*arguments, **options)
+        except ConnectionError:
+            self.lost_connections += 1
+            return request(*arguments, **options)
+
+
+@pytest.fixture
+def traffic(service: Any, web: Any, make_token: Any, predictions_csv: Any) -> Traffic:
+    service.competition(max_pending_submissions=100_000)
+    return Traffic(web, [make_token(name) for name in ("ada", "bob")], predictions_csv)
+
+
+@pytest.fixture
+def nothing_is_lost(service: Any, traffic: Traffic, check_invariants: Any) -> Callable[[], None]:
+    """A function that scores everything and checks it against what was acknowledged."""
+
+    def check() -> None:
+        with service.database.read() as session:
+            waiting = session.scalars(select(ScoringJob.id).where(ScoringJob.finished_at.is_(None))).all()
+        service.run(*waiting)
+        acknowledged = {key: sha256(content).hexdigest() for key, content in traffic.sent.items()}
+        check_invariants(service.database, service.storage, acknowledged=acknowledged)
+
+    return check
+
+
+def test_tables_change_under_traffic_and_a_long_query_and_nobody_sees_it(
+    service: Any,
+    web: Any,
+    traffic: Traffic,
+    with_next_release: None,
+    nothing_is_lost: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(schema, "LOCK_TIMEOUT_SECONDS", 1)
+    monkeypatch.setattr(schema, "PAUSE_SECONDS", 0.3)
+    before = schema.current(service.database)
+    web.start()
+    migrating = Database(service.settings.database())
+    with traffic:
+        traffic.wait_for_more()
+        for target in ("9001", before, "9001"):
+            change = schema.upgrade if target == "9001" else schema.downgrade
+            with _long_query(service.database, seconds=1.5):
+                change(migrating, target)
+            traffic.wait_for_more()
+            assert web.caller().get("/readyz").status == 200  # of the release before, on newer tables too
+    migrating.dispose()
+    assert (traffic.broken, traffic.lost_connections) == ([], 0)
+    assert schema.current(service.database) == "9001"
+    nothing_is_lost()
+
+
+@on_postgresql  # SQLite has one lock, for which a migration waits like every writer
+def test_a_table_that_is_held_for_too_long_is_left_as_it_is(
+    service: Any, with_next_release: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("LOCK_TIMEOUT_SECONDS", 1), ("PAUSE_SECONDS", 0), ("TRIES", 2)):
+        monkeypatch.setattr(schema, name, value)
+    before = schema.current(service.database)
+    migrating = Database(service.settings.database())
+    with service.database.read() as session:
+        session.execute(select(Submission.id)).all()
+        with pytest.raises(schema.TablesInUse, match="at each of 2 tries"):
+            schema.upgrade(migrating)
+    migrating.dispose()
+    assert schema.current(service.database) == before
+
+
+class _long_query:  # noqa: N801 - reads as a word of the test
+    """A transaction in another thread that has read the tables and goes on for a while."""
+
+    def __init__(self, database: Database, *, seconds: float) -> None:
+        self._database, self._seconds = database, seconds
+        self._has_read = threading.Event()
+
+    def __enter__(self) -> None:
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+        assert self._has_read.wait(60)
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+
+    def _read(self) -> None:
+        with self._database.read() as session:
+            session.execute(select(Submission.id)).all()
+            session.execute(select(ScoringJob.id)).all()
+            self._has_read.set()
+            time.sleep(self._seconds)
+
+
+@on_sqlite
+def test_web_servers_take_turns_under_traffic_and_what_is_arriving_arrives(
+    service: Any,
+    web: Any,
+    traffic: Traffic,
+    make_token: Any,
+    predictions_csv: Any,
+    nothing_is_lost: Callable[[], None],
+) -> None:
+    old = web.start()
+    content = predictions_csv(seed=999)
+    with _half_sent(web, make_token("eve"), content) as finish, traffic:
+        traffic.wait_for_more()
+        web.start()
+        process = psutil.Process(old.pid)
+        old.request_stop()
+        time.sleep(0.5)
+        assert process.is_running()  # it waits for the file that is arriving
+        traffic.sent[finish()] = content
+        process.wait(60)
+        traffic.wait_for_more()
+        web.start()
+        web.stop(web.children[1])
+        traffic.wait_for_more()
+    assert traffic.broken == []
+    nothing_is_lost()
+
+
+class _half_sent:  # noqa: N801 - reads as a word of the test
+    """An upload of which half has been sent; the rest follows when the block asks for it."""
+
+    def __init__(self, web: Any, token: str, content: bytes) -> None:
+        self._body = form(content)
+        self._head = (
+            "POST /api/v1/competitions/toxicity/submissions HTTP/1.1\r\nHost: localhost\r\n"
+            f"Authorization: Bearer {token}\r\nContent-Type: multipart/form-data; boundary={BOUNDARY}\r\n"
+            f"Content-Length: {len(self._body)}\r\nConnection: close\r\n\r\n"
+        ).encode()
+        self._connection = socket.create_connection(web.address, timeout=60)
+
+    def __enter__(self) -> Callable[[], int]:
+        self._connection.sendall(self._head + self._body[: len(self._body) // 2])
+        return self._finish
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def _finish(self) -> int:
+        self._connection.sendall(self._body[len(self._body) // 2 :])
+        answer = b""
+        while chunk := self._connection.recv(65536):
+            answer += chunk
+        assert answer.startswith(b"HTTP/1.1 201 "), answer
+        return int(answer.partition(b'"id":')[2].split(b",")[0])
+
+
+@on_sqlite
+def test_a_crowd_that_retries_is_told_when_to_come_again_and_is_served_in_the_end(
+    service: Any,
+    make_web: Any,
+    make_settings: Any,
+    make_token: Any,
+    predictions_csv: Any,
+    check_invariants: Any,
+) -> None:
+    service.competition(max_pending_submissions=4)
+    web = make_web(make_settings(web_workers=1, web_threads=2, disk_reserve_mb=0))
+    token = make_token()
+    web.start()
+    stop = threading.Event()
+    refused: list[Any] = []
+    sent: dict[int, bytes] = {}
+
+    def insist(number: int) -> None:
+        """Send one file again and again, much sooner than told, and ask for checks in between."""
+        caller, content = web.caller(token), predictions_csv(seed=number)
+        while not stop.is_set():
+            answer = caller.send(content, key=f"file {number}")
+            if answer.status in (200, 201):
+                sent[answer.data["id"]] = content
+                return
+            checked = caller.request("POST", "/api/v1/competitions/toxicity/check", form(content))
+            refused.extend(each for each in (answer, checked) if each.status != 200)
+
+    with ThreadPoolExecutor(12) as pool:
+        crowd = [pool.submit(insist, number) for number in range(12)]
+        try:
+            deadline = time.monotonic() + 100
+            while len(sent) < 12 and time.monotonic() < deadline:
+                assert web.caller().get("/healthz").status == 200
+                with service.database.read() as session:
+                    jobs = select(ScoringJob.id).where(ScoringJob.finished_at.is_(None))
+                    waiting = session.scalars(jobs).all()
+                assert len(waiting) <= 4
+                time.sleep(0.2)  # of a busy worker
+                service.run(*waiting)
+        finally:
+            stop.set()
+        for each in crowd:
+            each.result()
+    assert len(sent) == 12
+    assert {answer.status for answer in refused} <= {429, 503}
+    assert any(answer.status == 429 for answer in refused)
+    assert all(int(answer.headers["Retry-After"]) > 0 for answer in refused)
+    with service.database.read() as session:
+        service.run(*session.scalars(select(ScoringJob.id).where(ScoringJob.finished_at.is_(None))))
+    acknowledged = {key: sha256(content).hexdigest() for key, content in sent.items()}
+    check_invariants(service.database, service.storage, acknowledged=acknowledged)
