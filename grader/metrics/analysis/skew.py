@@ -68,7 +68,7 @@ class SkewExperiment:
         return asdict(self) | {"warning": NOT_ROBUST}
 
     def __str__(self) -> str:
-        """Return Table 2 of the note: identities by original and skewed, two decimals."""
+        """Return Table 2 of the note, two decimals, with what was done and the warning below it."""
         width = max(len("identity*"), *(len(line.name) + line.is_skewed for line in self.lines))
         titles = [f"{part} {model}" for part in ("original", "skewed") for model in self.models]
         text = [f"{'identity':<{width}}" + "".join(f"{title:>{len(title) + 2}}" for title in titles)]
@@ -77,7 +77,8 @@ class SkewExperiment:
             shown = ("-" if value is None else f"{value:.2f}" for value in values)
             cells = (f"{value:>{len(title) + 2}}" for value, title in zip(shown, titles, strict=True))
             text.append(f"{line.name + '*' * line.is_skewed:<{width}}" + "".join(cells))
-        return "\n".join(text)
+        text.append(f"* {self.removed} of its negative rows removed at random, mean of {self.trials} trials.")
+        return "\n".join([*text, NOT_ROBUST])
 
 
 def skew_experiment(

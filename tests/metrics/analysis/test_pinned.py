@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.stats import hypergeom
 
 from grader.metrics.analysis import Rows
 from grader.metrics.analysis.pinned import NOT_ROBUST, pinned_auc, pinned_aucs, sampled_pinned_auc
@@ -93,10 +94,22 @@ def test_a_perfect_model_has_exactly_one_and_a_constant_one_exactly_one_half():
     assert sampled_pinned_auc(rows.predicted(rows.labels), "cat", seed=1)[0].value == 1
 
 
-def test_many_rows_do_no_harm():
-    rows = draw(9, (20_000, 10_000), (100_000, 400_000))
-    pinned = pinned_auc(rows, "cat")
-    assert sum(part.weight for part in pinned.parts) == pytest.approx(1, abs=1e-12)
+@pytest.mark.parametrize(
+    ("subgroup", "background"), [((20_000, 10_000), (100_000, 400_000)), ((757, 757), (37_000, 38_000))]
+)
+def test_the_expected_weights_are_those_of_the_hypergeometric_distribution(subgroup, background):
+    size = sum(subgroup)
+    positives = np.arange(size + 1)
+    chances = hypergeom(sum(background), background[0], size).pmf(positives)
+    pairs = (subgroup[0] + positives) * (subgroup[1] + size - positives)
+    expected = {
+        "background_auc": positives * (size - positives),
+        "subgroup_auc": subgroup[0] * subgroup[1],
+        "bpsn_auc": positives * subgroup[1],
+        "bnsp_auc": (size - positives) * subgroup[0],
+    }
+    for part in pinned_auc(draw(9, subgroup, background), "cat").parts:
+        assert part.weight == pytest.approx(float((chances * expected[part.name] / pairs).sum()), rel=1e-9)
 
 
 def test_all_identities_at_once_are_what_each_is_alone():

@@ -56,9 +56,11 @@ def test_the_bias_aucs_of_the_skewed_identity_stay_what_they_are(experiment):
 
 
 def test_the_table_has_identities_by_original_and_skewed_for_two_models(experiment):
-    head, *lines = str(experiment).splitlines()
+    head, *lines, note, warning = str(experiment).splitlines()
     assert head.split() == ["identity", "original", "@1", "original", "@6", "skewed", "@1", "skewed", "@6"]
     assert lines[0].startswith("gay*")
+    assert note == "* 378 of its negative rows removed at random, mean of 5 trials."
+    assert warning == NOT_ROBUST
     assert all(len(line.split()) == 5 for line in lines)
     assert next(line.name for line in experiment.lines) == "gay"
 
