@@ -35,9 +35,9 @@ def ppmi(annotations: Annotations, unit: Unit = "comments") -> Matrix:
 
     Notes
     -----
-    Hann, Kalil and Payne, Figure 3, does not name its reading. It is that of pairs, in natural units:
-    with comments, ``white`` and ``identity_attack`` (3,962 of 25,082 comments) could not print 0.187, nor
-    ``heterosexual`` and ``toxicity`` 0 where 24 % of the comments are toxic against 8 % overall.
+    Hann, Kalil and Payne, Figure 3, does not name its reading. Its values are those of pairs, in natural
+    units: with comments, ``heterosexual`` and ``toxicity`` could not print 0 where 24 % of the comments
+    are toxic against 8 % overall, and in bits the shares of the labels would exceed 1.
 
     Examples
     --------
