@@ -11,7 +11,7 @@ import secrets
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
@@ -63,7 +63,7 @@ class BlobMissing(LookupError):
 
 
 class StorageUnavailable(Exception):
-    """The storage could not be read at the moment; that says nothing about the blob."""
+    """The storage does not answer at the moment; that says nothing about its blobs."""
 
 
 class BlobDamaged(ValueError):
@@ -256,7 +256,8 @@ class BucketStorage:
         with tempfile.TemporaryFile() as file:
             blob = _copy(data, file, max_bytes)
             file.seek(0)
-            self._store.put(blob.sha256, file)  # also if it is there: it is young again
+            with _asking():
+                self._store.put(blob.sha256, file)  # also if it is there: it is young again
         return blob
 
     def open(self, sha256: str) -> BinaryIO:
@@ -273,26 +274,28 @@ class BucketStorage:
     def exists(self, sha256: str) -> bool:
         """Tell whether a blob is there."""
         try:
-            self._store.head(sha256)
-        except FileNotFoundError:
+            self._touched_at(sha256)
+        except BlobMissing:
             return False
         return True
 
     def touch(self, sha256: str) -> None:
         """Make a blob as young as one just stored; raise BlobMissing if it is not there."""
         if self._touched_at(sha256) < datetime.now(UTC) - YOUNG:
-            self._store.put(sha256, self._bytes(sha256))
+            with _asking():
+                self._store.put(sha256, self._bytes(sha256))
 
     def blobs(self) -> Iterator[ListedBlob]:
         """Yield all blobs, in no order."""
-        for page in self._store.list():
-            for found in page:
-                if BLOB_NAME.fullmatch(found["path"]):
-                    yield ListedBlob(found["path"], found["size"], found["last_modified"])
+        with _asking():
+            for page in self._store.list():
+                for found in page:
+                    if BLOB_NAME.fullmatch(found["path"]):
+                        yield ListedBlob(found["path"], found["size"], found["last_modified"])
 
     def delete(self, sha256: str) -> None:
         """Remove a blob; nothing happens if it is not there."""
-        with suppress(FileNotFoundError):
+        with _asking(), suppress(FileNotFoundError):
             self._store.delete(sha256)
 
     def delete_old(self, sha256: str, *, before: datetime) -> bool:
@@ -303,7 +306,7 @@ class BucketStorage:
         """
         with suppress(BlobMissing):
             if self._touched_at(sha256) < before:
-                self._store.delete(sha256)
+                self.delete(sha256)
                 return True
         return False
 
@@ -313,19 +316,28 @@ class BucketStorage:
 
     def _touched_at(self, sha256: str) -> datetime:
         try:
-            return self._store.head(sha256)["last_modified"]
+            with _asking():
+                return self._store.head(sha256)["last_modified"]
         except FileNotFoundError:
             raise BlobMissing(sha256) from None
 
     def _bytes(self, sha256: str) -> bytes:
-        from obstore.exceptions import BaseError
-
         try:
-            return bytes(self._store.get(sha256).bytes())
+            with _asking():
+                return bytes(self._store.get(sha256).bytes())
         except FileNotFoundError:
             raise BlobMissing(sha256) from None
-        except BaseError as error:
-            raise StorageUnavailable(str(error)) from error
+
+
+@contextmanager
+def _asking() -> Iterator[None]:
+    """Tell a bucket that does not answer from everything else."""
+    from obstore.exceptions import BaseError
+
+    try:
+        yield
+    except BaseError as error:
+        raise StorageUnavailable(str(error)) from error
 
 
 def _copy(data: bytes | IO[bytes], target: IO[bytes], max_bytes: int | None) -> StoredBlob:

@@ -51,7 +51,7 @@ from grader.services import (
     team_search,
     tokens,
 )
-from grader.storage import BlobTooLarge
+from grader.storage import BlobTooLarge, StorageUnavailable
 from webapp import formats
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,8 @@ OUTCOME_UNKNOWN = (
     f"{DATABASE_AWAY} Whether this request took effect is not known: look before you send it again. "
     "A file that is sent with an Idempotency-Key is taken once, however often it is sent."
 )
-DATABASE_RETRY_SECONDS = 5
+STORAGE_AWAY = "The files of this site are out of reach at the moment. Please try again in some seconds."
+RETRY_SECONDS = 5
 FORM_EXPIRED = "This form was too old, or it came from another site. Go back, reload the page and try again."
 DRAIN_LIMIT_BYTES = 256_000_000
 KEPT_HEADERS = frozenset({"Allow", "Retry-After", "WWW-Authenticate"})
@@ -273,8 +274,14 @@ def _disk_full(error: Exception) -> ResponseReturnValue:
 def _database_away(error: Exception) -> ResponseReturnValue:
     log.error("The database does not answer: %s %s: %s", request.method, request.path, error)
     message = DATABASE_AWAY if request.method in ("GET", "HEAD") else OUTCOME_UNKNOWN
-    headers = {"Retry-After": str(DATABASE_RETRY_SECONDS)}
+    headers = {"Retry-After": str(RETRY_SECONDS)}
     return answer(503, name="database_unavailable", message=message, headers=headers)
+
+
+def _storage_away(error: Exception) -> ResponseReturnValue:
+    log.error("The storage does not answer: %s %s: %s", request.method, request.path, error)
+    headers = {"Retry-After": str(RETRY_SECONDS)}
+    return answer(503, name="storage_unavailable", message=STORAGE_AWAY, headers=headers)
 
 
 def _unforeseen(error: Exception) -> ResponseReturnValue:
@@ -282,6 +289,8 @@ def _unforeseen(error: Exception) -> ResponseReturnValue:
         return _disk_full(error)
     if db.is_unavailable(error):
         return _database_away(error)
+    if isinstance(error, StorageUnavailable):
+        return _storage_away(error)
     incident = secrets.token_hex(4).upper()
     log.error("Incident %s: %s %s", incident, request.method, request.path, exc_info=error)
     return answer(500, name="internal_error", message=OUR_FAULT.format(incident=incident), incident=incident)

@@ -1,0 +1,39 @@
+"""A storage that does not answer: no file is accepted, whoever sent it learns why, and boards go on."""
+
+import io
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from grader.models import Submission
+from grader.storage import Storage, open_storage
+from webapp import create_app
+
+API = "/api/v1/competitions/toxicity/submissions"
+
+
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> Storage:
+    """A bucket at an address where nobody listens."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    return open_storage("s3://blobs/fairboard")
+
+
+def test_while_the_bucket_does_not_answer_no_file_is_accepted_and_the_board_goes_on(
+    arena: Any, nowhere: Storage
+) -> None:
+    arena.competition()
+    ann = arena.person("Ann")
+    browser = create_app(
+        arena.settings, database=arena.database, storage=nowhere, hints=arena.hints
+    ).test_client()
+    file = io.BytesIO(arena.truth.predictions()), "predictions.csv"
+    answer = browser.post(API, data={"file": file}, headers=ann.bearer)
+    assert (answer.status_code, answer.json["error"]) == (503, "storage_unavailable")
+    assert answer.headers["Retry-After"] == "5"
+    assert browser.get("/competitions/toxicity/leaderboard").status_code == 200
+    with arena.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Submission)) == 0
