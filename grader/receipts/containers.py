@@ -55,7 +55,7 @@ def _uncompressed(data: bytes) -> bytes:
     return data
 
 
-def _content(stream: IO[bytes]) -> bytes:
+def _content(stream: IO[bytes] | gzip.GzipFile) -> bytes:
     """Return what a stream holds, up to a byte more than the cap.
 
     A single read of so much would ask for all the memory at once, which workers do not have.
