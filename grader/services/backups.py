@@ -203,8 +203,10 @@ def needed_secrets(settings: Settings) -> list[str]:
         if settings.secret_key is not None
         else f"the file {settings.data_dir.absolute() / 'secret_key'}"
     )
-    needed = [f"The secret key, {key}: without it everybody logs in again, and a solution without Usage "
-              "that is sent again is split otherwise."]  # fmt: skip
+    needed = [
+        f"The secret key, {key}: without it a solution without Usage that is corrected is split otherwise, and "
+        "forms that are open in a browser have to be loaded again."
+    ]
     for name in type(settings).model_fields:
         if isinstance(getattr(settings, name), SecretStr) and name != "secret_key":
             needed.append(f"{PREFIX}{name.upper()}.")

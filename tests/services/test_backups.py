@@ -1,7 +1,6 @@
 """Backups of both kinds of database: made under load, complete, without secrets, and restored elsewhere."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from grader import db
 from grader.db import Database
-from grader.models import AuditEntry, Mail, Submission, SubmissionStatus, User
+from grader.models import AuditEntry, Mail, SubmissionStatus, User
 from grader.services import backups, mail, scoring
 from grader.services.backups import CannotBackUp, CannotRestore, NotABackup
 from grader.settings import Settings
@@ -84,42 +83,6 @@ def test_a_restored_installation_has_every_row_and_every_blob_and_goes_on(
     assert service.submission(accepted).status is SubmissionStatus.SCORED
     with pytest.raises(DBAPIError), elsewhere.database.write() as session:
         session.execute(text("UPDATE audit_entry SET reason = 'none'"))
-
-
-def test_a_backup_under_load_is_of_one_moment_and_has_the_blob_of_each_of_its_rows(
-    service: Any, back_up: Callable[..., Path], elsewhere: Elsewhere
-) -> None:
-    competition, stop = service.competition(), threading.Event()
-    service.user("ada"), service.user("bob")
-    acknowledged: dict[int, str] = {}
-
-    def send(name: str, seed: int) -> None:
-        while not stop.is_set():
-            seed += 10
-            accepted = service.submit(competition, user=name, seed=seed)
-            acknowledged[accepted.submission.id] = accepted.submission.sha256
-            if seed % 20:
-                service.score(accepted)
-
-    clients = [threading.Thread(target=send, args=each) for each in (("ada", 1), ("bob", 2))]
-    for client in clients:
-        client.start()
-    while len(acknowledged) < 4:
-        stop.wait(0.01)
-    known = dict(acknowledged)
-    folder = back_up()
-    stop.set()
-    for client in clients:
-        client.join()
-
-    elsewhere.restore(folder)
-    elsewhere.score_all()
-    with elsewhere.database.read() as session:
-        found = {row.id: row.sha256 for row in session.scalars(select(Submission))}
-        assert known.items() <= found.items() <= acknowledged.items()
-        statuses = set(session.scalars(select(Submission.status)))
-    assert statuses == {SubmissionStatus.SCORED}
-    assert all(elsewhere.storage.read(sha256) for sha256 in found.values())
 
 
 def test_no_mail_goes_out_twice_from_a_restored_installation(

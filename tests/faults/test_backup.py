@@ -1,0 +1,130 @@
+"""F25: a backup while files arrive, are scored and told by mail; then nothing but the backup is left."""
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import select
+
+from grader import db
+from grader.db import Database
+from grader.models import Submission, User
+from grader.services import backups, mail
+from grader.settings import Settings
+from grader.storage import open_storage
+
+pytestmark = pytest.mark.timeout(240)
+PEOPLE = ("ada", "bob")
+
+
+@pytest.fixture
+def settings(make_settings: Callable[..., Settings], post: Any) -> Settings:
+    """Settings under which a sweeper takes at once whatever is free, and sends mail."""
+    smtp = post.settings | {"smtp_password": SecretStr(post.settings["smtp_password"])}
+    return make_settings(sweep_interval_seconds=0.2, sweep_after_seconds=0, **smtp)
+
+
+@pytest.fixture
+def restored_settings(request: pytest.FixtureRequest, settings: Settings, tmp_path: Path) -> Settings:
+    """The same settings for an installation without anything."""
+    folder = tmp_path / "restored"
+    url = f"sqlite:///{folder / 'fairboard.db'}"
+    if settings.database().startswith("postgresql"):
+        url = request.getfixturevalue("empty_postgresql_url")
+    return settings.model_copy(update={"data_dir": folder, "database_url": SecretStr(url)})
+
+
+class Load:
+    """Clients that send files all the time, and what was acknowledged to them."""
+
+    def __init__(self, service: Any) -> None:
+        self.acknowledged: dict[int, str] = {}
+        self._service, self._competition = service, service.competition()
+        self._stop = threading.Event()
+        for name in PEOPLE:
+            _verify(service, name)
+        self._clients = [
+            threading.Thread(target=self._send, args=(name, place)) for place, name in enumerate(PEOPLE)
+        ]
+        for client in self._clients:
+            client.start()
+
+    def end(self) -> None:
+        self._stop.set()
+        for client in self._clients:
+            client.join()
+
+    def _send(self, name: str, first: int) -> None:
+        for seed in itertools.count(first, 10):
+            if self._stop.wait(0.1):
+                return
+            submission = self._service.submit(self._competition, user=name, seed=seed).submission
+            self.acknowledged[submission.id] = submission.sha256
+
+
+@pytest.fixture
+def load(service: Any) -> Iterator[Load]:
+    """Clients at work."""
+    load = Load(service)
+    yield load
+    load.end()
+
+
+@pytest.mark.parametrize(
+    "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
+)
+def test_a_backup_alone_brings_everything_back_and_nobody_is_written_to_twice(
+    service: Any,
+    load: Load,
+    restored_settings: Settings,
+    processes: Any,
+    post: Any,
+    eventually: Callable[[Callable[[], Any]], None],
+    check_invariants: Callable[..., None],
+    tmp_path: Path,
+) -> None:
+    first = processes.sweeper(service.settings)
+    eventually(lambda: len(post.received) >= 3)
+    known = dict(load.acknowledged)
+    backups.make(service.settings, service.database, service.storage, tmp_path / "backup")
+    later, told = len(load.acknowledged), len(post.received)
+    eventually(lambda: len(load.acknowledged) > later and len(post.received) > told)
+    load.end()
+    processes.kill(first)  # the machine is gone; what came after the backup is lost, and was told
+
+    database, storage = Database(restored_settings.database()), open_storage(restored_settings.storage())
+    backups.restore(restored_settings, database, storage, tmp_path / "backup")
+    with database.read() as session:
+        found = {row.id: row.sha256 for row in session.scalars(select(Submission))}
+    assert known.items() <= found.items()
+    second = processes.sweeper(restored_settings)
+    eventually(lambda: _all_scored(database))
+    eventually(lambda: _nothing_waits(database))
+    second.terminate()
+    assert second.wait(30) == 0
+    check_invariants(database, storage, acknowledged=found)
+    sent = [(to[0], each["Subject"]) for each, to in zip(post.received, post.recipients, strict=True)]
+    assert len(sent) == len(set(sent))
+    database.dispose()
+
+
+def _all_scored(database: Database) -> bool:
+    with database.read() as session:
+        return all(row.finished_at for row in session.scalars(select(Submission)))
+
+
+def _nothing_waits(database: Database) -> bool:
+    with database.read() as session:
+        return not mail.something_waits(session, now=db.now(session))
+
+
+def _verify(service: Any, name: str) -> None:
+    user = service.user(name)
+    with service.database.write() as session:
+        stored = session.get_one(User, user.id)
+        stored.email = stored.email_key = f"{name}@example.org"
+        stored.email_verified_at = service.now
