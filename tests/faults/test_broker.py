@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from grader.models import JobState, SubmissionStatus
 from grader.settings import Settings
+from grader.worker.broker import QUEUE
 from grader.worker.hints import Hints
 from webapp import create_app
 
@@ -76,8 +77,6 @@ def test_a_worker_outlives_its_broker_and_hints_that_were_flushed_are_swept(
 def test_a_job_that_is_delivered_fifty_times_is_scored_once(
     service: Any, processes: Any, eventually: Any, watch: Any, valkey: Any
 ) -> None:
-    from grader.worker.broker import QUEUE
-
     accepted = service.submit(service.competition())
     hints = Hints(service.settings)
     hints.send(list(accepted.job_ids) * 50)
@@ -137,3 +136,22 @@ def test_several_sweepers_score_every_job_once(
     assert watch.score_count() == 24
     assert watch.attempts() == [1] * 12
     assert valkey.client().dbsize() == 0  # they score what they find, and tell no queue
+
+
+@pytest.mark.long
+@on_postgresql
+def test_five_hundred_files_whose_hints_were_flushed_are_scored(
+    service: Any, valkey: Any, processes: Any, eventually: Any, watch: Any
+) -> None:
+    competition = service.competition()
+    accepted = [service.submit(competition, seed=seed, user=f"user{seed % 9}") for seed in range(500)]
+    hints = Hints(service.settings)
+    hints.send([job_id for each in accepted for job_id in each.job_ids])
+    hints.close(timeout_seconds=30)
+    assert valkey.client().llen(QUEUE) == 500
+    processes.worker(service.settings, concurrency=2)
+    eventually(lambda: watch.score_count() > 0)
+    valkey.client().flushall()
+    processes.sweeper(service.settings)
+    eventually(watch.all_scored)
+    assert watch.score_count() == 1000

@@ -3,22 +3,26 @@
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from pydantic import SecretStr
 from sqlalchemy import func, select, update
 
 from grader.cli import main
+from grader.db import Database
 from grader.files import read_solution
 from grader.models import AuditEntry, JobState, ScoringJob, ScoringVersion, ScoringVersionState
-from grader.services import boards, competitions, rescoring, rescoring_publication, solutions
+from grader.services import backups, boards, competitions, rescoring, rescoring_publication, solutions
 from grader.services.audit import Actor
 from grader.services.rescoring_publication import RescoringIncomplete
 from grader.services.scoring import OPEN_STATES
 from grader.settings import Settings
+from grader.storage import open_storage
 from grader.worker.rescoring_batches import BatchScorer
 from tests.campaign.checker import BoardLine, BoardRead
 
@@ -112,6 +116,12 @@ def board(service: Any) -> BoardRead:
     return BoardRead("toxicity", found.scoring_version, lines)
 
 
+def let_leases_run_out(service: Any) -> None:
+    with service.database.write() as session:
+        held = update(ScoringJob).where(ScoringJob.state == JobState.CLAIMED)
+        session.execute(held.values(lease_until=service.now))
+
+
 def states(service: Any) -> list[ScoringVersionState]:
     with service.database.read() as session:
         return list(session.scalars(select(ScoringVersion.state).order_by(ScoringVersion.number)))
@@ -194,15 +204,45 @@ def test_a_batch_whose_process_dies_at_one_of_its_steps_is_scored_once(
     processes.crash(service.settings, "-c", SCORE_BATCH, str(version.id), at=point)
     assert [each.state for each in jobs()] == [state] * TEAMS
     assert board(service) == before
-    with service.database.write() as session:
-        held = update(ScoringJob).where(ScoringJob.state == JobState.CLAIMED)
-        session.execute(held.values(lease_until=service.now))
+    let_leases_run_out(service)
     scorer = BatchScorer(service.database, service.storage, lease=timedelta(seconds=45))
     while scorer.run(version.id):
         pass
     assert [each.attempt_count for each in jobs()] == [attempts] * TEAMS
     assert is_published(service, version)
     all_is_well(*accepted, board_reads=[before, board(service)])
+
+
+@on_sqlite
+def test_a_rescoring_goes_on_from_a_backup_that_was_made_half_way(
+    service: Any,
+    accepted: list[Any],
+    prepare: Callable[..., ScoringVersion],
+    processes: Any,
+    make_settings: Callable[..., Settings],
+    check_invariants: Any,
+    tmp_path: Path,
+) -> None:
+    before, version = board(service), prepare(seed=2)
+    processes.crash(service.settings, "-c", SCORE_BATCH, str(version.id), at="batch.before_commit")
+    backups.make(service.settings, service.database, service.storage, tmp_path / "backup")
+    folder = tmp_path / "elsewhere"
+    settings = make_settings(data_dir=folder, database_url=SecretStr(f"sqlite:///{folder / 'fairboard.db'}"))
+    database, storage = Database(settings.database()), open_storage(settings.storage())
+    backups.restore(settings, database, storage, tmp_path / "backup")
+    restored = replace(service, database=database, storage=storage, settings=settings)
+    assert board(restored) == before and states(restored) == [LIVE, PREPARING]
+    for each in (service, restored):  # the old one was not gone at all, and neither knows
+        let_leases_run_out(each)
+        scorer = BatchScorer(each.database, each.storage, lease=timedelta(seconds=45))
+        while scorer.run(version.id):
+            pass
+        assert is_published(each, version)
+    assert board(restored) == board(service)
+    assert board(restored).scoring_version == 2
+    acknowledged = {each.submission.id: each.submission.sha256 for each in accepted}
+    check_invariants(database, storage, acknowledged=acknowledged)
+    database.dispose()
 
 
 @pytest.mark.parametrize(
