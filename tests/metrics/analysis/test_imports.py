@@ -16,4 +16,4 @@ added = {name.partition(".")[0] for name in set(sys.modules) - before}
 print(sorted(added - sys.stdlib_module_names))
 """
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "['grader']"
+    assert result.stdout.strip() == "['grader', 'numpy']"
