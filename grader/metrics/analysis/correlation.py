@@ -103,21 +103,27 @@ def _correlations(
     what: str,
 ) -> Matrix:
     """Correlate the identities with columns, which `what` names in a reason, where both are present."""
-    identities: Mapping[str, Column] = annotations.members
-    if reading == "fractions":
-        identities = {name: _without_blanks(values) for name, values in annotations.identities.items()}
+    is_exact = all(column.dtype == np.bool_ for column in columns.values())
     found: dict[tuple[str, str], float | str] = {}
     for names, considered in _alike(annotations.considered):
         for labels, there in _alike(present):
             kept = considered & there
-            firsts = {name: identities[name][kept] for name in names}
-            seconds = {label: columns[label][kept] for label in labels}
-            for (name, label), r in _correlate(firsts, seconds).items():
-                found[name, label] = _reason(firsts[name], what) if r is None else r
+            picked = {label: columns[label][kept] for label in labels}
+            others = {} if is_exact else {label: _standardized(picked[label]) for label in labels}
+            for name in names:  # one at a time: a training set has gigabytes of them
+                first = _mentions(annotations, name, reading)[kept]
+                one = None if is_exact else _standardized(first)
+                for label in labels:
+                    r = _phi(first, picked[label]) if is_exact else _product(one, others[label])
+                    found[name, label] = _reason(first, what) if r is None else r
     return Matrix.of(measure, annotations.identities, columns, lambda *place: found[place])
 
 
-def _without_blanks(values: FloatArray) -> FloatArray:
+def _mentions(annotations: Annotations, name: str, reading: Reading) -> Column:
+    """Return an identity as it is read, blanks as no mention."""
+    if reading == "binarized":
+        return annotations.members[name]
+    values = annotations.identities[name]
     return np.where(np.isnan(values), 0.0, values)
 
 
@@ -129,25 +135,15 @@ def _alike(masks: Mapping[str, BoolArray]) -> list[tuple[list[str], BoolArray]]:
     return [(names, masks[names[0]]) for names in together.values()]
 
 
-def _correlate(
-    firsts: Mapping[str, Column], seconds: Mapping[str, Column]
-) -> dict[tuple[str, str], float | None]:
-    columns = [*firsts.values(), *seconds.values()]
-    if all(column.dtype == np.bool_ for column in columns):
-        return {(one, other): _phi(firsts[one], seconds[other]) for one in firsts for other in seconds}
-    ones = {name: _standardized(values.astype(np.float64)) for name, values in firsts.items()}
-    others = {name: _standardized(values.astype(np.float64)) for name, values in seconds.items()}
-    return {(one, other): _product(ones[one], others[other]) for one in ones for other in others}
-
-
 def _reason(first: Column, what: str) -> str:
     if first.size < 2:
         return "there are fewer than two rows that have both."
     return f"the {'identity' if _is_constant(first) else what} is the same in all rows."
 
 
-def _standardized(values: FloatArray) -> FloatArray | None:
+def _standardized(column: Column) -> FloatArray | None:
     """Return the values with mean 0 and length 1; None where they are constant."""
+    values = column.astype(np.float64)
     if values.size < 2 or _is_constant(values):
         return None
     scaled = values / np.abs(values).max()  # so that no square overflows or vanishes

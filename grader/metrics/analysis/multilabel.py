@@ -28,7 +28,7 @@ class LabelMatrices:
     too_small : tuple of (str, int)
         The identities left out with their sizes, because they were below the minimum.
     has_one_prediction : bool
-        Whether one column was taken as the prediction of every label. What a model that predicts one
+        Whether one column was taken as the prediction of several labels. What a model that predicts one
         label says about another is how the two go together, not how well the other is predicted.
     """
 
@@ -143,7 +143,7 @@ def label_matrices(
         tables={label: metric_table(kept.rows(label, scores)) for label, scores in by_label.items()},
         unpredicted=tuple(label for label in annotations.labels if label not in by_label),
         too_small=tuple((name, size) for name, size in sizes.items() if size < minimum_size),
-        has_one_prediction=not isinstance(predictions, Mapping),
+        has_one_prediction=not isinstance(predictions, Mapping) and len(by_label) > 1,
     )
 
 

@@ -219,3 +219,11 @@ def test_the_audit_says_which_reading_each_table_has_and_is_ready_for_json():
     assert data["background"] == "all"
     assert [column["name"] for column in data["labels"]] == ["toxic", "insult"]
     assert sum(data["identities"][0]["tenths"]) + data["identities"][0]["blanks"] == 300
+
+
+def test_without_rows_an_audit_has_nothing_to_say_and_says_so():
+    found = audit(Annotations.of({"toxic": []}, {"cat": []}))
+    assert found.correlations["fractions"].values == found.ppmi["pairs"].values == ((None,),)
+    assert found.labels[0].tenths == (0,) * 11
+    assert found.co_mentions.mean is None
+    json.dumps(found.as_dict(), allow_nan=False)

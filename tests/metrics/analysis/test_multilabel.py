@@ -70,6 +70,20 @@ def test_one_prediction_is_held_against_every_label_and_said_to_be_one():
     assert not by_label.has_one_prediction
 
 
+def test_one_prediction_of_one_label_is_its_own():
+    labels, identities, predictions = draw(3)
+    annotations = Annotations.of({"toxic": labels["toxic"]}, identities)
+    assert not label_matrices(annotations, predictions["toxic"]).has_one_prediction
+
+
+def test_the_matrices_are_the_same_bits_in_any_order_of_the_rows():
+    labels, identities, predictions = draw(12)
+    order = np.random.default_rng(13).permutation(400)
+    annotations = Annotations.of(labels, identities)
+    shuffled = {label: scores[order] for label, scores in predictions.items()}
+    assert label_matrices(annotations.at(order), shuffled) == label_matrices(annotations, predictions)
+
+
 def test_a_label_without_predictions_has_no_column():
     labels, identities, predictions = draw(4)
     del predictions["insult"]
@@ -108,6 +122,12 @@ def test_there_is_no_other_metric():
     annotations = Annotations.of({"toxic": [1, 0]}, {"cat": [0, 1]})
     with pytest.raises(ValueError, match="`cell` must be one of subgroup_auc"):
         label_matrices(annotations, [0, 1]).matrix("auc")
+
+
+def test_without_rows_nothing_is_defined():
+    found = label_matrices(Annotations.of({"toxic": []}, {"cat": []}), [])
+    assert found.overall_aucs == {"toxic": None}
+    assert found.matrix("positive_aeg").defined() == []
 
 
 def test_without_identities_there_are_overall_aucs_alone():
