@@ -106,7 +106,7 @@ def add(
 
 
 def remove(session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime) -> None:
-    """Take a file away; raise UnknownDataFile. Its bytes stay in the storage."""
+    """Take a file away; raise UnknownDataFile. Its bytes stay until orphans are collected."""
     competition = competitions.lock(session, competition_id=competition.id)
     file = get(session, competition=competition, name=name)
     session.delete(file)
