@@ -13,12 +13,14 @@ from typing import Any
 
 import psutil
 import pytest
+from pydantic import SecretStr
 from sqlalchemy import select
 
 from grader.db import Database
-from grader.models import ScoringJob, Submission
+from grader.models import JobState, ScoringJob, Submission
 from grader.services import schema
 from grader.settings import Settings
+from grader.worker import broker
 from tests.fixtures.web import BOUNDARY, form
 
 pytestmark = pytest.mark.timeout(280)
@@ -267,6 +269,27 @@ class _half_sent:  # noqa: N801 - reads as a word of the test
             answer += chunk
         assert answer.startswith(b"HTTP/1.1 201 "), answer
         return int(answer.partition(b'"id":')[2].split(b",")[0])
+
+
+@on_sqlite
+def test_a_worker_lets_messages_of_another_release_pass(
+    service: Any, make_settings: Any, valkey: Any, processes: Any, eventually: Any, watch: Any
+) -> None:
+    settings = make_settings(
+        broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0
+    )
+    competition = service.competition()
+    strange, ordinary = (service.submit(competition, seed=seed) for seed in (1, 2))
+    worker = processes.worker(settings)
+    with broker.create_app(settings) as app:
+        app.send_task("fairboard.of_another_release", [1], ignore_result=True)
+        app.send_task(broker.TASK, strange.job_ids, {"colour": "red"}, ignore_result=True)
+        app.send_task(broker.TASK, ordinary.job_ids, ignore_result=True)
+    eventually(lambda: watch.states() == [JobState.WAITING, JobState.DONE])
+    assert worker.poll() is None
+    processes.sweeper(settings)  # for which no message is needed
+    eventually(watch.all_scored)
+    assert watch.attempts() == [1, 1]
 
 
 @on_sqlite

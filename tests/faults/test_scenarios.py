@@ -1,0 +1,16 @@
+"""The table of scenarios names tests that are there, for each of F1 to F28."""
+
+import re
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+def test_every_scenario_names_tests_that_are_there() -> None:
+    rows = re.findall(r"^\| (F\d+) \|.*\|(.*)\|$", (FOLDER / "README.md").read_text(), re.MULTILINE)
+    assert [number for number, _ in rows] == [f"F{number}" for number in range(1, 29)]
+    sources = "".join(path.read_text() for path in FOLDER.parent.rglob("test_*.py"))
+    there = set(re.findall(r"def (test_\w+)\(", sources))
+    for number, tests in rows:
+        named = set(re.findall(r"`(test_\w+)`", tests))
+        assert named and named <= there, (number, named - there)
