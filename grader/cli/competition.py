@@ -183,6 +183,7 @@ def _refuse_others(context: click.Context, *, allowed: set[str]) -> None:
 
 
 def _times(competition: Competition) -> str:
-    closes_at = competition.closes_at
+    opens_at, closes_at = competition.opens_at, competition.closes_at
+    begin = f"opens {opens_at:%Y-%m-%d %H:%M} UTC" if opens_at else "opens when it is published"
     until = f"closes {closes_at:%Y-%m-%d %H:%M} UTC" if closes_at else "has no closing date"
-    return f"opens {competition.opens_at:%Y-%m-%d %H:%M} UTC, {until}"
+    return f"{begin}, {until}"

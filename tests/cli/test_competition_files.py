@@ -119,3 +119,4 @@ def test_a_clone_is_a_draft_without_dates(run: Any, folder: Path) -> None:
     printed = run("competition", "settings", "next").output
     assert "# closes = …" in printed
     assert "daily = 3" in printed
+    assert "opens when it is published, has no closing date" in run("competition", "list").output
