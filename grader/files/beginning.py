@@ -21,19 +21,24 @@ from grader.files.wording import quoted
 
 _SAMPLE_ROWS = 1000
 _LONGEST_HEADER = 1 << 20
-_HEADER = "a header with id, a label and identities"
+_OF_A_SOLUTION = "a header with id, a label and identities"
 
 
-def read_beginning(content: Content) -> tuple[list[str], list[list[str]], list[Problem]]:
-    """Return the names of the columns, the first rows, and what is wrong with the header."""
+def read_beginning(
+    content: Content, expected: str = _OF_A_SOLUTION
+) -> tuple[list[str], list[list[str]], list[Problem]]:
+    """Return the names of the columns, the first rows, and what is wrong with the header.
+
+    `expected` says in messages what the file should begin with.
+    """
     with content.open() as stream:
         head = stream.read(_LONGEST_HEADER)
     if not head:
-        raise FileRejected("solution", [_empty("The file is empty")])
+        raise FileRejected("solution", [_empty("The file is empty", expected)])
     if encoding := wide_encoding(head[:64]):
         raise FileRejected("solution", [not_utf8(encoding)])
     lines = head.removeprefix(BOM_UTF8).splitlines()
-    _reject_lines_above(lines)
+    _reject_lines_above(lines, expected)
     with text_stream(content.open(), errors="surrogateescape") as stream:
         header = csv.reader(stream, strict=True)
         try:
@@ -47,26 +52,26 @@ def read_beginning(content: Content) -> tuple[list[str], list[list[str]], list[P
         except csv.Error as error:
             raise FileRejected("solution", [_bad_row(header_lines + rows.line_num, error)]) from error
     if not any(sample):
-        raise FileRejected("solution", [_empty("The file has 0 rows")])
+        raise FileRejected("solution", [_empty("The file has 0 rows", expected)])
     if len(names) == 1 and (other := next((mark for mark in ";\t|" if mark in names[0]), None)):
         raise FileRejected("solution", [_bad_header(f"delimiter {quoted(other)} found")])
     problems = _nul_bytes(lines[:header_lines])
     numbered = enumerate(lines[:header_lines], start=1)
     problems += [problem for number, line in numbered for problem in invalid_utf8(line, number)]
-    problems += invisible_characters([name for name in names if name != trimmed(name)], 1, _HEADER)
+    problems += invisible_characters([name for name in names if name != trimmed(name)], 1, expected)
     return [trimmed(name) for name in names], sample, problems
 
 
-def _reject_lines_above(lines: list[bytes]) -> None:
+def _reject_lines_above(lines: list[bytes], expected: str) -> None:
     """Refuse blank lines, comments and Excel's line ``sep=,`` where the header should be."""
     above = Findings()
     for number, line in enumerate(lines, start=1):
         code = fault_of_line_above(line)
         if code is None:
             break
-        above.add(code, number, describe_line_above, code, line, _HEADER)
+        above.add(code, number, describe_line_above, code, line, expected)
     else:
-        raise FileRejected("solution", [_empty("The file holds only blank lines or comments")])
+        raise FileRejected("solution", [_empty("The file holds only blank lines or comments", expected)])
     if above:
         raise FileRejected("solution", above.problems())
 
@@ -80,8 +85,8 @@ def _nul_bytes(lines: list[bytes]) -> list[Problem]:
     return found.problems()
 
 
-def _empty(fact: str) -> Problem:
-    expected = f"{_HEADER}, and rows"
+def _empty(fact: str, header: str) -> Problem:
+    expected = f"{header}, and rows"
     return Problem("empty_file", f"{fact}; expected {expected}.", expected=expected, found=fact)
 
 

@@ -26,6 +26,7 @@ from grader.files.wording import listed, plural, quoted
 
 PREDICTION_COLUMN = "prediction"
 SIZE_CAP = 2_000_000_000
+_HEADER = "a header with id and columns of predictions"
 _LARGEST = float(np.finfo(np.float64).max)
 _PREDICTION = NumberColumn("prediction", low=-_LARGEST, high=_LARGEST)
 
@@ -78,7 +79,7 @@ def read_label_predictions(
     """
     try:
         content = open_content(source, cap=SIZE_CAP)
-        names, _, problems = read_beginning(content)
+        names, _, problems = read_beginning(content, _HEADER)
         if sorted(names) == sorted([ID_COLUMN, PREDICTION_COLUMN]):
             alone = read_submission(source, row_ids)  # which accepts and explains more than we do
             return LabelPredictions({label: alone.predictions}, tuple(other_labels), alone.notes)

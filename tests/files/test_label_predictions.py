@@ -111,3 +111,10 @@ def test_many_ids_are_joined_whatever_their_order():
     found = read(f"id,insult,threat\n{rows}", row_ids=RowIds.of(ids))
     assert np.array_equal(found.by_label["insult"], np.arange(5000))
     assert np.array_equal(found.by_label["threat"], np.arange(5000) / 7)
+
+
+def test_an_empty_file_is_told_what_a_table_of_predictions_begins_with():
+    (problem,) = problems_of("")
+    assert problem.message == (
+        "The file is empty; expected a header with id and columns of predictions, and rows."
+    )
