@@ -61,7 +61,7 @@ class CellGain:
     value, median : float
         The AUC, below the median of that AUC over the identities.
     gain : float
-        Of the score, above 0 unless another identity holds its power mean at 0.
+        Of the score; 0 where the term has no weight, or another identity holds its power mean at 0.
     """
 
     name: str
