@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, text, update
-from sqlalchemy.exc import DBAPIError, StatementError
+from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError, StatementError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from grader import db
@@ -144,3 +145,34 @@ def test_a_writer_that_stopped_in_the_middle_keeps_nobody_waiting_for_ever(
     with database.read() as session:
         assert session.scalars(select(SetupLink.token_sha256)).one() == "mine"
     database.dispose()
+
+
+def test_a_database_that_is_locked_too_long_is_away_and_a_wrong_query_is_not(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(db, "BUSY_TIMEOUT_MS", 50)
+    database, other = Database(sqlite_url), Database(sqlite_url)
+    with database.write() as session:
+        session.connection()
+        with pytest.raises(OperationalError) as locked, other.write() as another:
+            another.connection()
+    with pytest.raises(OperationalError) as wrong, database.read() as session:
+        session.execute(text("SELECT nothing FROM nowhere"))
+    database.dispose()
+    other.dispose()
+    assert db.is_unavailable(locked.value) and not db.is_unavailable(wrong.value)
+
+
+def test_a_pool_without_a_free_connection_and_a_server_that_is_not_there_are_away(
+    postgresql_url: str,
+) -> None:
+    nowhere = Database("postgresql+psycopg://nobody@/nothing?host=/nowhere")
+    with pytest.raises(OperationalError) as refused, nowhere.read() as session:
+        session.connection()
+    nowhere.dispose()
+    database = Database(postgresql_url)
+    with pytest.raises(ProgrammingError) as wrong, database.read() as session:
+        session.execute(text("SELECT nothing FROM nowhere"))
+    database.dispose()
+    assert db.is_unavailable(refused.value) and db.is_unavailable(PoolTimeout())
+    assert not db.is_unavailable(wrong.value)
