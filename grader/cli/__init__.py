@@ -9,6 +9,7 @@ main = CommandGroup(
     help="Grade, serve and run competitions for models whose unintended bias matters.",
     entries={
         "score": Entry("grader.cli.score", "Score a file of predictions; needs no server."),
+        "analyze": Entry("grader.cli.analyze", "Analyze data and models in depth; needs no server."),
         "verify": Entry("grader.cli.verify", "Recompute the score of a receipt; needs no server."),
         "serve": Entry("grader.cli.serve", "Run the site with all that belongs to it."),
         "demo": Entry("grader.cli.demo", "Run a generated demo competition."),

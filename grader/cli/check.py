@@ -9,7 +9,8 @@ import click
 from grader.cli.metric_options import metric_options, metric_settings
 from grader.cli.parameters import NameList, WeightsInAnyForm
 from grader.cli.solution_report import describe_report
-from grader.files import ColumnRole, PublicTable, Solution, guess_columns, read_public_table, read_solution
+from grader.cli.solution_roles import read_with_roles, role_option
+from grader.files import ColumnRole, PublicTable, Solution, read_public_table
 from grader.services import solution_findings, solutions
 from grader.services.metric_choice import MIN_CLASS_ROWS, MetricChoice
 
@@ -21,35 +22,10 @@ KEY = b"`competition create` splits by the installation's own key"
 STOPPED = 2
 
 
-class ColumnWithRole(click.ParamType[tuple[str, ColumnRole]]):
-    """A column and its role, as COLUMN=ROLE."""
-
-    name = "column=role"
-
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ColumnRole]:
-        """Return the column and the role; an unknown role is a usage error that lists them."""
-        column, separator, role = value.rpartition("=")
-        known = [each.value for each in ColumnRole]
-        if not separator or role not in known:
-            self.fail(
-                f"{value!r}: expected COLUMN=ROLE with one of the roles {', '.join(known)}.", param, ctx
-            )
-        return column, ColumnRole(role)
-
-
 @click.command(cls=WeightsInAnyForm)
 @click.argument("solution", type=FILE)
 @click.option("--test", type=FILE, help="The test.csv of participants: its ids are compared.")
-@click.option(
-    "--role",
-    "roles",
-    type=ColumnWithRole(),
-    multiple=True,
-    metavar="COLUMN=ROLE",
-    help=f"The role of a column, where the guess is wrong: {', '.join(role.value for role in ColumnRole)}.",
-)
+@role_option
 @click.option("--identities", type=NameList(), help="The identities in the score; by default the large ones.")
 @click.option(
     "--min-class-rows",
@@ -76,22 +52,12 @@ def check(
     Ends with 2 where something would stop a competition.
     """
     choice = MetricChoice(identities, min_class_rows, metric_settings(power, weights, threshold))
-    read = _read(solution, dict(roles), choice)
+    read = read_with_roles(solution, dict(roles), identities=identities)
     assessed = solutions.assess(read, split_key=KEY, choice=choice, test=_test(test, read))
     report = assessed.report
     click.echo(json.dumps(report, indent=2) if as_json else describe_report(report))
     if solution_findings.stops(report["findings"]):
         raise click.exceptions.Exit(STOPPED)
-
-
-def _read(path: Path, chosen: dict[str, ColumnRole], choice: MetricChoice) -> Solution:
-    """Read a solution with the guessed roles, the identities asked for and the roles that were given."""
-    roles = {guess.name: guess.role for guess in guess_columns(path) if guess.name}
-    roles |= {name: ColumnRole.IDENTITY for name in choice.identities or () if name in roles}
-    for role in (ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE, ColumnRole.PAIR):
-        if role in chosen.values():  # the guess gives way
-            roles |= {name: ColumnRole.UNUSED for name, guessed in roles.items() if guessed is role}
-    return read_solution(path, roles=roles | chosen, are_guessed=not chosen)
 
 
 def _test(path: Path | None, solution: Solution) -> PublicTable | None:

@@ -1,0 +1,180 @@
+"""`fairboard analyze`: everything that can be said of data and models, without a server."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from grader.cli.metric_options import metric_options, metric_settings
+from grader.cli.parameters import NameList, WeightsInAnyForm
+from grader.cli.solution_roles import read_with_roles, role_option
+
+if TYPE_CHECKING:
+    from grader.files import ColumnRole, Solution
+    from grader.metrics import UndefinedPolicy, Weights
+    from grader.reports import Inputs
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command(cls=WeightsInAnyForm)
+@click.argument("solution", type=FILE)
+@click.argument("submission", type=FILE, required=False)
+@click.option("--against", type=FILE, help="Another submission on the same rows, to compare with.")
+@click.option(
+    "--fuzzed",
+    type=(FILE, FILE),
+    metavar="SOLUTION2 SUBMISSION2",
+    help="A fuzzed counterpart of the solution, and the predictions for it.",
+)
+@click.option("--html", "html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page of it.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object in full precision.")
+@click.option("--label", help="The label's column; by default the one that is guessed.")
+@click.option(
+    "--identities", type=NameList(), help="The identities' columns; by default those that are guessed."
+)
+@role_option
+@click.option(
+    "--split",
+    type=click.Choice(["all", "public", "private"]),
+    default="all",
+    show_default=True,
+    help="Which rows of the solution.",
+)
+@click.option(
+    "--background",
+    type=click.Choice(["all", "annotated"]),
+    default="all",
+    show_default=True,
+    help="What an identity is compared with: all rows without it, or only those that are not blank in it.",
+)
+@click.option(
+    "--min-size",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Leave out identities that fewer than N of the rows mention.",
+)
+@click.option(
+    "--lowest",
+    type=click.IntRange(0),
+    default=5,
+    show_default=True,
+    metavar="K",
+    help="Show the K lowest identities apart, with their charts.",
+)
+@click.option(
+    "--pair-columns",
+    type=(str, str),
+    default=("role", "group"),
+    metavar="ROLE GROUP",
+    help="The columns of role and group beside a pair column (WinoBias).",
+)
+@click.option(
+    "--roles-of-pairs",
+    type=(str, str),
+    default=("anti", "pro"),
+    metavar="FIRST SECOND",
+    help="The two roles in a pair; the rate is how often FIRST is higher.  [default: anti pro]",
+)
+@click.option(
+    "--undefined",
+    type=click.Choice(["error", "skip"]),
+    default="skip",
+    show_default=True,
+    help="What an AUC without a value does: makes the score undefined, or is left out of its power mean.",
+)
+@metric_options
+def analyze(
+    solution: Path,
+    submission: Path | None,
+    against: Path | None,
+    fuzzed: tuple[Path, Path] | None,
+    html: Path | None,
+    as_json: bool,
+    label: str | None,
+    identities: tuple[str, ...] | None,
+    roles: tuple[tuple[str, "ColumnRole"], ...],
+    power: float,
+    weights: "Weights",
+    threshold: float,
+    undefined: "UndefinedPolicy",
+    **choices: Any,
+) -> None:
+    """Analyze SUBMISSION against SOLUTION, or SOLUTION alone: a data audit without any model.
+
+    \b
+    fairboard analyze solution.csv submission.csv --html report.html
+    fairboard analyze solution.csv ours.csv --against theirs.csv
+    fairboard analyze solution.csv
+
+    SUBMISSION may hold one column for each label of SOLUTION. The page is one file, without
+    scripts, that needs no network.
+    """
+    from grader.reports import analyse, html_page, plain_text
+
+    if submission is None and (against or fuzzed):
+        raise click.UsageError("--against and --fuzzed need a SUBMISSION.")
+
+    def read(path: Path) -> "Solution":
+        return read_with_roles(path, dict(roles), label=label, identities=identities, only_these=True)
+
+    settings = metric_settings(power, weights, threshold, undefined)
+    inputs = _inputs(read(solution), submission, against, settings=settings, **choices)
+    if fuzzed:
+        counterpart = _inputs(read(fuzzed[0]), fuzzed[1], None, settings=settings, **choices)
+        inputs = _with_fuzzed(inputs, counterpart)
+    try:
+        found = analyse(inputs)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+    if html is not None:
+        html.write_text(html_page(found), encoding="utf-8")
+        click.echo(f"Written: {html}", err=True)
+    if as_json:
+        click.echo(json.dumps(found.as_dict(), indent=2))
+    elif html is None:
+        click.echo(plain_text(found))
+
+
+def _inputs(
+    solution: "Solution",
+    submission: Path | None,
+    against: Path | None,
+    *,
+    min_size: int,
+    roles_of_pairs: tuple[str, str],
+    **choices: Any,
+) -> "Inputs":
+    from grader.reports import Inputs
+
+    return Inputs(
+        solution,
+        predictions=_predictions(submission, solution),
+        others=_predictions(against, solution),
+        names=(submission.name if submission else "", against.name if against else ""),
+        minimum_size=min_size,
+        roles=roles_of_pairs,
+        **choices,
+    )
+
+
+def _with_fuzzed(inputs: "Inputs", fuzzed: "Inputs") -> "Inputs":
+    from dataclasses import replace
+
+    return replace(inputs, fuzzed=fuzzed)
+
+
+def _predictions(path: Path | None, solution: "Solution") -> dict[str, Any]:
+    """Read a submission; what is remarkable about it is told on the error stream."""
+    from grader.files import read_label_predictions
+
+    if path is None:
+        return {}
+    found = read_label_predictions(
+        path, solution.row_ids, label=solution.roles.label, other_labels=tuple(solution.other_labels)
+    )
+    for note in found.notes:
+        click.echo(f"Note on {path.name}: {note.message}", err=True)
+    return found.by_label

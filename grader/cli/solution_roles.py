@@ -1,0 +1,61 @@
+"""Reading a solution by the roles of its columns: guessed, or given as COLUMN=ROLE."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from grader.files import ColumnRole, Solution, guess_columns, read_solution
+
+
+class ColumnWithRole(click.ParamType[tuple[str, ColumnRole]]):
+    """A column and its role, as COLUMN=ROLE."""
+
+    name = "column=role"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ColumnRole]:
+        """Return the column and the role; an unknown role is a usage error that lists them."""
+        column, separator, role = value.rpartition("=")
+        known = [each.value for each in ColumnRole]
+        if not separator or role not in known:
+            self.fail(
+                f"{value!r}: expected COLUMN=ROLE with one of the roles {', '.join(known)}.", param, ctx
+            )
+        return column, ColumnRole(role)
+
+
+role_option = click.option(
+    "--role",
+    "roles",
+    type=ColumnWithRole(),
+    multiple=True,
+    metavar="COLUMN=ROLE",
+    help=f"The role of a column, where the guess is wrong: {', '.join(role.value for role in ColumnRole)}.",
+)
+
+
+def read_with_roles(
+    path: Path,
+    chosen: Mapping[str, ColumnRole],
+    *,
+    label: str | None = None,
+    identities: Sequence[str] | None = None,
+    only_these: bool = False,
+) -> Solution:
+    """Read a solution with the guessed roles, the columns asked for and the roles that were given.
+
+    With `only_these`, no other column than `identities` is one.
+    """
+    roles = {guess.name: guess.role for guess in guess_columns(path) if guess.name}
+    if only_these and identities is not None:
+        roles = {
+            name: ColumnRole.UNUSED if role is ColumnRole.IDENTITY else role for name, role in roles.items()
+        }
+    chosen = dict(chosen) | ({} if label is None else {label: ColumnRole.LABEL})
+    roles |= {name: ColumnRole.IDENTITY for name in identities or () if name in roles}
+    for role in (ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE, ColumnRole.PAIR):
+        if role in chosen.values():  # the guess gives way
+            roles |= {name: ColumnRole.UNUSED for name, guessed in roles.items() if guessed is role}
+    return read_solution(path, roles=roles | chosen, are_guessed=not chosen)

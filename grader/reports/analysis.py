@@ -1,0 +1,243 @@
+"""Putting a report together from a solution and, if there are any, one or two models' predictions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from grader.files import Solution
+from grader.files.categories import Categories
+from grader.metrics import MetricSettings, prepare
+from grader.metrics.analysis.annotations import Annotations
+from grader.metrics.analysis.audit import audit
+from grader.metrics.analysis.fuzzed import FuzzedReport, compare_fuzzed
+from grader.metrics.analysis.pairs import compare_pairs
+from grader.metrics.analysis.rows import Background, Rows
+from grader.metrics.analysis.table import MetricTable, metric_table
+from grader.metrics.prepared import FloatArray, IndexArray
+from grader.reports import audited, compared, labelled, scored
+from grader.reports.blocks import Section
+
+SplitName = Literal["all", "public", "private"]
+MOST_SLICES = 12
+_USAGE = {"public": (1,), "private": (2,), "all": (1, 2)}
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What is analysed.
+
+    Attributes
+    ----------
+    solution : Solution
+    predictions : mapping of str to ndarray of float64, each of shape (rows,)
+        By label, in the solution's order; empty for an audit of the data alone.
+    others : the same
+        Another model's, to be compared with.
+    names : (str, str)
+        What to call the two models.
+    fuzzed : Inputs or None
+        A fuzzed counterpart with the predictions for it.
+    settings : MetricSettings
+    split : {"all", "public", "private"}
+        Which rows; those with Usage Ignored take part in no metric, only in pairs.
+    background : {"all", "annotated"}
+    minimum_size : int
+        Identities that fewer rows mention are left out.
+    lowest : int
+        How many of the lowest identities are shown apart, with their charts.
+    pair_columns : (str, str or None)
+        The columns of role and group, for counterfactual pairs.
+    roles : (str, str)
+        The two roles; the rate is that of the first.
+    """
+
+    solution: Solution
+    predictions: Mapping[str, FloatArray] = field(default_factory=dict)
+    others: Mapping[str, FloatArray] = field(default_factory=dict)
+    names: tuple[str, str] = ("submission", "other")
+    fuzzed: "Inputs | None" = None
+    settings: MetricSettings = field(default_factory=MetricSettings)
+    split: SplitName = "all"
+    background: Background = "all"
+    minimum_size: int = 0
+    lowest: int = 5
+    pair_columns: tuple[str, str | None] = ("role", "group")
+    roles: tuple[str, str] = ("anti", "pro")
+
+    @property
+    def label(self) -> str:
+        """The name of the label that is scored."""
+        return self.solution.roles.label
+
+    @property
+    def rows(self) -> IndexArray:
+        """The rows that are looked at."""
+        if self.solution.usage is None:
+            return np.arange(len(self.solution.row_ids))
+        return np.flatnonzero(np.isin(self.solution.usage, _USAGE[self.split]))
+
+    def annotations(self) -> Annotations:
+        """Return the labels and identities of these rows."""
+        kept = self.rows
+        labels = {self.label: self.solution.labels, **self.solution.other_labels}
+        return Annotations.of(
+            {name: values[kept] for name, values in labels.items()},
+            {name: values[kept] for name, values in self.solution.identities.items()},
+            settings=self.settings,
+            background=self.background,
+        )
+
+    def predicted(self) -> dict[str, FloatArray]:
+        """Return the predictions of these rows by label."""
+        return {label: values[self.rows] for label, values in self.predictions.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A report: its title, what it was made from, and its sections."""
+
+    title: str
+    facts: tuple[str, ...]
+    sections: tuple[Section, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data: the sections by their keys."""
+        return {"title": self.title, "facts": list(self.facts)} | {
+            section.key: section.data for section in self.sections
+        }
+
+
+def analyse(inputs: Inputs) -> Analysis:
+    """Return everything that can be said of a solution, and of a model where there is one.
+
+    Parameters
+    ----------
+    inputs : Inputs
+
+    Returns
+    -------
+    Analysis
+        What cannot be computed says why in its cell; a section without content is left out.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows to look at, or pairs are incomplete.
+    """
+    rows = inputs.rows
+    if not rows.size:
+        raise ValueError(f"No row of the solution is in the split {inputs.split!r}.")
+    model = inputs.predictions.get(inputs.label)
+    sections = _of_model(inputs, model) if model is not None else []
+    if inputs.predictions:
+        sections += _of_labels(inputs)
+    if inputs.fuzzed is not None:
+        sections.append(labelled.fuzzed_section(_fuzzed(inputs, inputs.fuzzed)))
+    if not inputs.predictions:
+        sections += audited.audit_sections(audit(inputs.annotations()))
+    background = "all rows without it" if inputs.background == "all" else "rows known not to mention it"
+    facts = (
+        f"{rows.size:,} rows ({inputs.split}), label {inputs.label}, "
+        f"{len(inputs.solution.identities)} identities",
+        f"Label and identities are true at {inputs.settings.label_threshold:g} and above",
+        f"The background of an identity is {background}",
+    )
+    title = f"Analysis of {inputs.names[0]}" if inputs.predictions else "Audit of the data"
+    return Analysis(title, facts, tuple(sections))
+
+
+def _of_model(inputs: Inputs, predictions: FloatArray) -> list[Section]:
+    kept = inputs.rows
+    solution = inputs.solution
+    identities = {name: values[kept] for name, values in solution.identities.items()}
+    rows = Rows.of(
+        solution.labels[kept],
+        predictions[kept],
+        identities,
+        settings=inputs.settings,
+        background=inputs.background,
+    )
+    table = metric_table(rows, minimum_size=inputs.minimum_size)
+    names = [line.name for line in table.lines]
+    split = prepare(rows.labels, identities, settings=inputs.settings, in_score=names)
+    report = scored.measured(rows, split)
+    shown = _shown(table, inputs.lowest)
+    sections = [scored.score_section(report)] if report is not None else []
+    sections += [
+        scored.identities_section(table, report, lowest=inputs.lowest),
+        scored.held_back_section(table, inputs.settings),
+    ]
+    if inputs.label in inputs.others:
+        others = inputs.others[inputs.label][kept]
+        sections.append(
+            compared.comparison_section(
+                rows, others, split, minimum_size=inputs.minimum_size, names=inputs.names
+            )
+        )
+    slices = _slices(
+        rows,
+        {name: texts for name, texts in solution.slices.items() if name not in inputs.pair_columns},
+        kept,
+    )
+    if slices:
+        sections.append(scored.slices_section(slices, inputs.minimum_size))
+    return [
+        *sections,
+        scored.distributions_section(rows, shown),
+        scored.curves_section(rows, shown),
+        scored.pinned_section(rows.only(names)),
+    ]
+
+
+def _of_labels(inputs: Inputs) -> list[Section]:
+    annotations, predicted = inputs.annotations(), inputs.predicted()
+    sections = []
+    if inputs.solution.other_labels:
+        # One column alone is held against every label, and the section says so.
+        alone = predicted[inputs.label] if list(predicted) == [inputs.label] else predicted
+        sections.append(
+            labelled.labels_section(annotations, alone, minimum_size=inputs.minimum_size, k=inputs.lowest)
+        )
+    sections.append(labelled.association_section(annotations, predicted))
+    role, group = inputs.pair_columns
+    if inputs.solution.pair is not None and role in inputs.solution.slices:
+        groups = inputs.solution.slices.get(group) if group else None
+        found = compare_pairs(
+            inputs.solution.pair.texts(),
+            inputs.solution.slices[role].texts(),
+            groups.texts() if groups is not None else None,
+            inputs.predictions,
+            roles=inputs.roles,
+        )
+        sections.append(labelled.pairs_section(found))
+    return sections
+
+
+def _fuzzed(inputs: Inputs, fuzzed: Inputs) -> FuzzedReport:
+    ours, theirs = list(inputs.solution.row_ids), list(fuzzed.solution.row_ids)
+    same_rows = ours == theirs and np.array_equal(inputs.rows, fuzzed.rows)
+    return compare_fuzzed(
+        inputs.annotations(),
+        inputs.predicted(),
+        fuzzed.annotations(),
+        fuzzed.predicted(),
+        are_twins=same_rows,
+        minimum_size=inputs.minimum_size,
+    )
+
+
+def _shown(table: MetricTable, lowest: int) -> list[str]:
+    """Return the identities whose charts are drawn: the lowest by their mean AUC."""
+    return [line.name for line in table.lowest(lowest).lines]
+
+
+def _slices(rows: Rows, columns: Mapping[str, Categories], kept: IndexArray) -> dict[str, Rows]:
+    found: dict[str, Rows] = {}
+    for name, texts in columns.items():
+        codes = texts.codes[kept]
+        for code, value in enumerate(texts.values[:MOST_SLICES]):
+            if (codes == code).any():
+                found[f"{name} = {value}"] = rows.where(codes == code)
+    return found

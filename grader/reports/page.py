@@ -1,0 +1,82 @@
+"""A report as one HTML file that needs nothing else: no script, no network, and a policy that says so."""
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from html import escape
+from importlib.resources import files
+
+from grader.reports.analysis import Analysis
+from grader.reports.blocks import Cell, Chart, Section, Table
+
+
+def html_page(analysis: Analysis) -> str:
+    """Return a report as a page: inline SVG with a table for each chart, light and dark.
+
+    Returns
+    -------
+    str
+        One file. Its content security policy allows its own style sheet, by hash, and nothing else.
+    """
+    style = files("grader.reports").joinpath("report.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'"
+    links = "".join(
+        f'<li><a href="#{section.key}">{escape(section.title)}</a></li>' for section in analysis.sections
+    )
+    facts = "".join(f"<p>{escape(fact)}.</p>" for fact in analysis.facts)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{escape(analysis.title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"<header><h1>{escape(analysis.title)}</h1>{facts}</header>\n<nav><ul>{links}</ul></nav>\n<main>\n"
+        f"{''.join(_section(section) for section in analysis.sections)}</main>\n</body>\n</html>\n"
+    )
+
+
+def _section(section: Section) -> str:
+    texts = "".join(f"<p>{escape(text)}</p>" for text in section.texts)
+    title, blocks = escape(section.title), "".join(_blocks(section))
+    return f'<section id="{section.key}"><h2>{title}</h2>{texts}{blocks}</section>\n'
+
+
+def _blocks(section: Section) -> Iterator[str]:
+    charts: list[Chart] = []
+    for block in section.blocks:
+        if isinstance(block, Chart):
+            charts.append(block)
+            continue
+        yield from _charts(charts)
+        charts = []
+        yield _table(block)
+    yield from _charts(charts)
+
+
+def _charts(charts: list[Chart]) -> Iterator[str]:
+    if charts:
+        figures = "".join(
+            f"<figure><figcaption>{escape(chart.table.caption)}</figcaption>{chart.svg}"
+            f"<details><summary>As a table</summary>{_table(chart.table)}</details></figure>"
+            for chart in charts
+        )
+        yield f'<div class="charts">{figures}</div>'
+
+
+def _table(table: Table) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.head)
+    lines = "".join(
+        f'<tr><th scope="row">{escape(line[0].text)}</th>{"".join(_cell(cell) for cell in line[1:])}</tr>'
+        for line in table.lines
+    )
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(table.caption)}"><table>'
+        f"<caption>{escape(table.caption)}</caption><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
+    )
+
+
+def _cell(cell: Cell) -> str:
+    shade = f' class="{"warm" if cell.shade > 0 else "cool"}{abs(cell.shade)}"' if cell.shade else ""
+    title = f' title="{escape(cell.title)}"' if cell.title else ""
+    return f"<td{shade}{title}>{escape(cell.text)}</td>"
