@@ -79,7 +79,7 @@ class Adversary(threading.Thread):
             fault = self._draw()
             try:
                 was_done = fault.do()
-            except (SQLAlchemyError, RedisError, psutil.Error, OSError) as error:
+            except (SQLAlchemyError, sqlite3.Error, RedisError, psutil.Error, OSError) as error:
                 self._ledger.count(self._ledger.deeds, f"{fault.name} did not work ({type(error).__name__})")
                 continue
             if was_done:

@@ -16,8 +16,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from grader.models import ScoringJob, ScoringVersionState, Split, Submission, SubmissionStatus
 from grader.services import scoring
 from tests.campaign.adversary import Adversary
-from tests.campaign.checker import LOST, STUCK, WRONG, Checker, Findings
+from tests.campaign.checker import Checker
 from tests.campaign.clients import Client, Teams
+from tests.campaign.findings import LOST, STUCK, WRONG, Findings
 from tests.campaign.installation import Installation, PostgreSQL, installed
 from tests.campaign.ledger import Ledger
 from tests.campaign.oracle import Oracle

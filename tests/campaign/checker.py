@@ -15,41 +15,29 @@ statuses are derived here once more, in the slowest and plainest way.
 """
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import UTC
-from decimal import Decimal
-from typing import TypeVar
 
-from sqlalchemy import select
-
-from grader.db import Base, Database
+from grader.db import Database
 from grader.models import (
-    Competition,
     JobState,
     Score,
-    ScoringJob,
     ScoringVersion,
-    ScoringVersionState,
-    Solution,
     Split,
-    Standing,
-    Submission,
-    SubmissionGrant,
     SubmissionKind,
     SubmissionStatus,
-    Team,
 )
 from grader.receipts.recount import TERMS
 from grader.receipts.verification import shown
 from grader.services import canonical_solutions
 from grader.storage import BlobDamaged, BlobMissing, Storage
+from tests.campaign import boards
+from tests.campaign.findings import DOUBLED, LOST, STUCK, WRONG, Findings, History
 from tests.campaign.oracle import Oracle, Recounted
+from tests.campaign.snapshot import Snapshot
 
-Row = TypeVar("Row", bound=Base)
-INVARIANTS = ("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8")
-LOST, DOUBLED, WRONG, STUCK = "lost", "doubled", "wrong", "stuck"
 STATUS_OF = {
     JobState.WAITING: SubmissionStatus.PENDING,
     JobState.CLAIMED: SubmissionStatus.PENDING,
@@ -61,97 +49,6 @@ OPEN = (JobState.WAITING, JobState.CLAIMED)
 COUNTED = (SubmissionKind.NORMAL, SubmissionKind.LATE)
 HOLDS_A_SLOT = (SubmissionStatus.PENDING, SubmissionStatus.SCORED)
 DECIMALS = re.compile(r"(?<![\w.])\d\.\d{5,}(?!\d)")
-
-
-@dataclass(frozen=True, slots=True)
-class BoardLine:
-    """A line of a leaderboard as somebody read it."""
-
-    rank: int
-    team: str
-    score: str
-
-
-@dataclass(frozen=True, slots=True)
-class BoardRead:
-    """A page of a public leaderboard as the API gave it."""
-
-    competition: str
-    scoring_version: int
-    lines: tuple[BoardLine, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """What clients saw. Files are named by their sha256; one of `unhealthy` may end rejected or failed.
-
-    `acknowledged` has the submission's id for each file that was answered with one. `texts` are answers that
-    participants got before the reveal, and logs.
-    """
-
-    acknowledged: Mapping[int, str] = field(default_factory=dict)
-    unanswered: Collection[str] = ()
-    refused: Collection[str] = ()
-    unhealthy: Collection[str] = ()
-    board_reads: Sequence[BoardRead] = ()
-    texts: Iterable[str] = ()
-
-    def with_texts(self, texts: Iterable[str]) -> "History":
-        """Return the same history with further answers or logs."""
-        return replace(self, texts=[*self.texts, *texts])
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """Something that must not be."""
-
-    invariant: str
-    kind: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.invariant} ({self.kind}): {self.text}"
-
-
-@dataclass
-class Findings:
-    """What the checker found, and how many things it looked at, by invariant."""
-
-    violations: list[Violation] = field(default_factory=list)
-    checked: Counter[str] = field(default_factory=Counter)
-
-    def expect(self, holds: object, invariant: str, kind: str, text: str) -> bool:
-        self.checked[invariant] += 1
-        if not holds:
-            self.violations.append(Violation(invariant, kind, text))
-        return bool(holds)
-
-    def count(self, kind: str) -> int:
-        return sum(violation.kind == kind for violation in self.violations)
-
-
-class Snapshot:
-    """All rows that the invariants speak of, as one transaction sees them."""
-
-    def __init__(self, database: Database) -> None:
-        with database.read() as session:
-
-            def load(model: type[Row]) -> list[Row]:
-                return list(session.scalars(select(model).order_by(model.__table__.c.id)))
-
-            self.competitions = {each.id: each for each in load(Competition)}
-            self.solutions = {each.id: each for each in load(Solution)}
-            self.versions = {each.id: each for each in load(ScoringVersion)}
-            self.teams = {each.id: each for each in load(Team)}
-            self.submissions = {each.id: each for each in load(Submission)}
-            self.jobs, self.scores = load(ScoringJob), load(Score)
-            self.standings, self.grants = load(Standing), load(SubmissionGrant)
-        self.scores_of: dict[tuple[int, int], dict[Split, Score]] = defaultdict(dict)
-        for score in self.scores:
-            self.scores_of[score.submission_id, score.scoring_version_id][score.split] = score
-
-    def live(self, submission: Submission) -> int | None:
-        return self.competitions[submission.competition_id].live_scoring_version_id
 
 
 @dataclass
@@ -172,8 +69,8 @@ class Checker:
         self._check_ends(is_settled)
         self._check_results()
         self._check_scores()
-        self._check_standings()
-        self._check_board_reads()
+        boards.check_standings(self.rows, self.findings)
+        boards.check_reads(self.rows, self.history.board_reads, self.findings)
         self._check_slots()
         self._check_secrets()
         return self.findings
@@ -283,89 +180,6 @@ class Checker:
             data = b"".join(canonical_solutions.pieces(self.storage, solution=solution))
             self.oracle.add(way, solution=data, settings=version.metric_settings)
         return way
-
-    def _check_standings(self) -> None:
-        written: dict[tuple[int, Split], dict[int, tuple[int, str]]] = defaultdict(dict)
-        for row in self.rows.standings:
-            board = written[row.scoring_version_id, row.split]
-            text = f"Team {row.team_id} stands twice on the {row.split} board of {row.scoring_version_id}."
-            self.findings.expect(row.team_id not in board, "I5", DOUBLED, text)
-            board[row.team_id] = row.submission_id, f"{Decimal(row.score_units).scaleb(-5):.5f}"
-        for version_id, split in self._boards_in_use():
-            expected, found = dict(self._best(version_id, split)), written[version_id, split]
-            for team_id in expected.keys() | found.keys():
-                text = (
-                    f"Team {team_id} stands on the {split} board of version {version_id} with "
-                    f"{found.get(team_id)}; expected {expected.get(team_id)}."
-                )
-                self.findings.expect(found.get(team_id) == expected.get(team_id), "I5", WRONG, text)
-
-    def _boards_in_use(self) -> Iterator[tuple[int, Split]]:
-        for version in self.rows.versions.values():
-            if version.state in (ScoringVersionState.LIVE, ScoringVersionState.PREPARING):
-                yield version.id, Split.PUBLIC
-            is_settled = self.rows.competitions[version.competition_id].settled_at is not None
-            if is_settled and version.state is ScoringVersionState.LIVE:
-                yield version.id, Split.PRIVATE
-
-    def _best(self, version_id: int, split: Split) -> Iterator[tuple[int, tuple[int, str]]]:
-        """Yield each team's entry: its best public one, or the better of those that compete."""
-        competition = self.rows.competitions[self.rows.versions[version_id].competition_id]
-        teams: dict[int, list[Submission]] = defaultdict(list)
-        for submission_id, scored_version in self.rows.scores_of:
-            submission = self.rows.submissions[submission_id]
-            ranks = submission.kind is SubmissionKind.NORMAL
-            if (
-                scored_version == version_id
-                and ranks
-                and not self.rows.teams[submission.team_id].disqualified_at
-            ):
-                teams[submission.team_id].append(submission)
-        for team_id, own in teams.items():
-
-            def order(submission: Submission, on: Split = Split.PUBLIC) -> tuple[Decimal, object, int]:
-                return (
-                    -Decimal(self._shown(submission, version_id, on)),
-                    submission.submitted_at,
-                    submission.id,
-                )
-
-            if split is Split.PUBLIC:
-                best = min(own, key=order)
-            else:
-                by_choice = sorted(own, key=lambda each: (not each.is_selected, order(each)))
-                best = min(by_choice[: competition.selection_count], key=lambda each: order(each, split))
-            yield team_id, (best.id, self._shown(best, version_id, split))
-
-    def _shown(self, submission: Submission, version_id: int, split: Split) -> str:
-        return shown(self.rows.scores_of[submission.id, version_id][split].score) or ""
-
-    def _check_board_reads(self) -> None:
-        """Check that every line is a score which its team has under the one version that the page names."""
-        numbers = {
-            (self.rows.competitions[version.competition_id].slug, version.number): version.id
-            for version in self.rows.versions.values()
-        }
-        has: dict[int, set[tuple[str, str]]] = defaultdict(set)
-        for submission_id, version_id in self.rows.scores_of:
-            submission = self.rows.submissions[submission_id]
-            team = self.rows.teams[submission.team_id].name
-            if Split.PUBLIC in self.rows.scores_of[submission_id, version_id]:
-                has[version_id].add((team, self._shown(submission, version_id, Split.PUBLIC)))
-        for read in self.history.board_reads:
-            name = f"A page of the board of {read.competition}, version {read.scoring_version},"
-            version_id = numbers.get((read.competition, read.scoring_version))
-            strange = [line for line in read.lines if (line.team, line.score) not in has[version_id or 0]]
-            text = f"{name} has lines which that version does not give, such as {strange[:1]}."
-            self.findings.expect(not strange, "I5", WRONG, text)
-            ranks = [line.rank for line in read.lines]
-            in_order = sorted(read.lines, key=lambda line: -Decimal(line.score))
-            is_ranked = (
-                ranks == list(range(1, len(ranks) + 1)) if ranks[:1] == [1] else ranks == sorted(ranks)
-            )
-            is_total = is_ranked and len({line.team for line in read.lines}) == len(read.lines)
-            text = f"{name} is not in one order: {ranks[:5]}…"
-            self.findings.expect(is_total and in_order == list(read.lines), "I5", WRONG, text)
 
     def _check_slots(self) -> None:
         used: Counter[tuple[int, object]] = Counter()

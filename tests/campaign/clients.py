@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tests.campaign.checker import BoardLine, BoardRead
+from tests.campaign.findings import BoardLine, BoardRead
 from tests.campaign.installation import SLUG, TeamAccess
 from tests.campaign.ledger import Ledger
 from tests.campaign.plan import Plan

@@ -35,6 +35,7 @@ SLUG = "toxicity"
 ORGANIZER = Actor(None, "the campaign")
 START_SECONDS = 90
 MAX_PENDING = 25
+STOP_SECONDS = 5
 FAIRBOARD = (sys.executable, "-P", "-m", "grader.cli")
 
 
@@ -239,18 +240,23 @@ class PostgreSQL:
 
     def crash(self) -> None:
         """End all its processes at once, as `pg_ctl stop -m immediate` does, and start it again."""
-        os.kill(self._server.get_pid(), signal.SIGQUIT)
-        self._restart()
+        self._end(signal.SIGQUIT, signal.SIGKILL)
+        self._server.ensure_postgres_running()
 
     def restart(self) -> None:
         """Stop it, which breaks off whatever is under way, and start it again."""
-        os.kill(self._server.get_pid(), signal.SIGINT)
-        self._restart()
-
-    def _restart(self) -> None:
-        with contextlib.suppress(psutil.Error):
-            psutil.Process(self._server.get_pid()).wait(20)
+        self._end(signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
         self._server.ensure_postgres_running()
+
+    def _end(self, *signals: signal.Signals) -> None:
+        """Send one signal after the other until it has ended."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process = psutil.Process(self._server.get_pid())
+            for number in signals:
+                process.send_signal(number)
+                with contextlib.suppress(psutil.TimeoutExpired):
+                    process.wait(STOP_SECONDS)
+                    return
 
     def stop(self) -> None:
         self._server.stop()

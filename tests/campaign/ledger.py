@@ -4,7 +4,7 @@ import threading
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from tests.campaign.checker import BoardRead, History
+from tests.campaign.findings import BoardRead, History
 
 
 @dataclass

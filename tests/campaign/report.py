@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from tests.campaign.checker import DOUBLED, INVARIANTS, LOST, STUCK, WRONG, Findings
+from tests.campaign.findings import DOUBLED, INVARIANTS, LOST, STUCK, WRONG, Findings
 from tests.campaign.ledger import Ledger
 from tests.campaign.plan import Plan
 
