@@ -24,7 +24,7 @@ from grader.services.scoring import OPEN_STATES
 from grader.settings import Settings
 from grader.storage import open_storage
 from grader.worker.rescoring_batches import BatchScorer
-from tests.campaign.checker import BoardLine, BoardRead
+from tests.campaign.findings import BoardLine, BoardRead
 
 pytestmark = pytest.mark.timeout(240)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
