@@ -17,6 +17,7 @@ from grader.files import (
     RowIds,
     WrongColumns,
     guess_columns,
+    read_label_predictions,
     read_public_table,
     read_scored_table,
     read_solution,
@@ -36,6 +37,12 @@ def submission(data: bytes) -> object:
     require_readable(accepted.notes)
     assert [bits(each) for each in read] == [bits(read_predictions(data, IDS)[name]) for name in IDS]
     return read
+
+
+def label_predictions(data: bytes) -> object:
+    accepted = read_label_predictions(data, ROW_IDS, label="toxicity", other_labels=["insult"])
+    require_readable(accepted.notes)
+    return {label: read.tolist() for label, read in accepted.by_label.items()}, accepted.unpredicted
 
 
 def solution(data: bytes) -> object:
@@ -72,10 +79,14 @@ def receipt(data: bytes) -> object:
     return Receipt.from_json(data).to_json()
 
 
+LABEL_PREDICTIONS = b"id,insult,toxicity\n" + b"".join(
+    f"{name},{place / 7!r},{place % 5}\n".encode() for place, name in enumerate(IDS)
+)
 METRIC = Settings.from_dict(json.loads(RECEIPT)["settings"])
 # A reader, a file it takes, how it refuses others, and its share of the many.
 READERS: dict[str, tuple[Callable[[bytes], object], bytes, tuple[type[FairboardError], ...], float]] = {
-    "submission": (submission, PREDICTIONS, (FileRejected,), 0.5),
+    "submission": (submission, PREDICTIONS, (FileRejected,), 0.45),
+    "label predictions": (label_predictions, LABEL_PREDICTIONS, (FileRejected,), 0.05),
     "solution": (solution, SOLUTION, (FileRejected, WrongColumns), 0.15),
     "guessed solution": (guessed_solution, SOLUTION, (FileRejected, WrongColumns), 0.1),
     "scored table": (scored_table, SOLUTION, (FileRejected, WrongColumns), 0.05),
