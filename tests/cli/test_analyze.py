@@ -1,0 +1,71 @@
+"""`fairboard analyze` as its user meets it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from grader.cli import main
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    dice = np.random.default_rng(8)
+    rows = [(f"r{row}", *(int(dice.random() < rate) for rate in (0.4, 0.3, 0.2))) for row in range(300)]
+    lines = [",".join(map(str, row)) for row in rows]
+    (tmp_path / "solution.csv").write_text("\n".join(["id,target,cat,dog", *lines]))
+    for name, noise in (("ours", 1.0), ("theirs", 3.0)):
+        text = [f"{row[0]},{row[1] + noise * dice.normal():.6f}" for row in rows]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["id,prediction", *text]))
+    return tmp_path
+
+
+def run(folder: Path, *words: str) -> Any:
+    arguments = [str(folder / word) if word.endswith((".csv", ".html")) else word for word in words]
+    return CliRunner().invoke(main, ["analyze", *arguments])
+
+
+def test_a_submission_is_analyzed_as_text(folder: Path) -> None:
+    result = run(folder, "solution.csv", "ours.csv")
+    assert result.exit_code == 0, result.output
+    assert "The score, and how sure it is" in result.stdout
+    assert "What holds the score back" in result.stdout
+
+
+def test_a_solution_alone_is_audited_as_json(folder: Path) -> None:
+    result = run(folder, "solution.csv", "--json")
+    assert json.loads(result.stdout)["co_mentions"]["identities"] == ["cat", "dog"]
+
+
+def test_two_submissions_and_a_fuzzed_pair_make_one_page(folder: Path) -> None:
+    result = run(
+        folder,
+        *("solution.csv", "ours.csv", "--against", "theirs.csv"),
+        *("--fuzzed", "solution.csv", "theirs.csv", "--html", "report.html"),
+    )
+    assert result.exit_code == 0, result.output
+    assert result.stdout == ""
+    page = (folder / "report.html").read_text()
+    assert "ours.csv against theirs.csv" in page
+    assert "Fuzzed set" in page
+
+
+def test_only_the_identities_asked_for_are_analyzed(folder: Path) -> None:
+    result = run(folder, "solution.csv", "ours.csv", "--identities", "dog", "--json")
+    assert [line["name"] for line in json.loads(result.stdout)["identities"]["identities"]] == ["dog"]
+
+
+def test_a_rejected_file_says_what_is_wrong_and_ends_with_2(folder: Path) -> None:
+    (folder / "bad.csv").write_text("id,prediction\nr0,x\n")
+    result = run(folder, "solution.csv", "bad.csv")
+    assert result.exit_code == 2
+    assert "rejected" in result.stderr
+
+
+def test_a_comparison_without_a_submission_is_a_usage_error(folder: Path) -> None:
+    result = run(folder, "solution.csv", "--against", "ours.csv")
+    assert result.exit_code == 1
+    assert "need a SUBMISSION" in result.stderr

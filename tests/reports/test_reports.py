@@ -1,0 +1,180 @@
+"""Reports: the same numbers as text, as JSON and as a page that needs nothing else."""
+
+import base64
+import hashlib
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.files import Solution, read_solution
+from grader.files.column_roles import ColumnRole
+from grader.metrics import MetricSettings, bias_report
+from grader.reports import Inputs, analyse, html_page, plain_text
+from grader.reports.blocks import Chart
+
+ROWS = 600
+ROLES = {
+    "id": ColumnRole.ID,
+    "toxic": ColumnRole.LABEL,
+    "insult": ColumnRole.OTHER_LABEL,
+    "cat": ColumnRole.IDENTITY,
+    "dog": ColumnRole.IDENTITY,
+    "<rare>": ColumnRole.IDENTITY,
+    "length": ColumnRole.SLICE,
+    "pair": ColumnRole.PAIR,
+    "role": ColumnRole.SLICE,
+    "group": ColumnRole.SLICE,
+    "Usage": ColumnRole.USAGE,
+}
+
+
+@pytest.fixture(scope="module")
+def solution() -> Solution:
+    dice = np.random.default_rng(4)
+    lines = ["id,toxic,insult,cat,dog,<rare>,length,pair,role,group,Usage"]
+    for row in range(ROWS):
+        toxic, insult = dice.random() < 0.4, dice.random() < 0.3
+        cat, dog = dice.random() < 0.3, dice.random() < 0.4
+        pair = (
+            f"{row // 2},{'anti' if row % 2 else 'pro'},{'F' if row % 4 < 2 else 'M'}" if row < 40 else ",,"
+        )
+        usage = "Ignored" if row < 40 else ("Public" if row % 2 else "Private")
+        size = "short" if row % 3 else "long"
+        lines.append(
+            f"r{row},{toxic:d},{insult:d},{cat:d},{dog:d},{int(row in (50, 51, 52))},{size},{pair},{usage}"
+        )
+    return read_solution("\n".join(lines).encode(), roles=ROLES)
+
+
+@pytest.fixture(scope="module")
+def predictions(solution: Solution) -> Any:
+    return solution.labels + np.random.default_rng(5).normal(size=ROWS)
+
+
+def test_a_model_gets_its_score_identities_labels_pairs_and_slices(
+    solution: Solution, predictions: Any
+) -> None:
+    found = analyse(Inputs(solution, {"toxic": predictions}))
+    keys = [section.key for section in found.sections]
+    assert keys == [
+        "score",
+        "identities",
+        "held_back",
+        "slices",
+        "distributions",
+        "curves",
+        "pinned",
+        "labels",
+        "association",
+        "pairs",
+    ]
+    assert found.as_dict()["pairs"]["rates"][-1]["pairs"] == 20
+    assert list(found.as_dict()["slices"]) == ["length = long", "length = short"]
+
+
+def test_the_values_are_those_of_the_bias_report(solution: Solution, predictions: Any) -> None:
+    assert solution.usage is not None
+    kept = solution.usage == 1
+    expected = bias_report(
+        solution.labels[kept],
+        predictions[kept],
+        {name: values[kept] for name, values in solution.identities.items()},
+        settings=MetricSettings(undefined="skip"),
+    )
+    settings = MetricSettings(undefined="skip")
+    found = analyse(Inputs(solution, {"toxic": predictions}, split="public", settings=settings)).as_dict()
+    assert found["score"]["score"] == expected.score
+    by_name = {line["name"]: line for line in found["identities"]["identities"]}
+    assert by_name["cat"]["bpsn_auc"] == expected.subgroups[0].bpsn_auc
+
+
+def test_without_a_model_the_data_is_audited(solution: Solution) -> None:
+    found = analyse(Inputs(solution))
+    assert [section.key for section in found.sections] == ["associations", "fractions", "co_mentions"]
+    assert found.title == "Audit of the data"
+
+
+def test_two_models_are_compared_on_the_same_rows(solution: Solution, predictions: Any) -> None:
+    inputs = Inputs(
+        solution, {"toxic": predictions}, {"toxic": -predictions}, names=("ours.csv", "theirs.csv")
+    )
+    found = analyse(inputs)
+    section = next(each for each in found.sections if each.key == "comparison")
+    assert section.title == "ours.csv against theirs.csv"
+    paired = found.as_dict()["comparison"]["paired"][0]
+    assert paired["overall_auc"]["difference"] > 0.2
+    assert paired["overall_auc"]["is_tied"] is False
+
+
+def test_a_fuzzed_counterpart_with_the_same_rows_is_compared_row_by_row(
+    solution: Solution, predictions: Any
+) -> None:
+    fuzzed = Inputs(solution, {"toxic": predictions - 1})
+    found = analyse(Inputs(solution, {"toxic": predictions}, fuzzed=fuzzed)).as_dict()
+    assert found["fuzzed"]["shifts"][0]["lowered"] == ROWS - 40
+    assert found["fuzzed"]["terms"]["toxic"]["overall_auc"]["difference"] == 0
+
+
+def test_small_identities_are_left_out_and_said_so(solution: Solution, predictions: Any) -> None:
+    found = analyse(Inputs(solution, {"toxic": predictions}, minimum_size=10))
+    text = plain_text(found)
+    assert "Left out, for too few rows mention them: <rare> (3)." in text
+    assert found.as_dict()["score"]["score"] is not None
+
+
+def test_an_annotated_background_has_no_intervals_but_all_values(
+    solution: Solution, predictions: Any
+) -> None:
+    found = analyse(Inputs(solution, {"toxic": predictions}, background="annotated"))
+    assert "score" not in [section.key for section in found.sections]
+    assert "rows known not to" in plain_text(found)
+
+
+def test_a_split_without_rows_is_refused() -> None:
+    lonely = read_solution(b"id,target,a,Usage\n1,1,0,Public\n2,0,1,Public\n")
+    with pytest.raises(ValueError, match="No row of the solution is in the split 'private'"):
+        analyse(Inputs(lonely, split="private"))
+
+
+def test_the_page_needs_nothing_else_and_escapes_names(solution: Solution, predictions: Any) -> None:
+    page = html_page(analyse(Inputs(solution, {"toxic": predictions}, {"toxic": -predictions})))
+    assert "<script" not in page
+    assert "http:" not in page
+    assert "https:" not in page
+    assert " style=" not in page
+    assert "<rare>" not in page
+    assert "&lt;rare&gt;" in page
+    style = re.search(r"<style>(.*?)</style>", page, flags=re.DOTALL)
+    assert style is not None
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in page
+    assert page.count("<svg") == page.count("As a table")
+
+
+def test_every_section_of_a_report_is_json(solution: Solution, predictions: Any) -> None:
+    everything = analyse(
+        Inputs(
+            solution,
+            {"toxic": predictions, "insult": predictions},
+            fuzzed=Inputs(solution, {"toxic": predictions}),
+        )
+    )
+    data = json.loads(json.dumps(everything.as_dict(), allow_nan=False))
+    assert set(data) == {"title", "facts", *(section.key for section in everything.sections)}
+
+
+def test_every_chart_has_a_table(solution: Solution, predictions: Any) -> None:
+    charts = [
+        block
+        for section in analyse(Inputs(solution, {"toxic": predictions})).sections
+        for block in section.blocks
+        if isinstance(block, Chart)
+    ]
+    assert charts
+    for chart in charts:
+        assert chart.table.lines
+        assert 'role="img" aria-label="' in chart.svg
+        assert "nan" not in chart.svg
