@@ -28,6 +28,7 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 ADDRESS = "/api/v1/competitions/toxicity/submissions"
 PAUSE_SECONDS = 0.1
+LONG = (pytest.mark.long, pytest.mark.timeout(1800))
 
 
 def score_everything(service: Any) -> None:
@@ -76,9 +77,15 @@ class TestRestarts:
 
     @pytest.fixture
     def settings(self, make_settings: Callable[..., Settings]) -> Settings:
-        return make_settings(web_workers=1, web_threads=6, disk_reserve_mb=0)
+        return make_settings(
+            web_workers=1,
+            web_threads=6,
+            disk_reserve_mb=0,
+            sweep_interval_seconds=0.2,
+            sweep_after_seconds=0,
+        )
 
-    @pytest.mark.parametrize("rounds", [1, pytest.param(12, marks=pytest.mark.long)])
+    @pytest.mark.parametrize("rounds", [1, pytest.param(12, marks=LONG)])
     def test_nothing_is_lost_or_doubled_while_postgresql_is_crashed_and_its_connections_end(
         self,
         rounds: int,
@@ -86,13 +93,16 @@ class TestRestarts:
         web: Any,
         make_token: Any,
         own_postgresql: Any,
+        processes: Any,
         predictions_csv: Any,
         check_invariants: Any,
         eventually: Any,
+        watch: Any,
     ) -> None:
         service.competition()
         tokens = [make_token(name) for name in ("ada", "bob", "eve")]
         web.start()
+        sweeper = processes.sweeper(service.settings)
         clients = [
             Client(web.caller(token), f"client {number}", _contents(predictions_csv, number))
             for number, token in enumerate(tokens)
@@ -120,7 +130,8 @@ class TestRestarts:
         assert web.caller().get("/readyz").status == 200
         sent = {key: content for client in clients for key, content in client.sent.items()}
         assert len(sent) == sum(len(client.sent) for client in clients)
-        score_everything(service)
+        eventually(watch.all_scored)
+        assert sweeper.poll() is None
         check_invariants(service.database, service.storage, acknowledged=acknowledged(service, sent))
 
 
@@ -258,7 +269,7 @@ def test_a_commit_whose_outcome_is_unknown_is_resolved_by_the_same_request(
 
 
 @on_sqlite
-@pytest.mark.parametrize("files", [12, pytest.param(500, marks=pytest.mark.long)])
+@pytest.mark.parametrize("files", [12, pytest.param(500, marks=LONG)])
 def test_eight_processes_that_write_to_sqlite_at_once_show_nobody_a_locked_database(
     files: int,
     service: Any,

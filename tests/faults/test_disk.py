@@ -15,6 +15,7 @@ from sqlalchemy import select
 
 from grader.models import ScoringJob
 from grader.settings import Settings
+from grader.worker.scoring import Scorer
 from tests.fixtures.web import BOUNDARY, form
 from webapp import create_app
 
@@ -115,6 +116,18 @@ class TestFullDisk:
             },
         )
         service.database.dispose()
+
+
+@on_sqlite
+def test_a_disk_that_is_full_under_the_kept_ranks_changes_no_score(
+    service: Any, make_settings: Callable[..., Settings], small_disk: Path, check_invariants: Any
+) -> None:
+    accepted = service.submit(service.competition())
+    _fill(small_disk)
+    scorer = Scorer.of(make_settings(cache_dir=small_disk / "cache"))
+    assert scorer.run(*accepted.job_ids)
+    acknowledged = {accepted.submission.id: accepted.submission.sha256}
+    check_invariants(service.database, service.storage, acknowledged=acknowledged)
 
 
 def _fill(disk: Path) -> None:
