@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-HASTY = ("--hasty", "--lease-seconds", "5", "--rows", "400")
+HASTY = ("--hasty", "--lease-seconds", "8", "--rows", "400")
 GREEN, RED = 0, 1
 
 
