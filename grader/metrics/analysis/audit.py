@@ -1,7 +1,7 @@
 """The data audit: what a solution says about identities and labels before there is any model."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ class MeanLabel:
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

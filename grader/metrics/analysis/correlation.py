@@ -89,11 +89,6 @@ def prediction_correlations(
     return _correlations("prediction_correlation", annotations, reading, scores, labelled, "prediction")
 
 
-def pearson(first: FloatArray, second: FloatArray) -> float | None:
-    """Return Pearson's r of two columns of shape (n,); None where n < 2 or a column is constant."""
-    return _product(_standardized(first), _standardized(second))
-
-
 def _correlations(
     measure: str,
     annotations: Annotations,
