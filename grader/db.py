@@ -159,14 +159,16 @@ def _create_engine(url: str, *, pool_size: int) -> Engine:
     parsed = make_url(url)
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
+    # What is written stays out of errors, and so out of logs: hashes of passwords, scores that are hidden.
+    options: dict[str, Any] = {"pool_size": pool_size, "max_overflow": 0, "hide_parameters": True}
     if parsed.get_backend_name() != "sqlite":
-        engine = create_engine(parsed, pool_size=pool_size, max_overflow=0, pool_pre_ping=True)
+        engine = create_engine(parsed, pool_pre_ping=True, **options)
         if parsed.get_backend_name() == "postgresql":
             event.listen(engine, "begin", _begin_postgresql)
         return engine
     if parsed.database:
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    engine = create_engine(parsed, pool_size=pool_size, max_overflow=0)
+    engine = create_engine(parsed, **options)
     event.listen(engine, "connect", _configure_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine

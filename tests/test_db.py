@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, text, update
-from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError, StatementError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, ProgrammingError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
@@ -109,6 +109,13 @@ def test_sqlite_keeps_what_is_committed_through_a_power_cut(sqlite_url: str) -> 
         found = {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in wanted}
     database.dispose()
     assert found == wanted
+
+
+def test_what_is_written_stands_in_no_error(database: Database) -> None:
+    with pytest.raises(IntegrityError) as refused, database.write() as session:
+        session.add_all([link("a secret"), link("a secret")])
+    assert "INSERT INTO setup_link" in str(refused.value)
+    assert f"{NOON:%Y-%m-%d}" not in str(refused.value)
 
 
 def test_sessions_go_on_after_the_server_has_ended_all_connections(postgresql_url: str) -> None:
