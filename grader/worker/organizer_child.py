@@ -23,7 +23,7 @@ class OrganizerChild:
         self._is_stopped = False
 
     def run(self, job_id: int) -> bool:
-        """Do a job; False if its process died of it, which leaves the job to its lease."""
+        """Do a job; False if its process died of it, which leaves the job to its lease, or was stopped."""
         if self._is_stopped:
             return False
         with subprocess.Popen(
@@ -41,7 +41,7 @@ class OrganizerChild:
                 code = process.wait()
         if code != 0 and not self._is_stopped:
             logger.warning("The process of organizers' job %s died of it (code %s).", job_id, code)
-        return code == 0
+        return code == 0 and not self._is_stopped
 
     def stop(self) -> None:
         """Let a running process hand back its job and end, from another thread, and start no other."""

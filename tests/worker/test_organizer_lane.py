@@ -79,7 +79,7 @@ def test_a_process_that_is_killed_leaves_the_job_to_the_next(service: Any, job: 
     try:
         wait_for(service, job, JobState.CLAIMED)
     finally:
-        child.kill()
+        child._process.kill()  # type: ignore[union-attr]
         lane.join()
     assert outcome == [False]
     blob.unlink()
