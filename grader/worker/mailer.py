@@ -39,6 +39,8 @@ class Mailer:
                 logger.exception("The database could not be asked for e-mails.")
             except (OSError, smtplib.SMTPException) as error:
                 logger.warning("The mail server %s: %s", self._settings.smtp_host, error)
+            except Exception:  # nobody would miss a mailer that ended
+                logger.exception("Sending e-mail broke; it goes on.")
             stop.wait(self._settings.sweep_interval_seconds)
 
     def send_waiting(self, stop: threading.Event | None = None) -> int:

@@ -5,10 +5,10 @@ import signal
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-
-from sqlalchemy.exc import SQLAlchemyError
 
 from grader import db
 from grader.db import Database
@@ -26,6 +26,8 @@ BATCH = 100
 CHILDREN = 2
 STOP_GRACE_SECONDS = 3  # with what handing back takes below that of the supervisor
 ORGANIZERS_WAIT_SECONDS = 1  # somebody looks at the page
+
+Step = Callable[[], bool]  # tells whether it did something
 
 logger = logging.getLogger(__name__)
 
@@ -50,16 +52,22 @@ class Sweeper:
         self._organizers_child = OrganizerChild(settings)
         self._overdue: deque[int] = deque()
         self._lock = threading.Lock()
+        self._has_noted_digests = False
 
     def run(self, stop: threading.Event) -> None:
         """Sweep until `stop` is set; jobs under way get a moment to end."""
-        lanes = [
-            threading.Thread(target=self._sweep, args=(child, stop), name=f"sweep-{number}")
+        pause = self._settings.sweep_interval_seconds
+        steps: dict[str, tuple[Step, float]] = {
+            f"sweep-{number}": (partial(self._sweep, child), pause)
             for number, child in enumerate(self._children)
+        }
+        steps["calendar"] = self._keep_dates, pause
+        steps["rescoring"] = self._rescore, pause
+        steps["organizers"] = self._work_for_organizers, min(ORGANIZERS_WAIT_SECONDS, pause)
+        lanes = [
+            threading.Thread(target=_repeat, args=(step, wait_seconds, stop), name=name)
+            for name, (step, wait_seconds) in steps.items()
         ]
-        lanes.append(threading.Thread(target=self._keep_dates, args=(stop,), name="calendar"))
-        lanes.append(threading.Thread(target=self._rescore, args=(stop,), name="rescoring"))
-        lanes.append(threading.Thread(target=self._work_for_organizers, args=(stop,), name="organizers"))
         for lane in lanes:
             lane.start()
         stop.wait()
@@ -67,78 +75,46 @@ class Sweeper:
         end = time.monotonic() + STOP_GRACE_SECONDS
         for lane in lanes:
             lane.join(max(0, end - time.monotonic()))
-        for child in (*self._children, self._rescoring_child):
+        children = (*self._children, self._rescoring_child)
+        for child in children:
             child.stop()
         for lane in lanes:
             lane.join()
+        for child in children:
+            child.close()
 
-    def _sweep(self, child: ScoringChild, stop: threading.Event) -> None:
-        with child:
-            while not stop.is_set():
-                job_id = self._next()
-                if job_id is None:
-                    child.close()
-                if job_id is None or not child.run(job_id):
-                    stop.wait(self._settings.sweep_interval_seconds)
+    def _sweep(self, child: ScoringChild) -> bool:
+        job_id = self._next()
+        if job_id is None:
+            child.close()
+            return False
+        return child.run(job_id)
 
-    def _rescore(self, stop: threading.Event) -> None:
-        with self._rescoring_child as child:
-            while not stop.is_set():
-                version_id = self._next_rescoring()
-                if version_id is None:
-                    child.close()
-                if version_id is None or not child.rescore(version_id):
-                    stop.wait(self._settings.sweep_interval_seconds)
+    def _rescore(self) -> bool:
+        with self._database.read() as session:
+            version_id = batches.unattended(session, older_than=self._patience, now=db.now(session))
+        if version_id is None:
+            self._rescoring_child.close()
+            return False
+        return self._rescoring_child.rescore(version_id)
 
-    def _next_rescoring(self) -> int | None:
-        try:
-            with self._database.read() as session:
-                return batches.unattended(session, older_than=self._patience, now=db.now(session))
-        except SQLAlchemyError:
-            logger.exception("The database could not be asked for rescorings.")
-            return None
+    def _keep_dates(self) -> bool:
+        self._calendar.run_due()
+        return False
 
-    def _keep_dates(self, stop: threading.Event) -> None:
-        while not stop.is_set():
-            try:
-                self._calendar.run_due()
-            except Exception:
-                logger.exception("What is due by the calendar could not be done; it is tried again.")
-            stop.wait(self._settings.sweep_interval_seconds)
-
-    def _work_for_organizers(self, stop: threading.Event) -> None:
-        self._note_digests()
-        wait_seconds = min(ORGANIZERS_WAIT_SECONDS, self._settings.sweep_interval_seconds)
-        while not stop.is_set():
-            job_id = self._next_for_organizers()
-            if job_id is None or not self._organizers_child.run(job_id):
-                stop.wait(wait_seconds)
-
-    def _note_digests(self) -> None:
-        """Give solutions of older versions of the service their digests, once."""
-        try:
+    def _work_for_organizers(self) -> bool:
+        if not self._has_noted_digests:
+            self._has_noted_digests = True  # only tried: the next start tries again
             digests.note_missing(self._database, open_storage(self._settings.storage()))
-        except Exception:
-            logger.exception("The digests of solutions could not be noted; the next start tries again.")
-
-    def _next_for_organizers(self) -> int | None:
-        try:
-            with self._database.read() as session:
-                found = organizer_jobs.waiting(session, limit=1, now=db.now(session))
-        except SQLAlchemyError:
-            logger.exception("The database could not be asked for organizers' jobs.")
-            return None
-        return found[0] if found else None
+        with self._database.read() as session:
+            found = organizer_jobs.waiting(session, limit=1, now=db.now(session))
+        return bool(found) and self._organizers_child.run(found[0])
 
     def _next(self) -> int | None:
-        """Return a job that is overdue, None if there is none or the database does not answer."""
+        """Return a job that is overdue, None if there is none."""
         with self._lock:
             if not self._overdue:
-                try:
-                    self._overdue.extend(self._look())
-                except SQLAlchemyError:
-                    logger.exception("The database could not be asked for waiting jobs.")
-                    return None
+                self._overdue.extend(self._look())
             if self._heartbeat is not None:
                 self._heartbeat.touch()
             return self._overdue.popleft() if self._overdue else None
@@ -152,6 +128,18 @@ class Sweeper:
                 now=db.now(session),
                 with_rescorings=False,
             )
+
+
+def _repeat(step: Step, wait_seconds: float, stop: threading.Event) -> None:
+    """Repeat a step, after a pause when it did nothing or broke: nobody would miss a lane that ended."""
+    while not stop.is_set():
+        try:
+            has_done_something = step()
+        except Exception:
+            logger.exception("The lane %s broke; it goes on.", threading.current_thread().name)
+            has_done_something = False
+        if not has_done_something:
+            stop.wait(wait_seconds)
 
 
 def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = None) -> None:

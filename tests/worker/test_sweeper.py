@@ -1,11 +1,16 @@
 """The sweeper's heartbeat; what it scores is tried with real processes in tests/faults."""
 
+import errno
+import subprocess
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from grader.db import Database
+from grader.models import SubmissionStatus
 from grader.settings import Settings
 from grader.worker.sweeper import Sweeper
 
@@ -33,3 +38,31 @@ def test_a_database_that_does_not_answer_leaves_the_heartbeat_alone(service: Any
     sweep_for_a_moment(service.settings, empty, heartbeat, until=1)
     empty.dispose()
     assert not heartbeat.exists()
+
+
+def test_a_lane_that_breaks_goes_on(service: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    accepted = service.submit(service.competition())
+    tries, start = [0], subprocess.Popen
+
+    def rarely(*what: Any, **options: Any) -> Any:
+        tries[0] += 1
+        if tries[0] < 4:
+            raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+        return start(*what, **options)
+
+    monkeypatch.setattr("grader.worker.child.subprocess.Popen", rarely)
+    settings = service.settings.model_copy(update={"sweep_interval_seconds": 0.1})
+    heartbeat, stop = tmp_path / "later" / "alive", threading.Event()
+    sweeper = threading.Thread(
+        target=Sweeper(settings, service.database, heartbeat=heartbeat).run, args=(stop,)
+    )
+    sweeper.start()
+    time.sleep(0.5)
+    heartbeat.parent.mkdir()
+    deadline = time.monotonic() + 60
+    while service.submission(accepted).status is not SubmissionStatus.SCORED and time.monotonic() < deadline:
+        time.sleep(0.05)
+    stop.set()
+    lane.join()
+    assert heartbeat.exists()
+    assert service.submission(accepted).status is SubmissionStatus.SCORED
