@@ -204,8 +204,8 @@ def needed_secrets(settings: Settings) -> list[str]:
         else f"the file {settings.data_dir.absolute() / 'secret_key'}"
     )
     needed = [
-        f"The secret key, {key}: without it a solution without Usage that is corrected is split otherwise, and "
-        "forms that are open in a browser have to be loaded again."
+        f"The secret key, {key}: without it a solution without Usage that is corrected is split otherwise, "
+        "and forms that are open in a browser have to be loaded again."
     ]
     for name in type(settings).model_fields:
         if isinstance(getattr(settings, name), SecretStr) and name != "secret_key":
