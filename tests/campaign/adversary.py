@@ -21,12 +21,12 @@ from grader import db
 from grader.models import Score, ScoringJob, Submission
 from grader.services import scoring
 from grader.services.scoring import Rejection
-from tests.campaign.installation import Installation, PostgreSQL
+from tests.campaign.installation import Installation
 from tests.campaign.ledger import Ledger
 from tests.campaign.plan import Plan
+from tests.campaign.postgresql import PostgreSQL
 
 FILLER = "filler"
-NOBODY: tuple[psutil.Process, ...] = ()
 
 
 class Fault(NamedTuple):

@@ -19,11 +19,12 @@ from tests.campaign.adversary import Adversary
 from tests.campaign.checker import Checker
 from tests.campaign.clients import Client, Teams
 from tests.campaign.findings import LOST, STUCK, WRONG, Findings
-from tests.campaign.installation import Installation, PostgreSQL, installed
+from tests.campaign.installation import Installation, installed
 from tests.campaign.ledger import Ledger
 from tests.campaign.oracle import Oracle
 from tests.campaign.organizer import Organizer
 from tests.campaign.plan import Plan
+from tests.campaign.postgresql import PostgreSQL
 from tests.campaign.report import Report
 from tests.fixtures.service import write_solution
 

