@@ -28,9 +28,11 @@ class Mutant(NamedTuple):
 MUTANTS = {
     "no-sweeper": (
         Mutant("grader.worker.sweeper", "return scoring.waiting(", "return [] and scoring.waiting("),
-        Mutant("grader.worker.sweeper", "return batches.unattended(", "return None and batches.unattended("),
+        Mutant("grader.worker.sweeper", "= batches.unattended(", "= None and batches.unattended("),
     ),
-    "no-token-check": (Mutant("grader.services.scoring", "ScoringJob.token == token, ", ""),),
+    "no-token-check": (
+        Mutant("grader.services.scoring", ".in_(job_ids), ScoringJob.token == token, ", ".in_(job_ids), "),
+    ),
     "no-unique-constraint": (),
 }
 
