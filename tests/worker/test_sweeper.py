@@ -53,10 +53,9 @@ def test_a_lane_that_breaks_goes_on(service: Any, tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("grader.worker.child.subprocess.Popen", rarely)
     settings = service.settings.model_copy(update={"sweep_interval_seconds": 0.1})
     heartbeat, stop = tmp_path / "later" / "alive", threading.Event()
-    sweeper = threading.Thread(
-        target=Sweeper(settings, service.database, heartbeat=heartbeat).run, args=(stop,)
-    )
-    sweeper.start()
+    sweeper = Sweeper(settings, service.database, heartbeat=heartbeat)
+    lane = threading.Thread(target=sweeper.run, args=(stop,))
+    lane.start()
     time.sleep(0.5)
     heartbeat.parent.mkdir()
     deadline = time.monotonic() + 60
