@@ -2,20 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from grader.metrics.analysis.annotations import Annotations
 from grader.metrics.analysis.fractions import TENTHS
-from grader.metrics.analysis.moments import mean
+from grader.metrics.analysis.moments import power_of_two_near
 from grader.metrics.analysis.multilabel import Predictions, by_labels
 from grader.metrics.analysis.rows import Rows
 from grader.metrics.counting import count_pairs
-from grader.metrics.prepared import BoolArray, PreparedSplit
+from grader.metrics.prepared import BoolArray, FloatArray, PreparedSplit
 from grader.metrics.subgroups import overall_comparison
 
 Class = Literal["all", "positive", "negative"]
+CLASSES: tuple[Class, ...] = get_args(Class)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +136,27 @@ def threshold_aucs(rows: Rows, thresholds: Sequence[float] = TENTHS[1:]) -> tupl
 
 
 def _mean_scores_of(label: str, rows: Rows) -> list[MeanScore]:
-    classes: dict[Class, BoolArray] = {
-        "all": np.ones(rows.size, np.bool_),
-        "positive": rows.positive,
-        "negative": ~rows.positive,
-    }
+    scale = power_of_two_near(rows.predictions) if rows.size else 1.0
+    scores = rows.predictions / scale
+    by_class = np.stack([np.where(rows.positive, scores, 0.0), np.where(rows.positive, 0.0, scores)])
     found = []
     for identity, mentions in rows.members.items():
-        background = rows.background_of(identity)
-        for of, kept in classes.items():
-            inside, outside = rows.predictions[mentions & kept], rows.predictions[background & kept]
-            sizes, means = (inside.size, outside.size), (mean(inside), mean(outside))
-            found.append(MeanScore(identity, label, of, *sizes, *means))
+        inside = _sums(by_class, rows.positive, mentions)
+        outside = _sums(by_class, rows.positive, rows.background_of(identity))
+        for of in CLASSES:
+            (rows_in, sum_in), (rows_out, sum_out) = inside[of], outside[of]
+            mean_in = sum_in / rows_in * scale if rows_in else None
+            mean_out = sum_out / rows_out * scale if rows_out else None
+            found.append(MeanScore(identity, label, of, rows_in, rows_out, mean_in, mean_out))
     return found
+
+
+def _sums(by_class: FloatArray, positive: BoolArray, kept: BoolArray) -> dict[Class, tuple[int, float]]:
+    """Count and add up the predictions of some rows, by class; two products are faster than picking rows."""
+    of_positive, of_negative = (by_class @ kept.astype(np.float64)).tolist()
+    positives, size = int(np.count_nonzero(kept & positive)), int(np.count_nonzero(kept))
+    return {
+        "all": (size, of_positive + of_negative),
+        "positive": (positives, of_positive),
+        "negative": (size - positives, of_negative),
+    }

@@ -9,7 +9,7 @@ def mean(values: FloatArray) -> float | None:
     """Return the mean; None without values. The last bit may depend on their order."""
     if not values.size:
         return None
-    largest = _scale(values)
+    largest = power_of_two_near(values)
     return float((values / largest).mean()) * largest
 
 
@@ -19,11 +19,11 @@ def deviation(values: FloatArray) -> float | None:
         return None
     if values.min() == values.max():
         return 0.0
-    largest = _scale(values)
+    largest = power_of_two_near(values)
     return float((values / largest).std(ddof=1)) * largest
 
 
-def _scale(values: FloatArray) -> float:
-    """Return a power of two near the largest value, by which to divide loses nothing."""
+def power_of_two_near(values: FloatArray) -> float:
+    """Return a power of two near the largest absolute value: to divide by it loses nothing."""
     _, exponent = np.frexp(np.abs(values).max())
     return float(2.0 ** min(max(int(exponent), -1000), 1000))

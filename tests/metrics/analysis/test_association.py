@@ -65,6 +65,13 @@ def test_mean_scores_are_of_each_class_inside_and_outside_the_subgroup(drawn, ba
         assert each.as_dict()["difference"] == each.subgroup_mean - each.background_mean
 
 
+def test_means_of_any_finite_predictions_are_finite():
+    annotations = Annotations.of({"toxic": [1, 1, 0, 0]}, {"cat": [1, 1, 0, 0]})
+    found = mean_scores(annotations, [1.5e308, 1.5e308, 1e-300, 3e-300])
+    assert [each.subgroup_mean for each in found[:2]] == [1.5e308, 1.5e308]
+    assert mean_scores(Annotations.of({"toxic": []}, {"cat": []}), [])[0].subgroup_mean is None
+
+
 def test_without_rows_there_is_no_mean():
     annotations = Annotations.of({"toxic": [1, 0]}, {"cat": [1, 0]})
     positive = mean_scores(annotations, [0.9, 0.1])[1]
