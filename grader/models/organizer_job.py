@@ -14,12 +14,14 @@ from grader.models.user import User
 
 
 class OrganizerJobKind(enum.StrEnum):
-    """Checking an uploaded solution or changed settings, verifying what competes, packing the results."""
+    """Checking an uploaded solution or changed settings, verifying what competes, packing the results,
+    diagnosing a submission."""
 
     CHECK = "check"
     VERIFY = "verify"
     BUNDLE = "bundle"
     SETTINGS = "settings"
+    DIAGNOSE = "diagnose"
 
 
 class OrganizerJob(Base):

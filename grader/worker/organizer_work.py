@@ -27,7 +27,7 @@ from grader.services import organizer_jobs, scoring
 from grader.services.organizer_jobs import LEASE, OrganizerClaim
 from grader.settings import Settings, load
 from grader.storage import Storage, open_storage
-from grader.worker import bundling, settings_check, solution_check, stopping, verifying
+from grader.worker import bundling, diagnosing, settings_check, solution_check, stopping, verifying
 from grader.worker.limits import end_process_after, limit_memory
 from grader.worker.stopping import Stopped
 from grader.worker.work import Handler, Work, WorkLost, problems_of
@@ -39,6 +39,7 @@ HANDLERS: dict[OrganizerJobKind, Handler] = {
     OrganizerJobKind.VERIFY: verifying.verify,
     OrganizerJobKind.BUNDLE: bundling.bundle,
     OrganizerJobKind.SETTINGS: settings_check.check,
+    OrganizerJobKind.DIAGNOSE: diagnosing.diagnose,
 }
 
 logger = logging.getLogger(__name__)

@@ -107,6 +107,7 @@ def upgrade() -> None:
                 "verify",
                 "bundle",
                 "settings",
+                "diagnose",
                 name="kind",
                 native_enum=False,
                 create_constraint=True,

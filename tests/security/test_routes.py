@@ -152,6 +152,18 @@ TABLE = {
     ("POST", "organize_submissions.mark"): Access(
         f"{HERE}/organize/submissions/{{own}}/kind", (302, 403, 403), data={"kind": "hidden"}
     ),
+    ("GET", "organize_submissions.diagnosis"): Access(
+        f"{HERE}/organize/submissions/{{own}}/diagnosis", (302, 403, 403)
+    ),
+    ("POST", "organize_submissions.diagnose"): Access(
+        f"{HERE}/organize/submissions/{{own}}/diagnosis", (302, 403, 403)
+    ),
+    ("GET", "organize_submissions.diagnosis_status"): Access(
+        f"{HERE}/organize/submissions/{{own}}/diagnosis/status", (302, 403, 403)
+    ),
+    ("GET", "organize_submissions.diagnosis_file"): Access(
+        f"{HERE}/organize/submissions/{{own}}/diagnosis.json", (302, 403, 403)
+    ),
     ("GET", "organize_teams.index"): Access(f"{HERE}/organize/teams", (302, 403, 403)),
     ("GET", "organize_teams.show"): Access(f"{HERE}/organize/teams/1", (302, 403, 403)),
     ("POST", "organize_teams.rename"): Access(f"{HERE}/organize/teams/1/name", (302, 403, 403)),

@@ -1,0 +1,132 @@
+"""Diagnoses of submissions for organizers: what a worker finds with the hidden labels, and the page shows.
+
+A diagnosis belongs to the scoring version that was live when it was asked for.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from grader.errors import OrganizerError
+from grader.models import (
+    Competition,
+    JobState,
+    OrganizerJob,
+    OrganizerJobKind,
+    Submission,
+    SubmissionStatus,
+)
+from grader.reports import Analysis, stored
+from grader.services import audit, competitions, organizer_jobs
+from grader.services.audit import Actor
+from grader.services.moderation import UnknownSubmissionHere
+from grader.storage import Storage
+
+
+class NotScored(OrganizerError):
+    """Only what has a score can be diagnosed."""
+
+    def __init__(self, submission_id: int) -> None:
+        super().__init__(f"Submission #{submission_id} has no score, so there is nothing to diagnose.")
+        self.submission_id = submission_id
+
+
+class NothingToCompareWith(OrganizerError):
+    """A submission is compared with another one."""
+
+    def __init__(self) -> None:
+        super().__init__("Name another submission to compare with, not the same one.")
+
+
+class NoDiagnosis(OrganizerError):
+    """There is no diagnosis to show."""
+
+    def __init__(self, submission_id: int) -> None:
+        super().__init__(f"Submission #{submission_id} has not been diagnosed.")
+        self.submission_id = submission_id
+
+
+def request(
+    session: Session,
+    *,
+    competition: Competition,
+    submission_id: int,
+    against_id: int | None,
+    actor: Actor,
+    now: datetime,
+) -> OrganizerJob:
+    """Have a submission diagnosed under the live scoring version, and compared with another if one is named.
+
+    Raises UnknownSubmissionHere, NotScored, NothingToCompareWith.
+    """
+    if against_id == submission_id:
+        raise NothingToCompareWith
+    for each in filter(None, (submission_id, against_id)):
+        if get(session, competition=competition, submission_id=each).status is not SubmissionStatus.SCORED:
+            raise NotScored(each)
+    version = competitions.live(competition)
+    job = organizer_jobs.add(
+        session,
+        competition=competition,
+        kind=OrganizerJobKind.DIAGNOSE,
+        parameters={
+            "submission_id": submission_id,
+            "against_id": against_id,
+            "scoring_version_id": version.id,
+            "scoring_version": version.number,
+        },
+        created_by=actor.user,
+        now=now,
+    )
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="diagnosis.start",
+        subject=f"submission #{submission_id}",
+        after={"against": against_id},
+        now=now,
+    )
+    return job
+
+
+def get(session: Session, *, competition: Competition, submission_id: int) -> Submission:
+    """Return a competition's submission with its team; raise UnknownSubmissionHere."""
+    submission = session.scalar(
+        select(Submission)
+        .where(Submission.id == submission_id, Submission.competition_id == competition.id)
+        .options(joinedload(Submission.team))
+    )
+    if submission is None:
+        raise UnknownSubmissionHere(submission_id)
+    return submission
+
+
+def newest(session: Session, *, competition: Competition, submission_id: int) -> OrganizerJob | None:
+    """Return the newest job that diagnoses a submission."""
+    found: OrganizerJob | None = session.scalar(
+        select(OrganizerJob)
+        .where(
+            OrganizerJob.competition_id == competition.id,
+            OrganizerJob.kind == OrganizerJobKind.DIAGNOSE,
+            OrganizerJob.parameters["submission_id"].as_integer() == submission_id,
+        )
+        .options(joinedload(OrganizerJob.created_by))
+        .order_by(OrganizerJob.id.desc())
+        .limit(1)
+        .execution_options(populate_existing=True)
+    )
+    return found
+
+
+def is_current(job: OrganizerJob, competition: Competition) -> bool:
+    """Tell whether a diagnosis is of the scoring version that is live."""
+    return bool(job.parameters["scoring_version_id"] == competition.live_scoring_version_id)
+
+
+def reports(storage: Storage, job: OrganizerJob | None) -> dict[str, Analysis]:
+    """Return what a job has found, by split; empty where it has not ended well."""
+    if job is None or job.state is not JobState.DONE:
+        return {}
+    return stored.from_bytes(storage.read(job.result["sha256"]))

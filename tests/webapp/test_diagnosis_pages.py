@@ -1,0 +1,121 @@
+"""The diagnosis of a submission on its page: asked for, computed by a worker, shown and downloaded."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader import db
+from grader.models import Role, Score, Split
+from grader.services import competitions, organizer_jobs, organizers
+from grader.services.audit import Actor
+from grader.worker.organizer_work import OrganizerWorker
+
+HERE = "/competitions/toxicity"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]) -> Any:
+    """A competition with two scored files of Ann and an organizer of each role."""
+    sqlite = request.param == "sqlite"
+    arena = make_arena() if sqlite else make_arena(database_url=request.getfixturevalue("postgresql_url"))
+    arena.competition()
+    arena.ann, arena.ed, arena.vic = (arena.person(name) for name in ("Ann", "Ed", "Vic"))
+    with arena.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        for person, role in ((arena.ed, Role.EDITOR), (arena.vic, Role.VIEWER)):
+            organizers.add(
+                session,
+                competition=competition,
+                user=person.user,
+                role=role,
+                actor=Actor.shell(),
+                now=arena.now(),
+            )
+    arena.first = arena.submit(arena.ann, arena.truth.predictions())
+    arena.second = arena.submit(arena.ann, arena.truth.predictions(seed=2, noise=3.0))
+    arena.score_all()
+    return arena
+
+
+def work(arena: Any) -> None:
+    """Do what the sweeper's lane for organizers does."""
+    with arena.database.read() as session:
+        found = organizer_jobs.waiting(session, limit=10, now=db.now(session))
+    for job_id in found:
+        OrganizerWorker(arena.settings, arena.database, arena.storage).run(job_id)
+
+
+def page_of(submission_id: int) -> str:
+    return f"{HERE}/organize/submissions/{submission_id}/diagnosis"
+
+
+def test_an_editor_has_a_submission_diagnosed_and_a_viewer_sees_it(scene: Any) -> None:
+    page = page_of(scene.first)
+    assert page in scene.vic.browser.get(f"{HERE}/submissions/{scene.first}").text
+    assert "has not been diagnosed" in scene.vic.browser.get(page).text
+    assert scene.vic.browser.get(f"{page}.json").status_code == 404
+    assert scene.vic.post(page).status_code == 403
+
+    assert scene.ed.post(page).status_code == 303
+    waiting = scene.vic.browser.get(page).text
+    assert "Waiting for a worker" in waiting
+    assert "data-live" in waiting
+    work(scene)
+
+    shown = scene.vic.browser.get(page).text
+    assert '<svg class="chart"' in shown
+    assert "black or african" in shown
+    assert "200 rows (public)" in shown
+    assert "style=" not in shown
+    assert "200 rows (private)" in scene.vic.browser.get(f"{page}?split=private").text
+    status = scene.vic.browser.get(f"{page}/status")
+    assert status.json["is_final"]
+    assert (
+        scene.vic.browser.get(f"{page}/status", headers={"If-None-Match": status.headers["ETag"]}).status_code
+        == 304
+    )
+
+
+def test_a_diagnosis_is_downloaded_as_json_and_as_a_page(scene: Any) -> None:
+    page = page_of(scene.first)
+    scene.ed.post(page)
+    work(scene)
+    data = scene.vic.browser.get(f"{page}.json").json
+    assert set(data) == {"public", "private"}
+    public = data["public"]["score"]
+    with scene.database.read() as session:
+        stored = session.scalar(
+            select(Score.score).where(Score.submission_id == scene.first, Score.split == Split.PUBLIC)
+        )
+    assert public["score"] == stored
+    assert public["intervals"]["score"]["low"] < stored < public["intervals"]["score"]["high"]
+    page_alone = scene.vic.browser.get(f"{page}.html?split=private")
+    assert "Content-Security-Policy" in page_alone.text
+    assert f"diagnosis-{scene.first}-private.html" in page_alone.headers["Content-Disposition"]
+
+
+def test_a_submission_is_compared_with_another_one(scene: Any) -> None:
+    page = page_of(scene.first)
+    assert scene.ed.post(page, {"against": str(scene.first)}).status_code == 409
+    assert scene.ed.post(page, {"against": "999"}).status_code == 404
+    scene.ed.post(page, {"against": str(scene.second)})
+    work(scene)
+    assert f"#{scene.second}" in scene.vic.browser.get(page).text
+
+
+def test_what_has_no_score_is_not_diagnosed(scene: Any) -> None:
+    rejected = scene.submit(scene.ann, b"id,prediction\n1,x\n")
+    scene.score_all()
+    answer = scene.ed.post(page_of(rejected))
+    assert answer.status_code == 409
+    assert "has no score" in answer.text
+
+
+def test_nobody_but_organizers_sees_a_diagnosis(scene: Any) -> None:
+    scene.ed.post(page_of(scene.first))
+    work(scene)
+    for path in ("", "/status", ".json", ".html"):
+        assert scene.ann.browser.get(page_of(scene.first) + path).status_code == 403
+    assert "diagnosis" not in scene.ann.browser.get(f"{HERE}/submissions/{scene.first}").text.lower()

@@ -1,0 +1,119 @@
+"""The diagnosis of a submission: asked for here, computed by a worker, shown as tables and charts."""
+
+from flask import Response, flash, jsonify, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import OrganizerJob, Role
+from grader.reports import html_page
+from grader.services import diagnoses, organizer_jobs
+from webapp import finding
+from webapp.errors import status_of, wants_json
+from webapp.organizing import actor, organizers_only
+from webapp.pages.organize.submissions import blueprint
+from webapp.representations.close import JobView
+from webapp.representations.competition import CompetitionView
+from webapp.site import current_site
+
+HERE = "/<int:submission_id>/diagnosis"
+
+
+@blueprint.get(HERE)
+@organizers_only(Role.VIEWER)
+def diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Show the newest diagnosis of a submission, one split at a time."""
+    return _page(slug, submission_id)
+
+
+@blueprint.post(HERE)
+@organizers_only(Role.EDITOR)
+def diagnose(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Have a submission diagnosed, and compared with another one if that is named."""
+    try:
+        with current_site().database.write() as session:
+            diagnoses.request(
+                session,
+                competition=finding.competition_of(session, slug),
+                submission_id=submission_id,
+                against_id=request.form.get("against", type=int),
+                actor=actor(),
+                now=db.now(session),
+            )
+    except (diagnoses.NothingToCompareWith, diagnoses.NotScored) as error:
+        if wants_json():
+            raise
+        return _page(slug, submission_id, problem=error.message), status_of(error)
+    flash("The diagnosis has begun.")
+    return redirect(url_for(".diagnosis", slug=slug, submission_id=submission_id), 303)
+
+
+@blueprint.get(f"{HERE}/status")
+@organizers_only(Role.VIEWER)
+def diagnosis_status(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Tell how the newest diagnosis of a submission stands."""
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, slug)
+        diagnoses.get(session, competition=competition, submission_id=submission_id)
+        job = diagnoses.newest(session, competition=competition, submission_id=submission_id)
+    return _status(job).make_conditional(request)
+
+
+@blueprint.get(f"{HERE}.<any(json, html):form>")
+@organizers_only(Role.VIEWER)
+def diagnosis_file(slug: str, submission_id: int, form: str) -> Response:
+    """Download a diagnosis: all of it as JSON, or one split as a page that needs nothing else."""
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, slug)
+        diagnoses.get(session, competition=competition, submission_id=submission_id)
+        job = diagnoses.newest(session, competition=competition, submission_id=submission_id)
+    reports = diagnoses.reports(current_site().storage, job)
+    if not reports:
+        raise diagnoses.NoDiagnosis(submission_id)
+    name = f"diagnosis-{submission_id}"
+    if form == "json":
+        answer = jsonify({split: report.as_dict() for split, report in reports.items()})
+    else:
+        split = _split()
+        answer = Response(html_page(reports[split]), mimetype="text/html")
+        name = f"{name}-{split}"
+    answer.headers.set("Content-Disposition", "attachment", filename=f"{name}.{form}")
+    return answer
+
+
+def _page(slug: str, submission_id: int, *, problem: str = "") -> str:
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, slug)
+        submission = diagnoses.get(session, competition=competition, submission_id=submission_id)
+        job = diagnoses.newest(session, competition=competition, submission_id=submission_id)
+        view = CompetitionView(competition, db.now(session))
+    reports = diagnoses.reports(current_site().storage, job)
+    split = _split()
+    return render_template(
+        "organize/diagnosis.html",
+        competition=view,
+        submission=submission,
+        job=JobView(job) if job else None,
+        is_current=job is not None and diagnoses.is_current(job, competition),
+        splits=list(reports),
+        split=split,
+        report=reports.get(split),
+        etag=_status(job).headers["ETag"],
+        problem=problem,
+    )
+
+
+def _split() -> str:
+    return "private" if request.args.get("split") == "private" else "public"
+
+
+def _status(job: OrganizerJob | None) -> Response:
+    answer = jsonify(
+        {
+            "is_final": job is None or not organizer_jobs.is_open(job),
+            "id": job.id if job else None,
+            "state": job.state.value if job else None,
+            "progress": job.progress if job else None,
+        }
+    )
+    answer.add_etag()
+    return answer
