@@ -33,7 +33,7 @@ def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]) -> Any
                 actor=Actor.shell(),
                 now=arena.now(),
             )
-    arena.first = arena.submit(arena.ann, arena.truth.predictions())
+    arena.first = arena.submit(arena.ann, arena.truth.predictions(noise=2.0))
     arena.second = arena.submit(arena.ann, arena.truth.predictions(seed=2, noise=3.0))
     arena.score_all()
     return arena
