@@ -122,14 +122,16 @@ class Checker:
             self.findings.expect(number == 1, "I2", DOUBLED, text)
 
     def _check_ends(self, is_settled: bool) -> None:
-        live = {(job.submission_id, job.scoring_version_id): job for job in self.rows.jobs}
+        jobs = {(job.submission_id, job.scoring_version_id): job for job in self.rows.jobs}
         for submission in self.rows.submissions.values():
-            job = live.get((submission.id, self.rows.live(submission) or 0))
-            if self.findings.expect(
-                job is not None, "I3", LOST, f"Submission {submission.id} has no job under the live version."
-            ):
+            job = jobs.get((submission.id, self.rows.live(submission) or 0))
+            if job is not None:
                 text = f"Submission {submission.id} is {submission.status}, its job is {job.state}."
                 self.findings.expect(submission.status is STATUS_OF[job.state], "I3", WRONG, text)
+            else:  # what was rejected before a version was prepared is not scored under it
+                text = f"Submission {submission.id} has no job under the live version."
+                is_rejected = submission.status is SubmissionStatus.REJECTED
+                self.findings.expect(is_rejected, "I3", LOST, text)
         for job in self.rows.jobs:
             healthy = self.rows.submissions[job.submission_id].sha256 not in self.history.unhealthy
             name = f"Job {job.id} (submission {job.submission_id}, version {job.scoring_version_id})"
