@@ -76,7 +76,8 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=(str, str),
     default=("anti", "pro"),
     metavar="FIRST SECOND",
-    help="The two roles in a pair; the rate is how often FIRST is higher.  [default: anti pro]",
+    help="The two roles in a pair; the rate is how often FIRST is higher. With original and fuzzed, rows are "
+    "twins.  [default: anti pro]",
 )
 @click.option(
     "--undefined",

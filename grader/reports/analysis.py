@@ -11,7 +11,12 @@ from grader.files.categories import Categories
 from grader.metrics import MetricSettings, prepare
 from grader.metrics.analysis.annotations import Annotations
 from grader.metrics.analysis.audit import audit
-from grader.metrics.analysis.fuzzed import FuzzedReport, compare_fuzzed
+from grader.metrics.analysis.fuzzed import (
+    ORIGINAL_AND_FUZZED,
+    FuzzedReport,
+    compare_fuzzed,
+    compare_twins,
+)
 from grader.metrics.analysis.pairs import compare_pairs
 from grader.metrics.analysis.rows import Background, Rows
 from grader.metrics.analysis.table import MetricTable, metric_table
@@ -50,7 +55,8 @@ class Inputs:
     pair_columns : (str, str or None)
         The columns of role and group, for counterfactual pairs.
     roles : (str, str)
-        The two roles; the rate is that of the first.
+        The two roles; the rate is that of the first. ``("original", "fuzzed")`` are twins, which are
+        compared by every metric.
     """
 
     solution: Solution
@@ -80,7 +86,10 @@ class Inputs:
 
     def annotations(self) -> Annotations:
         """Return the labels and identities of these rows."""
-        kept = self.rows
+        return self.annotations_at(self.rows)
+
+    def annotations_at(self, kept: IndexArray) -> Annotations:
+        """Return the labels and identities of some rows."""
         labels = {self.label: self.solution.labels, **self.solution.other_labels}
         return Annotations.of(
             {name: values[kept] for name, values in labels.items()},
@@ -204,6 +213,15 @@ def _of_labels(inputs: Inputs) -> list[Section]:
     role, group = inputs.pair_columns
     if inputs.solution.pair is not None and role in inputs.solution.slices:
         groups = inputs.solution.slices.get(group) if group else None
+        if inputs.roles == ORIGINAL_AND_FUZZED:
+            twins = compare_twins(
+                inputs.annotations_at(np.arange(len(inputs.solution.row_ids))),
+                inputs.predictions,
+                inputs.solution.pair.texts(),
+                inputs.solution.slices[role].texts(),
+                minimum_size=inputs.minimum_size,
+            )
+            return [*sections, labelled.fuzzed_section(twins)]
         found = compare_pairs(
             inputs.solution.pair.texts(),
             inputs.solution.slices[role].texts(),

@@ -67,7 +67,12 @@ def _fraction_chart(counts: FractionCounts) -> Chart:
     highest = max(*counts.tenths, 1)
     bars = [(f"{tenth:g}", float(rows)) for tenth, rows in zip(TENTHS, counts.tenths, strict=True)]
     lines = [(f"{tenth:g}", f"{rows:,}") for tenth, rows in zip(TENTHS, counts.tenths, strict=True)]
-    svg = bar_chart(title, bars, Axis("rows", 0, highest * 1.05), "value, rounded to tenths")
+    svg = bar_chart(
+        title,
+        bars,
+        Axis("rows (logarithmic)", 0.5, highest * 1.3, is_logarithmic=True),
+        "value, rounded to tenths",
+    )
     return Chart(svg, table(title, ("value", "rows"), lines))
 
 

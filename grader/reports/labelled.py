@@ -37,6 +37,7 @@ def labels_section(
             blocks.append(extremes(caption, matrix.furthest(k)))
         else:
             blocks.append(extremes(f"{WORDS[cell]}: the {k} lowest", matrix.lowest(k)))
+            blocks.append(extremes(f"{WORDS[cell]}: the {k} highest", matrix.highest(k)))
     texts = [ONE_PREDICTION] if found.has_one_prediction else []
     if found.unpredicted:
         texts.append(f"Not predicted: {', '.join(found.unpredicted)}.")

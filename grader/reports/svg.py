@@ -1,5 +1,6 @@
 """Charts as inline SVG: classes and attributes only, so that a strict policy lets them through."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -20,11 +21,12 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What an axis shows, and from where to where."""
+    """What an axis shows, and from where to where; on a logarithmic one both ends are above 0."""
 
     name: str
     low: float
     high: float
+    is_logarithmic: bool = False
 
     @classmethod
     def around(cls, name: str, values: Iterable[float]) -> "Axis":
@@ -36,10 +38,16 @@ class Axis:
 
     def place(self, value: float, start: float, end: float) -> float:
         """Return where a value lies between two coordinates."""
+        if self.is_logarithmic:
+            value = max(value, self.low)  # nothing has no logarithm: it is the foot of the axis
+            return start + (end - start) * math.log(value / self.low) / math.log(self.high / self.low)
         return start + (end - start) * (value - self.low) / (self.high - self.low)
 
     def ticks(self) -> list[float]:
-        """Return evenly spaced values, both ends among them."""
+        """Return evenly spaced values, both ends among them, or the powers of ten."""
+        if self.is_logarithmic:
+            first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
+            return [10.0**power for power in range(first, last + 1)]
         return [self.low + (self.high - self.low) * step / (TICKS - 1) for step in range(TICKS)]
 
 
@@ -114,7 +122,7 @@ def _frame(x: Axis, y: Axis) -> Iterable[str]:
     yield from _levels(y)
     for value in x.ticks():
         at = x.place(value, LEFT, RIGHT)
-        yield f'<text class="tick" x="{at:.1f}" y="{BOTTOM + 14}">{value:.3g}</text>'
+        yield f'<text class="tick" x="{at:.1f}" y="{BOTTOM + 14}">{_short(value)}</text>'
     yield f'<text class="axis" x="{(LEFT + RIGHT) / 2:.0f}" y="{BOTTOM + 32}">{escape(x.name)}</text>'
 
 
@@ -122,9 +130,13 @@ def _levels(y: Axis) -> Iterable[str]:
     for value in y.ticks():
         at = y.place(value, BOTTOM, TOP)
         yield f'<path class="level" d="M{LEFT} {at:.1f}H{RIGHT}"/>'
-        yield f'<text class="level-text" x="{LEFT - 6}" y="{at + 3:.1f}">{value:.3g}</text>'
+        yield f'<text class="level-text" x="{LEFT - 6}" y="{at + 3:.1f}">{_short(value)}</text>'
     middle = (TOP + BOTTOM) / 2
     yield f'<text class="axis" transform="translate(12 {middle:.0f}) rotate(-90)">{escape(y.name)}</text>'
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _legend(one: Series, place: int) -> str:

@@ -14,6 +14,7 @@ from grader.files.column_roles import ColumnRole
 from grader.metrics import MetricSettings, bias_report
 from grader.reports import Inputs, analyse, html_page, plain_text
 from grader.reports.blocks import Chart
+from grader.reports.svg import Axis
 
 ROWS = 600
 ROLES = {
@@ -178,3 +179,28 @@ def test_every_chart_has_a_table(solution: Solution, predictions: Any) -> None:
         assert chart.table.lines
         assert 'role="img" aria-label="' in chart.svg
         assert "nan" not in chart.svg
+
+
+def test_twin_rows_are_compared_by_every_metric() -> None:
+    dice = np.random.default_rng(6)
+    lines = ["id,target,cat,pair,role"]
+    for row in range(200):
+        truth = f"{int(dice.random() < 0.5)},{int(dice.random() < 0.5)}"
+        lines += [f"a{row},{truth},{row},original", f"b{row},{truth},{row},fuzzed"]
+    roles = {
+        "id": ColumnRole.ID,
+        "target": ColumnRole.LABEL,
+        "cat": ColumnRole.IDENTITY,
+        "pair": ColumnRole.PAIR,
+        "role": ColumnRole.SLICE,
+    }
+    twins = read_solution("\n".join(lines).encode(), roles=roles)
+    lowered = twins.labels - 0.1 * (np.arange(400) % 2)
+    found = analyse(Inputs(twins, {"target": lowered}, roles=("original", "fuzzed"))).as_dict()
+    assert found["fuzzed"]["shifts"][0]["lowered"] == 200
+
+
+def test_nothing_stands_at_the_foot_of_a_logarithmic_axis() -> None:
+    axis = Axis("rows", 0.5, 1300, is_logarithmic=True)
+    assert axis.place(0, 100, 0) == 100
+    assert axis.ticks() == [1, 10, 100, 1000]
