@@ -51,6 +51,9 @@ TABLE = {
     ("GET", "submissions.index"): Access(f"{HERE}/submissions", (302, 200, 200)),
     ("GET", "submissions.statuses"): Access(f"{HERE}/submissions/status", (302, 200, 200)),
     ("GET", "submissions.show"): Access(f"{HERE}/submissions/{{own}}", (302, 404, 200)),
+    ("GET", "submissions.compare"): Access(
+        f"{HERE}/submissions/compare?first={{own}}&second={{own}}", (302, 404, 200)
+    ),
     ("GET", "submissions.file"): Access(f"{HERE}/submissions/{{own}}/file", (302, 404, 200)),
     ("POST", "submissions.select"): Access(
         f"{HERE}/submissions/{{own}}/selection",

@@ -6,7 +6,7 @@ from flask import Flask, request
 from markupsafe import Markup
 
 from grader.settings import SignUp
-from webapp.pages import account_access
+from webapp.pages import account_access, comparing
 from webapp.pages.account import blueprint as account
 from webapp.pages.competition_data import blueprint as competition_data
 from webapp.pages.competitions import blueprint as competitions
@@ -36,7 +36,11 @@ from webapp.pages.submit import blueprint as submissions
 from webapp.pages.teams import blueprint as teams
 from webapp.site import current_site
 
-ADDED_TO_FAMILIES = (account_access, organize_diagnosis)  # they have added themselves to a family's blueprint
+ADDED_TO_FAMILIES = (
+    account_access,
+    comparing,
+    organize_diagnosis,
+)  # they have added themselves to a family's blueprint
 CURRENT = Markup(' aria-current="page"')
 
 

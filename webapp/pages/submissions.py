@@ -22,6 +22,7 @@ from grader.services import (
     competitions,
     disputes,
     limits,
+    own_analysis,
     placing,
     receipts,
     rescoring_notices,
@@ -35,6 +36,7 @@ from webapp import auth, finding
 from webapp.representations import heat
 from webapp.representations.allowance import AllowanceView
 from webapp.representations.competition import CompetitionView
+from webapp.representations.own_analysis import held_back_table, histogram_chart
 from webapp.representations.submission import REASONS, SubmissionLine, SubmissionView, statuses_json
 from webapp.representations.terms import IDENTITY_TERMS
 from webapp.site import current_site
@@ -113,6 +115,9 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         rescored = rescoring_notices.of_team(
             session, competition=competition, team=submission.team, submission_ids=[submission.id]
         )
+        version = competitions.live(competition)
+        _ = version.solution  # loaded while the session is open
+    histogram = own_analysis.histogram(current_site().storage, submission=submission, version=version)
     return render_template(
         "submissions/show.html",
         competition=view,
@@ -124,6 +129,8 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         position=position,
         allowance=AllowanceView(allowance),
         can_select=selections.is_open(competition, now),
+        histogram=histogram_chart(histogram),
+        held_back=held_back_table(own_analysis.holding_back(summary.public, version)),
         identity_terms=IDENTITY_TERMS,
         shades=heat.SHADES,
         etag=_statuses([submission], {submission.id: position}).headers["ETag"],

@@ -1,0 +1,90 @@
+"""What a team sees of its own files: their histogram, what holds them back, and two side by side."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from grader.leaderboard.visibility import Feedback
+from grader.services import competitions
+
+HERE = "/competitions/toxicity"
+
+
+@pytest.fixture
+def arena(make_arena: Callable[..., Any]) -> Any:
+    return make_arena()
+
+
+def entered(arena: Any, feedback: Feedback = Feedback.OPEN) -> tuple[int, int]:
+    """Make a competition in which Ann has two scored files."""
+    arena.competition()
+    with arena.database.write() as session:
+        competitions.get(session, slug="toxicity").feedback = feedback
+    arena.ann, arena.bob = arena.person("Ann"), arena.person("Bob")
+    ids = tuple(
+        arena.submit(arena.ann, arena.truth.predictions(noise=noise, seed=seed))
+        for noise, seed in ((2.0, 1), (3.0, 2))
+    )
+    arena.score_all()
+    return ids[0], ids[1]
+
+
+def test_a_team_sees_the_histogram_of_its_file_undivided_and_what_holds_it_back(arena: Any) -> None:
+    first, _ = entered(arena)
+    page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
+    assert "All 400 predictions of the file" in page
+    assert page.count('class="bar"') == 25
+    assert "What holds it back" in page
+    gains = [float(gain) for gain in re.findall(r">\+(0\.\d{4})</td>", page)]
+    assert gains
+    assert gains == sorted(gains, reverse=True)
+
+
+@pytest.mark.parametrize("feedback", [Feedback.TERMS, Feedback.SCORE])
+def test_without_the_table_nothing_tells_what_holds_a_file_back(arena: Any, feedback: Feedback) -> None:
+    first, second = entered(arena, feedback)
+    page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
+    assert "What holds it back" not in page
+    assert "All 400 predictions" in page
+    both = arena.ann.browser.get(f"{HERE}/submissions/compare?first={first}&second={second}").text
+    assert "score and terms" in both
+    assert "identities" not in both
+    assert ("BPSN" in both) is (feedback is Feedback.TERMS)
+
+
+def test_a_page_does_without_a_histogram_where_the_file_is_gone(arena: Any) -> None:
+    first, _ = entered(arena)
+    for path in (arena.settings.data_dir / "blobs").rglob("*"):
+        if path.is_file():
+            path.unlink()
+    answer = arena.ann.browser.get(f"{HERE}/submissions/{first}")
+    assert answer.status_code == 200
+    assert "All 400 predictions" not in answer.text
+
+
+def test_two_own_submissions_stand_side_by_side(arena: Any) -> None:
+    first, second = entered(arena)
+    where = f"{HERE}/submissions/compare"
+    assert "Compare" in arena.ann.browser.get(where).text
+    page = arena.ann.browser.get(f"{where}?first={first}&second={second}").text
+    assert f'<th scope="col" class="number">#{second}</th>' in page
+    assert "Public rows: identities" in page
+    assert "Private rows" not in page
+    scores = re.search(r"Score</th><td[^>]*>(\S+)</td><td[^>]*>(\S+)</td><td[^>]*>(\S+)</td>", page)
+    assert scores
+    assert float(scores[2]) - float(scores[1]) == pytest.approx(float(scores[3]), abs=1e-9)
+    arena.reveal()
+    assert "Private rows" in arena.ann.browser.get(f"{where}?first={first}&second={second}").text
+
+
+def test_nobody_compares_the_files_of_others_or_of_another_competition(arena: Any) -> None:
+    first, second = entered(arena)
+    assert (
+        arena.bob.browser.get(f"{HERE}/submissions/compare?first={first}&second={second}").status_code == 404
+    )
+    arena.competition("elsewhere", title="Elsewhere")
+    assert (
+        arena.ann.browser.get(f"/competitions/elsewhere/submissions/compare?first={first}").status_code == 404
+    )

@@ -1,0 +1,50 @@
+"""Two submissions of a team side by side, each as far as whoever asks may see it."""
+
+from typing import Any
+
+from flask import g, render_template, request
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.leaderboard.visibility import Phase
+from grader.models import Submission, SubmissionStatus
+from grader.services import results, submissions, viewers
+from grader.services.results import Summary
+from grader.services.submissions import UnknownSubmission
+from webapp import auth, finding
+from webapp.pages.submissions import blueprint
+from webapp.representations.competition import CompetitionView
+from webapp.representations.own_analysis import compared
+from webapp.site import current_site
+
+
+@blueprint.get("/submissions/compare")
+@auth.login_required
+def compare(slug: str) -> ResponseReturnValue:
+    """Compare two submissions; without both of them ask which."""
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        page = submissions.list_own(session, competition=competition, user=g.user, page=1)
+        pair = [_asked(session, slug, name, view.phase) for name in ("first", "second")]
+    first, second = pair
+    return render_template(
+        "submissions/compare.html",
+        competition=view,
+        own=[each for each in page.submissions if each.status is SubmissionStatus.SCORED],
+        first=first and first[0],
+        second=second and second[0],
+        splits=compared(first, second) if first and second else [],
+    )
+
+
+def _asked(session: Any, slug: str, name: str, phase: Phase) -> tuple[Submission, Summary] | None:
+    """Return the submission that the address names, with what may be seen of it."""
+    submission_id = request.args.get(name, type=int)
+    if submission_id is None:
+        return None
+    opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+    if opened.submission.competition.slug != slug:
+        raise UnknownSubmission(submission_id)
+    summary = results.summary(session, submission=opened.submission, viewer=opened.viewer, phase=phase)
+    return opened.submission, summary

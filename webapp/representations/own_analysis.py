@@ -1,0 +1,113 @@
+"""What a team sees of its own files: their histogram, what holds them back, and two of them side by side."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from grader.leaderboard.standings import score_text
+from grader.metrics.analysis.distributions import Distribution
+from grader.metrics.analysis.power import HeldBack
+from grader.models import Submission
+from grader.reports.blocks import Cell, Chart, Table, table
+from grader.reports.svg import Axis, bar_chart
+from grader.services.results import IdentityRow, SplitResult, Summary
+from webapp.representations.terms import IDENTITY_TERMS, NAMES, TERMS
+
+SHOWN_GAINS = 10
+TICK_STEP = 5
+NONE = "-"
+
+
+def histogram_chart(found: Distribution | None) -> Chart | None:
+    """Return the chart of a file's predictions, None where there is no histogram."""
+    if found is None:
+        return None
+    shares = [100 * share for share in found.shares]
+    bars = [
+        (f"{found.edges[place]:.3g}" if place % TICK_STEP == 0 else "", share)
+        for place, share in enumerate(shares)
+    ]
+    title = f"All {found.rows:,} predictions of the file"
+    svg = bar_chart(title, bars, Axis("% of the rows", 0.0, max(*shares, 1.0)), "prediction")
+    lines = [
+        (f"{low:.4g} to {high:.4g}", f"{count:,}", f"{share:.1f} %")
+        for low, high, count, share in zip(
+            found.edges[:-1], found.edges[1:], found.counts, shares, strict=True
+        )
+    ]
+    return Chart(svg, table(title, ("prediction", "rows", "share"), lines))
+
+
+def held_back_table(found: HeldBack | None) -> Table | None:
+    """Return the AUCs whose rise to their median would help most; None where there is nothing to rank."""
+    gains = [gain for gain in found.cells if gain.gain > 0][:SHOWN_GAINS] if found else []
+    if not gains:
+        return None
+    lines = [
+        (f"{gain.name}, {NAMES[gain.cell]}", f"{gain.value:.2f}", f"{gain.median:.3g}", f"+{gain.gain:.4f}")
+        for gain in gains
+    ]
+    head = ("AUC", "now", "median of the identities", "gain of the score")
+    return table("What holds it back, on the public rows", head, lines)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSplit:
+    """Two submissions on one split: the score and its terms, and the tables where they may be seen."""
+
+    name: str
+    scores: Table
+    identities: Table | None
+
+
+def compared(first: tuple[Submission, Summary], second: tuple[Submission, Summary]) -> list[ComparedSplit]:
+    """Return two submissions side by side on each split on which both may be seen."""
+    names = tuple(f"#{submission.id}" for submission, _ in (first, second))
+    results = (
+        ("Public rows", first[1].public, second[1].public),
+        ("Private rows", first[1].private, second[1].private),
+    )
+    return [
+        ComparedSplit(name, _scores(name, names, one, other), _identities(name, names, one, other))
+        for name, one, other in results
+        if one is not None and other is not None
+    ]
+
+
+def _scores(caption: str, names: tuple[str, ...], one: SplitResult, other: SplitResult) -> Table:
+    lines: list[Sequence[Cell | str]] = [
+        ("Score", one.score, other.score, _signed_units(other.score_units - one.score_units))
+    ]
+    for term in TERMS:
+        if term.key in one.terms and term.key in other.terms:
+            mine, theirs = one.terms[term.key], other.terms[term.key]
+            lines.append((term.name, f"{mine:.4f}", f"{theirs:.4f}", _signed(theirs - mine, 4)))
+    return table(f"{caption}: score and terms", ("", *names, "difference"), lines)
+
+
+def _identities(caption: str, names: tuple[str, ...], one: SplitResult, other: SplitResult) -> Table | None:
+    by_name = {row.name: row for row in other.identities}
+    lines = [_line(row, by_name[row.name]) for row in one.identities if row.name in by_name]
+    if not lines:
+        return None
+    head = [f"{term.name} {what}" for term in IDENTITY_TERMS for what in (*names, "difference")]
+    return table(f"{caption}: identities", ("identity", *head), lines)
+
+
+def _line(one: IdentityRow, other: IdentityRow) -> list[Cell | str]:
+    return [one.name, *(cell for term in IDENTITY_TERMS for cell in _cells(one, other, term.key))]
+
+
+def _cells(one: IdentityRow, other: IdentityRow, key: str) -> Iterator[Cell | str]:
+    mine, theirs = one.cells[key], other.cells[key]
+    yield NONE if mine is None else f"{mine:.2f}"
+    yield NONE if theirs is None else f"{theirs:.2f}"
+    yield NONE if mine is None or theirs is None else _signed(theirs - mine, 2)
+
+
+def _signed(value: float, digits: int) -> str:
+    text = f"{value:+.{digits}f}"
+    return f"{0:.{digits}f}" if float(text) == 0 else text
+
+
+def _signed_units(units: int) -> str:
+    return f"{'-' if units < 0 else '+' if units else ''}{score_text(abs(units))}"
