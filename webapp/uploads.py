@@ -110,8 +110,12 @@ def _set_organizers_limit(limit_bytes: int | None) -> ResponseReturnValue | None
 
 
 def _require_room() -> None:
-    """Raise NoSpace before the first byte where the file would not leave the reserve free."""
-    if disk.is_short(current_site().settings, wanted_bytes=request.content_length or 0):
+    """Raise NoSpace before the first byte where the file would not leave the reserve free.
+
+    Of a body over the limit nothing will be kept: it is refused for its size.
+    """
+    wanted_bytes = min(request.content_length or 0, request.max_content_length or 0)
+    if disk.is_short(current_site().settings, wanted_bytes=wanted_bytes):
         raise disk.NoSpace
 
 

@@ -65,7 +65,7 @@ def _directory_size(raw: BinaryIO) -> int:
 
 def _is_litter(entry: zipfile.ZipInfo) -> bool:
     name = entry.filename
-    return entry.is_dir() or name.startswith("__MACOSX/") or name.split("/")[-1] == ".DS_Store"
+    return name.endswith("/") or name.startswith("__MACOSX/") or name.split("/")[-1] == ".DS_Store"
 
 
 def _check_entry(entry: zipfile.ZipInfo) -> None:

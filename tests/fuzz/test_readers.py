@@ -149,7 +149,7 @@ def require_readable(remarks: Iterable[Problem | Note]) -> None:
     for remark in remarks:
         require_text(remark.as_dict())
         assert remark.message.endswith(".")
-        assert len(remark.message) < 2000
+        assert len(remark.message) < 5000
         assert remark.count >= 1
 
 

@@ -1,6 +1,7 @@
 """Sending files, and reading what they got."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from flask import Response, g, request, send_file, url_for
 from flask.typing import ResponseReturnValue
@@ -107,7 +108,11 @@ def submission_file(submission_id: int) -> Response:
 @blueprint.post("/submissions/<int:submission_id>/select")
 def select(submission_id: int) -> ResponseReturnValue:
     """Pick a submission for the private leaderboard, or with `selected=false` take the pick back."""
-    sent = request.get_json(silent=True) if request.is_json else request.form
+    sent: object = request.form
+    if request.is_json:
+        sent = None
+        with suppress(RecursionError):  # brackets without end
+            sent = request.get_json(silent=True)
     wanted = sent.get("selected", "true") if isinstance(sent, Mapping) else "true"
     is_selected = str(wanted).strip().lower() in uploads.YES
     with current_site().database.write() as session:
