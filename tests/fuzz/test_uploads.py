@@ -1,0 +1,193 @@
+"""Any bytes as a submission, on every way in: one verdict, no error of ours, and nothing `failed`."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from werkzeug.test import TestResponse
+
+from grader.models import Submission, SubmissionStatus
+from tests.fixtures.mutations import Mishap, mishaps
+from tests.fixtures.sieges import HOSTILE, Siege
+from tests.fixtures.worlds import SLUG
+
+API = f"/api/v1/competitions/{SLUG}"
+PAGE = f"/competitions/{SLUG}/submit"
+# By a name, for reports of failures are read.
+LARGE = {"brackets": "[" * 200_000, "braces": '{"selected":' * 9999, "bytes": "x" * 70_000}
+EXAMPLES = pytest.mark.parametrize(
+    "examples", [25, pytest.param(3_000, marks=[pytest.mark.long, pytest.mark.timeout(7200)])]
+)
+# Headers of a part and whole bodies that no browser sends.
+DISPOSITIONS = (
+    b'form-data; name="file"; filename="p.csv"',
+    b'form-data; name="file"',
+    b"form-data; name=file; filename=p.csv",
+    b'form-data; name="file"; filename=""',
+    b'form-data; name="file"; filename="a\\"b\\\\.csv"',
+    b"form-data; name=\"file\"; filename*=UTF-8''%e2%82%ac.csv",
+    b"form-data; name=\"file\"; filename*=none''%ff",
+    b'form-data; name="file"; filename="\xff\xfe\x00"',
+    b'form-data; name="file"; filename="../../' + b"x" * 4000 + b'"',
+    b'form-data; name="description"',
+    b'form-data; name="again"',
+    b"form-data",
+    b"attachment",
+    b"",
+)
+EXTRA_HEADERS = (
+    b"",
+    b"Content-Type: text/csv\r\n",
+    b"Content-Type: application/json; charset=none\r\n",
+    b"Content-Encoding: gzip\r\n",
+    b"Content-Transfer-Encoding: base64\r\n",
+    b"Content-Length: 99999999999\r\n",
+    b"X: " + b"y" * 9000 + b"\r\n",
+    b": \r\n",
+    b"\xff: \xff\r\n",
+)
+ENDS = (b"--b--\r\n", b"--b--", b"--b", b"", b"--b--\r\nepilogue", b"--b\r\n--b--\r\n", b"\r\n" * 50)
+
+
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
+def siege(request: pytest.FixtureRequest, make_siege: Callable[..., Siege]) -> Siege:
+    """An open competition under siege."""
+    if request.param == "sqlite":
+        return make_siege()
+    return make_siege(database_url=request.getfixturevalue("make_postgresql_url")())
+
+
+@EXAMPLES
+def test_page_check_and_worker_give_a_file_the_same_verdict(siege: Siege, examples: int) -> None:
+    world = siege.world
+    file = world.sent.predictions(12)
+
+    @given(mishaps(), st.sampled_from(HOSTILE))
+    def send(what: Mishap, description: Any) -> None:
+        siege.begin()
+        data = what.happen_to(file)
+        form = part(b'form-data; name="file"; filename="p.csv"', data) + part(
+            b'form-data; name="description"', as_bytes(description)
+        )
+        checked = post(siege, f"{API}/check", form)
+        if checked.status_code == 503:
+            return  # no time to check: an honest answer on a busy machine
+        kept = post(siege, f"{API}/submissions", form)
+        assert checked.status_code == 200
+        is_clean = checked.json["is_clean"]
+        if kept.status_code == 400:  # the description is too long
+            return
+        assert kept.status_code == 201, kept.text
+        world.arena.score_all()
+        shown = siege.require_honest(siege.app.test_client().get(kept.location, headers=siege.bearer("Bob")))
+        with world.arena.database.read() as session:
+            stored = session.get_one(Submission, kept.json["id"])
+        assert stored.status is (SubmissionStatus.SCORED if is_clean else SubmissionStatus.REJECTED)
+        assert shown.json["status"] == stored.status.value
+        assert codes(stored.problems) == codes(checked.json["problems"])
+        for path in (f"/competitions/{SLUG}/submissions/{stored.id}", f"/competitions/{SLUG}/submissions"):
+            siege.require_honest(siege.browser("Bob").get(path))
+
+    trying(examples, send)
+
+
+@EXAMPLES
+def test_no_body_breaks_an_upload(siege: Siege, examples: int) -> None:
+    parts = st.lists(
+        st.builds(
+            part,
+            st.sampled_from(DISPOSITIONS),
+            st.one_of(st.binary(max_size=40), st.just(b"id,prediction\r\n--b"), st.just(b"x" * 3000)),
+            st.sampled_from(EXTRA_HEADERS),
+        ),
+        max_size=4,
+    )
+    bodies = st.builds(lambda start, sent, end: start + b"".join(sent) + end, st.binary(max_size=4), parts,
+                       st.sampled_from(ENDS))  # fmt: skip
+    types = st.sampled_from(
+        (
+            "multipart/form-data; boundary=b",
+            'multipart/form-data; boundary="b"; charset=none',
+            "multipart/form-data; boundary=" + "b" * 3000,
+            "multipart/mixed; boundary=b",
+            "application/json",
+            "text/csv",
+        )
+    )
+    lengths = st.sampled_from((None, None, None, "0", "1", "-1", "x", "99999999999999999999", "1e3"))
+
+    @given(
+        st.sampled_from((f"{API}/submissions", f"{API}/check", PAGE)),
+        st.one_of(bodies, bodies, st.sampled_from((b"brackets", b"bytes", b'{"file": 1}', b"\xff" * 99))),
+        types,
+        lengths,
+        st.one_of(st.none(), st.sampled_from(("k", "", "k" * 300, "\xe9"))),
+    )
+    def send(path: str, body: bytes, kind: str, length: str | None, key: str | None) -> None:
+        siege.begin()
+        body = LARGE[body.decode()].encode() if body in (b"brackets", b"bytes") else body
+        overrides = {} if length is None else {"CONTENT_LENGTH": length}
+        headers = siege.bearer("Bob") | ({} if key is None else {"Idempotency-Key": key})
+        browser = siege.browser("Bob")
+        if path == PAGE:
+            body = part(b'form-data; name="csrf_token"', siege.form_token("Bob", browser).encode()) + body
+        siege.require_honest(
+            browser.post(path, data=body, content_type=kind, headers=headers, environ_overrides=overrides)
+        )
+
+    trying(examples * 3, send)
+
+
+@EXAMPLES
+def test_no_json_breaks_the_selection(siege: Siege, examples: int) -> None:
+    values = st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.integers(-(2**70), 2**70),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.just("selected") | st.text(), inner),
+    )
+
+    @given(st.one_of(values.map(repr), values.map(str), st.sampled_from(list(LARGE))))
+    def send(text: str) -> None:
+        siege.begin()
+        answer = siege.app.test_client().post(
+            "/api/v1/submissions/3/select",
+            data=LARGE.get(text, text).encode(errors="surrogatepass"),
+            content_type="application/json",
+            headers=siege.bearer("Bob"),
+        )
+        siege.require_honest(answer)
+
+    trying(examples, send)
+
+
+def part(disposition: bytes, content: bytes, extra: bytes = b"") -> bytes:
+    """Return one part of a form."""
+    return b"--b\r\nContent-Disposition: %s\r\n%s\r\n%s\r\n" % (disposition, extra, content)
+
+
+def codes(problems: list[dict[str, Any]]) -> list[tuple[str, int]]:
+    """Return problems without their words, which may quote what the standard library says of an archive."""
+    return [(problem["code"], problem["count"]) for problem in problems]
+
+
+def as_bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode()
+
+
+def post(siege: Siege, path: str, form: bytes) -> TestResponse:
+    """Send a form to the API as Bob."""
+    return siege.require_honest(
+        siege.app.test_client().post(
+            path,
+            data=form + part(b'form-data; name="again"', b"yes") + b"--b--\r\n",
+            content_type="multipart/form-data; boundary=b",
+            headers=siege.bearer("Bob"),
+        )
+    )
+
+
+def trying(examples: int, test: Callable[[], None]) -> None:
+    """Try a property on as many examples."""
+    checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    settings(max_examples=examples, deadline=None, suppress_health_check=checks)(test)()
