@@ -15,13 +15,14 @@ from grader.models.user import User
 
 class OrganizerJobKind(enum.StrEnum):
     """Checking an uploaded solution or changed settings, verifying what competes, packing the results,
-    diagnosing a submission."""
+    diagnosing a submission, and telling which teams are tied."""
 
     CHECK = "check"
     VERIFY = "verify"
     BUNDLE = "bundle"
     SETTINGS = "settings"
     DIAGNOSE = "diagnose"
+    TIES = "ties"
 
 
 class OrganizerJob(Base):

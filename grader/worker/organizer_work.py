@@ -27,7 +27,7 @@ from grader.services import organizer_jobs, scoring
 from grader.services.organizer_jobs import LEASE, OrganizerClaim
 from grader.settings import Settings, load
 from grader.storage import Storage, open_storage
-from grader.worker import bundling, diagnosing, settings_check, solution_check, stopping, verifying
+from grader.worker import bundling, diagnosing, settings_check, solution_check, stopping, tying, verifying
 from grader.worker.limits import end_process_after, limit_memory
 from grader.worker.stopping import Stopped
 from grader.worker.work import Handler, Work, WorkLost, problems_of
@@ -40,6 +40,7 @@ HANDLERS: dict[OrganizerJobKind, Handler] = {
     OrganizerJobKind.BUNDLE: bundling.bundle,
     OrganizerJobKind.SETTINGS: settings_check.check,
     OrganizerJobKind.DIAGNOSE: diagnosing.diagnose,
+    OrganizerJobKind.TIES: tying.compare,
 }
 
 logger = logging.getLogger(__name__)

@@ -108,6 +108,7 @@ def upgrade() -> None:
                 "bundle",
                 "settings",
                 "diagnose",
+                "ties",
                 name="kind",
                 native_enum=False,
                 create_constraint=True,

@@ -43,10 +43,10 @@ def held_back_table(found: HeldBack | None) -> Table | None:
     if not gains:
         return None
     lines = [
-        (f"{gain.name}, {NAMES[gain.cell]}", f"{gain.value:.2f}", f"{gain.median:.3g}", f"+{gain.gain:.4f}")
+        (f"{gain.name}, {NAMES[gain.cell]}", f"+{gain.gain:.4f}", f"{gain.value:.2f}", f"{gain.median:.3g}")
         for gain in gains
     ]
-    head = ("AUC", "now", "median of the identities", "gain of the score")
+    head = ("AUC", "gain", "now", "median")
     return table("What holds it back, on the public rows", head, lines)
 
 
@@ -81,7 +81,7 @@ def _scores(caption: str, names: tuple[str, ...], one: SplitResult, other: Split
         if term.key in one.terms and term.key in other.terms:
             mine, theirs = one.terms[term.key], other.terms[term.key]
             lines.append((term.name, f"{mine:.4f}", f"{theirs:.4f}", _signed(theirs - mine, 4)))
-    return table(f"{caption}: score and terms", ("", *names, "difference"), lines)
+    return table(f"{caption}: score and terms", ("", *names, "change"), lines)
 
 
 def _identities(caption: str, names: tuple[str, ...], one: SplitResult, other: SplitResult) -> Table | None:
@@ -89,7 +89,7 @@ def _identities(caption: str, names: tuple[str, ...], one: SplitResult, other: S
     lines = [_line(row, by_name[row.name]) for row in one.identities if row.name in by_name]
     if not lines:
         return None
-    head = [f"{term.name} {what}" for term in IDENTITY_TERMS for what in (*names, "difference")]
+    head = [f"{term.name} {what}" for term in IDENTITY_TERMS for what in (*names, "change")]
     return table(f"{caption}: identities", ("identity", *head), lines)
 
 

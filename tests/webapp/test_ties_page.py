@@ -1,0 +1,77 @@
+"""Which teams are tied with the one above: asked for, computed by a worker, stale when the board changes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from grader import db
+from grader.models import Role
+from grader.services import competitions, organizer_jobs, organizers
+from grader.services.audit import Actor
+from grader.worker.organizer_work import OrganizerWorker
+
+HERE = "/competitions/toxicity"
+TIES = f"{HERE}/organize/ties"
+MARK = "tied with the team above"
+
+
+@pytest.fixture
+def scene(make_arena: Callable[..., Any]) -> Any:
+    """Two teams with nearly the same file, one far behind, and an editor."""
+    arena = make_arena()
+    arena.competition()
+    arena.ann, arena.bob, arena.cem, arena.ed = (arena.person(name) for name in ("Ann", "Bob", "Cem", "Ed"))
+    with arena.database.write() as session:
+        organizers.add(
+            session,
+            competition=competitions.get(session, slug="toxicity"),
+            user=arena.ed.user,
+            role=Role.EDITOR,
+            actor=Actor.shell(),
+            now=arena.now(),
+        )
+    for person, noise, seed in ((arena.ann, 2.0, 1), (arena.bob, 2.0, 5), (arena.cem, 60.0, 9)):
+        arena.submit(person, arena.truth.predictions(noise=noise, seed=seed))
+    arena.score_all()
+    return arena
+
+
+def work(arena: Any) -> None:
+    with arena.database.read() as session:
+        found = organizer_jobs.waiting(session, limit=10, now=db.now(session))
+    for job_id in found:
+        OrganizerWorker(arena.settings, arena.database, arena.storage).run(job_id)
+
+
+def test_neighbours_that_the_rows_do_not_tell_apart_are_marked_and_others_are_not(scene: Any) -> None:
+    assert TIES in scene.ed.browser.get(f"{HERE}/leaderboard").text
+    assert TIES not in scene.ann.browser.get(f"{HERE}/leaderboard").text
+    assert "have not been compared" in scene.ed.browser.get(TIES).text
+    assert scene.ed.post(TIES).status_code == 303
+    assert "data-live" in scene.ed.browser.get(TIES).text
+    work(scene)
+    page = scene.ed.browser.get(TIES).text
+    assert page.count(MARK) == 1
+    assert page.index("Bob") < page.index("Cem")
+    assert MARK not in page[page.index("Cem") :]
+    assert "Private leaderboard" not in page
+    assert "board has changed" not in page
+
+
+def test_a_comparison_of_other_entries_says_that_it_is_stale(scene: Any) -> None:
+    scene.ed.post(TIES)
+    work(scene)
+    scene.submit(scene.cem, scene.truth.predictions(noise=1.0, seed=3))
+    scene.score_all()
+    assert "board has changed" in scene.ed.browser.get(TIES).text
+    scene.ed.post(TIES)
+    work(scene)
+    assert "board has changed" not in scene.ed.browser.get(TIES).text
+
+
+def test_the_private_board_is_compared_once_it_is_settled(scene: Any) -> None:
+    scene.reveal()
+    scene.ed.post(TIES)
+    work(scene)
+    assert "Private leaderboard" in scene.ed.browser.get(TIES).text

@@ -1,0 +1,66 @@
+"""Which teams are statistically tied: a display for organizers beside the boards, never the rank."""
+
+from flask import Response, flash, jsonify, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import OrganizerJob, Role
+from grader.services import organizer_jobs
+from grader.services import ties as tied_teams
+from webapp import finding
+from webapp.organizing import actor, organizers_only
+from webapp.pages.organize.console import blueprint
+from webapp.representations.close import JobView
+from webapp.representations.competition import CompetitionView
+from webapp.site import current_site
+
+
+@blueprint.get("/ties")
+@organizers_only(Role.VIEWER)
+def ties(slug: str) -> ResponseReturnValue:
+    """Show which teams were tied with the one above when they were compared last."""
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        job = tied_teams.newest(session, competition=competition)
+        boards = tied_teams.found(session, competition=competition, job=job)
+    return render_template(
+        "organize/ties.html",
+        competition=view,
+        job=JobView(job) if job else None,
+        boards=boards,
+        most=tied_teams.MAX_TEAMS,
+        etag=_status(job).headers["ETag"],
+    )
+
+
+@blueprint.post("/ties")
+@organizers_only(Role.EDITOR)
+def compare_teams(slug: str) -> ResponseReturnValue:
+    """Have the teams compared again."""
+    with current_site().database.write() as session:
+        competition = finding.competition_of(session, slug)
+        tied_teams.request(session, competition=competition, actor=actor(), now=db.now(session))
+    flash("The teams are being compared.")
+    return redirect(url_for(".ties", slug=slug), 303)
+
+
+@blueprint.get("/ties/status")
+@organizers_only(Role.VIEWER)
+def ties_status(slug: str) -> ResponseReturnValue:
+    """Tell how the comparison stands."""
+    with current_site().database.read() as session:
+        job = tied_teams.newest(session, competition=finding.competition_of(session, slug))
+    return _status(job).make_conditional(request)
+
+
+def _status(job: OrganizerJob | None) -> Response:
+    answer = jsonify(
+        {
+            "is_final": job is None or not organizer_jobs.is_open(job),
+            "state": job.state.value if job else None,
+            "progress": job.progress if job else None,
+        }
+    )
+    answer.add_etag()
+    return answer
