@@ -37,7 +37,7 @@ def test_a_team_sees_the_histogram_of_its_file_undivided_and_what_holds_it_back(
     assert "All 400 predictions of the file" in page
     assert page.count('class="bar"') == 25
     assert "What holds it back" in page
-    gains = [float(gain) for gain in re.findall(r">\+(0\.\d{4})</td>", page)]
+    gains = [float(gain) for gain in re.findall(r">\+(\d+\.\d)</td>", page)]
     assert gains
     assert gains == sorted(gains, reverse=True)
 

@@ -1,5 +1,6 @@
 """What a team sees of its own files: their histogram, what holds them back, and two of them side by side."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,10 @@ from grader.services.results import IdentityRow, SplitResult, Summary
 from webapp.representations.terms import IDENTITY_TERMS, NAMES, TERMS
 
 SHOWN_GAINS = 10
+SMALLEST_GAIN = 0.00005  # what is displayed as 0 is not told
 TICK_STEP = 5
+TICK_UNIT = 4  # the axis has four steps, each a whole number
+SMALLEST_WIDE, LARGEST_WIDE = 1e3, 1e12  # of all bins together
 NONE = "-"
 
 
@@ -22,31 +26,33 @@ def histogram_chart(found: Distribution | None) -> Chart | None:
     if found is None:
         return None
     shares = [100 * share for share in found.shares]
-    bars = [
-        (f"{found.edges[place]:.3g}" if place % TICK_STEP == 0 else "", share)
-        for place, share in enumerate(shares)
-    ]
+    edges = _edges(found.edges)
+    bars = [(edges[place] if place % TICK_STEP == 0 else "", share) for place, share in enumerate(shares)]
     title = f"All {found.rows:,} predictions of the file"
-    svg = bar_chart(title, bars, Axis("% of the rows", 0.0, max(*shares, 1.0)), "prediction")
+    highest = Axis("% of the rows", 0.0, TICK_UNIT * math.ceil(max(shares) / TICK_UNIT))
     lines = [
-        (f"{low:.4g} to {high:.4g}", f"{count:,}", f"{share:.1f} %")
-        for low, high, count, share in zip(
-            found.edges[:-1], found.edges[1:], found.counts, shares, strict=True
-        )
+        (f"{low} to {high}", f"{count:,}", f"{share:.1f} %")
+        for low, high, count, share in zip(edges[:-1], edges[1:], found.counts, shares, strict=True)
     ]
+    svg = bar_chart(title, bars, highest, "prediction")
     return Chart(svg, table(title, ("prediction", "rows", "share"), lines))
 
 
 def held_back_table(found: HeldBack | None) -> Table | None:
     """Return the AUCs whose rise to their median would help most; None where there is nothing to rank."""
-    gains = [gain for gain in found.cells if gain.gain > 0][:SHOWN_GAINS] if found else []
+    gains = [gain for gain in found.cells if gain.gain >= SMALLEST_GAIN][:SHOWN_GAINS] if found else []
     if not gains:
         return None
     lines = [
-        (f"{gain.name}, {NAMES[gain.cell]}", f"+{gain.gain:.4f}", f"{gain.value:.2f}", f"{gain.median:.3g}")
+        (
+            f"{gain.name}, {NAMES[gain.cell]}",
+            f"+{1000 * gain.gain:.1f}",
+            f"{gain.value:.2f}",
+            f"{gain.median:.3g}",
+        )
         for gain in gains
     ]
-    head = ("AUC", "gain", "now", "median")
+    head = ("AUC", "gain, thousandths", "now", "median")
     return table("What holds it back, on the public rows", head, lines)
 
 
@@ -102,6 +108,12 @@ def _cells(one: IdentityRow, other: IdentityRow, key: str) -> Iterator[Cell | st
     yield NONE if mine is None else f"{mine:.2f}"
     yield NONE if theirs is None else f"{theirs:.2f}"
     yield NONE if mine is None or theirs is None else _signed(theirs - mine, 2)
+
+
+def _edges(edges: Sequence[float]) -> list[str]:
+    """Return the edges of bins as texts: whole numbers where the bins are wide."""
+    is_wide = SMALLEST_WIDE <= edges[-1] - edges[0] < LARGEST_WIDE
+    return [f"{edge:,.0f}" if is_wide else f"{edge:.3g}" for edge in edges]
 
 
 def _signed(value: float, digits: int) -> str:
