@@ -150,6 +150,7 @@ STATUSES: dict[type[FairboardError], int] = {
     bundles.SolutionNotPublished: 404,
     organizer_jobs.UnknownOrganizerJob: 404,
     diagnoses.NoDiagnosis: 404,
+    diagnoses.DiagnosisNotPublished: 404,
     accounts.UnknownUser: 404,
     participations.EntryRefused: 403,
     rosters.TeamRefusal: 409,

@@ -8,7 +8,8 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import OrganizerError
+from grader.errors import OrganizerError, ParticipantError
+from grader.leaderboard.visibility import Phase, Viewer
 from grader.models import (
     Competition,
     JobState,
@@ -18,7 +19,7 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.reports import Analysis, stored
-from grader.services import audit, competitions, organizer_jobs
+from grader.services import audit, competitions, counted, organizer_jobs
 from grader.services.audit import Actor
 from grader.services.moderation import UnknownSubmissionHere
 from grader.storage import Storage
@@ -44,6 +45,18 @@ class NoDiagnosis(OrganizerError):
 
     def __init__(self, submission_id: int) -> None:
         super().__init__(f"Submission #{submission_id} has not been diagnosed.")
+        self.submission_id = submission_id
+
+
+class NotPublishable(OrganizerError):
+    """A diagnosis that cannot be shown to everybody."""
+
+
+class DiagnosisNotPublished(ParticipantError):
+    """The organizers have published no diagnosis of a submission."""
+
+    def __init__(self, submission_id: int) -> None:
+        super().__init__(f"No diagnosis of submission {submission_id} is published.")
         self.submission_id = submission_id
 
 
@@ -91,6 +104,49 @@ def request(
     return job
 
 
+def publish(
+    session: Session, *, competition: Competition, submission_id: int, actor: Actor, now: datetime
+) -> None:
+    """Let everybody see the newest diagnosis of a submission that counted: there is no way back.
+
+    Raises NotPublishable, NoDiagnosis, NotCounted.
+    """
+    competition = competitions.lock(session, competition_id=competition.id)
+    if competition.revealed_at is None:
+        raise NotPublishable("A diagnosis can be published once the private leaderboard is revealed.")
+    counted.get(
+        session,
+        competition=competition,
+        submission_id=submission_id,
+        viewer=Viewer.ORGANIZER,
+        phase=Phase.REVEALED,
+    )
+    job = newest(session, competition=competition, submission_id=submission_id)
+    if job is None or job.state is not JobState.DONE:
+        raise NoDiagnosis(submission_id)
+    if job.parameters["against_id"] is not None:
+        raise NotPublishable("It compares with another submission. Diagnose this one alone, then publish it.")
+    if is_published(job):
+        raise NotPublishable("This diagnosis is published already.")
+    job.result = job.result | {"published_at": now.isoformat()}
+    submission = get(session, competition=competition, submission_id=submission_id)
+    what = f"submission #{submission_id} of {audit.mention(submission.team)}"
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="diagnosis.publish",
+        subject=what,
+        public_text=f"The diagnosis of {what} was published.",
+        now=now,
+    )
+
+
+def is_published(job: OrganizerJob) -> bool:
+    """Tell whether everybody may see a diagnosis."""
+    return "published_at" in job.result
+
+
 def get(session: Session, *, competition: Competition, submission_id: int) -> Submission:
     """Return a competition's submission with its team; raise UnknownSubmissionHere."""
     submission = session.scalar(
@@ -103,16 +159,19 @@ def get(session: Session, *, competition: Competition, submission_id: int) -> Su
     return submission
 
 
-def newest(session: Session, *, competition: Competition, submission_id: int) -> OrganizerJob | None:
-    """Return the newest job that diagnoses a submission."""
+def newest(
+    session: Session, *, competition: Competition, submission_id: int, is_published: bool = False
+) -> OrganizerJob | None:
+    """Return the newest job that diagnoses a submission, of all or of those that are published."""
+    query = select(OrganizerJob).where(
+        OrganizerJob.competition_id == competition.id,
+        OrganizerJob.kind == OrganizerJobKind.DIAGNOSE,
+        OrganizerJob.parameters["submission_id"].as_integer() == submission_id,
+    )
+    if is_published:
+        query = query.where(OrganizerJob.result["published_at"].as_string().is_not(None))
     found: OrganizerJob | None = session.scalar(
-        select(OrganizerJob)
-        .where(
-            OrganizerJob.competition_id == competition.id,
-            OrganizerJob.kind == OrganizerJobKind.DIAGNOSE,
-            OrganizerJob.parameters["submission_id"].as_integer() == submission_id,
-        )
-        .options(joinedload(OrganizerJob.created_by))
+        query.options(joinedload(OrganizerJob.created_by))
         .order_by(OrganizerJob.id.desc())
         .limit(1)
         .execution_options(populate_existing=True)

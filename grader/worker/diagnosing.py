@@ -63,10 +63,10 @@ def _solution(live: LiveSolution, label: str) -> Solution:
 
 
 def _model(work: Work, live: LiveSolution, submission_id: int) -> _Model:
+    """Read a submission; its file's name is its team's own and stands in no report."""
     with work.database.read() as session:
-        submission = session.get_one(Submission, submission_id)
-        sha256, name = submission.sha256, f"#{submission_id} {submission.file_name}"
-    return _Model(name, read_submission(work.storage.read(sha256), live.row_ids).predictions)
+        sha256 = session.get_one(Submission, submission_id).sha256
+    return _Model(f"#{submission_id}", read_submission(work.storage.read(sha256), live.row_ids).predictions)
 
 
 def _analysed(solution: Solution, models: list[_Model], settings: MetricSettings, split: Split) -> Analysis:

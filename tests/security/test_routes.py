@@ -40,6 +40,9 @@ TABLE = {
     ("GET", "leaderboards.counted"): Access(
         f"{HERE}/leaderboard/private/{{own}}", (403, 403, 403), revealed=(200, 200, 200)
     ),
+    ("GET", "leaderboards.diagnosis"): Access(
+        f"{HERE}/leaderboard/private/{{own}}/diagnosis", (403, 403, 403), revealed=(404, 404, 404)
+    ),
     ("GET", "leaderboards.final"): Access(f"{HERE}/leaderboard/final/1", (404, 404, 404)),
     ("GET", "leaderboards.results"): Access(f"{HERE}/results", (302, 403, 403), revealed=(302, 200, 200)),
     ("GET", "leaderboards.private"): Access(
@@ -163,6 +166,9 @@ TABLE = {
     ),
     ("POST", "organize_submissions.diagnose"): Access(
         f"{HERE}/organize/submissions/{{own}}/diagnosis", (302, 403, 403)
+    ),
+    ("POST", "organize_submissions.publish_diagnosis"): Access(
+        f"{HERE}/organize/submissions/{{own}}/diagnosis/publish", (302, 403, 403), data={"confirm": "yes"}
     ),
     ("GET", "organize_submissions.diagnosis_status"): Access(
         f"{HERE}/organize/submissions/{{own}}/diagnosis/status", (302, 403, 403)

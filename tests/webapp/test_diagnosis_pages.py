@@ -119,3 +119,27 @@ def test_nobody_but_organizers_sees_a_diagnosis(scene: Any) -> None:
     for path in ("", "/status", ".json", ".html"):
         assert scene.ann.browser.get(page_of(scene.first) + path).status_code == 403
     assert "diagnosis" not in scene.ann.browser.get(f"{HERE}/submissions/{scene.first}").text.lower()
+
+
+def test_everybody_sees_a_diagnosis_that_is_published_after_the_reveal(scene: Any) -> None:
+    page, public = page_of(scene.first), f"{HERE}/leaderboard/private/{scene.first}"
+    scene.ed.post(page, {"against": str(scene.second)})
+    work(scene)
+    confirmed = {"confirm": "yes"}
+    assert scene.ed.post(f"{page}/publish", confirmed).status_code == 409
+    scene.reveal()
+    assert "compares with another" in scene.ed.post(f"{page}/publish", confirmed).text
+    scene.ed.post(page)
+    work(scene)
+    assert scene.ann.browser.get(f"{public}/diagnosis").status_code == 404
+    assert scene.ed.post(f"{page}/publish").status_code == 409
+    assert scene.vic.post(f"{page}/publish", confirmed).status_code == 403
+    assert scene.ed.post(f"{page}/publish", confirmed).status_code == 303
+
+    stranger = scene.app.test_client()
+    assert f"{public}/diagnosis" in stranger.get(public).text
+    shown = stranger.get(f"{public}/diagnosis?split=private").text
+    assert "200 rows (private)" in shown
+    assert "predictions.csv" not in shown
+    assert "was published" in stranger.get(f"{HERE}/log").text
+    assert scene.ed.post(f"{page}/publish", confirmed).status_code == 409

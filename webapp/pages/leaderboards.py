@@ -6,7 +6,16 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.leaderboard.visibility import Viewer
 from grader.models import Split
-from grader.services import boards, closing, competitions, final_boards, rosters, score_steps, team_results
+from grader.services import (
+    boards,
+    closing,
+    competitions,
+    diagnoses,
+    final_boards,
+    rosters,
+    score_steps,
+    team_results,
+)
 from grader.services import counted as counted_submissions
 from grader.services.closing import Stage
 from webapp import auth, board_requests, finding
@@ -51,13 +60,50 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
             viewer=finding.viewer(),
             phase=view.phase,
         )
+        diagnosed = diagnoses.newest(
+            session, competition=competition, submission_id=submission_id, is_published=True
+        )
     return conditional(
         render_template(
             "leaderboards/counted.html",
             competition=view,
+            has_diagnosis=diagnosed is not None,
             counted=CountedView(found, own_team_id=team.id if team else None),
             identity_terms=IDENTITY_TERMS,
             shades=heat.SHADES,
+        )
+    )
+
+
+@blueprint.get("/leaderboard/private/<int:submission_id>/diagnosis")
+def diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Show after the reveal the diagnosis of a submission that counted, where it is published."""
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        found = counted_submissions.get(
+            session,
+            competition=competition,
+            submission_id=submission_id,
+            viewer=finding.viewer(),
+            phase=view.phase,
+        )
+        job = diagnoses.newest(
+            session, competition=competition, submission_id=submission_id, is_published=True
+        )
+    if job is None:
+        raise diagnoses.DiagnosisNotPublished(submission_id)
+    split = Split.PRIVATE if request.args.get("split") == "private" else Split.PUBLIC
+    reports = diagnoses.reports(current_site().storage, job)
+    return conditional(
+        render_template(
+            "leaderboards/diagnosis.html",
+            competition=view,
+            counted=found,
+            is_current=diagnoses.is_current(job, competition),
+            splits=list(reports),
+            split=split.value,
+            report=reports[split.value],
         )
     )
 

@@ -113,7 +113,7 @@ def _act(
     """Do an act of the close; where it cannot be done the page says why and keeps what was written."""
     try:
         if must_confirm:
-            _require_confirmed()
+            require_confirmed()
         with current_site().database.write() as session:
             competition = finding.competition_of(session, slug)
             act(session, competition=competition, actor=actor(), now=db.now(session), **options)
@@ -125,7 +125,8 @@ def _act(
     return redirect(url_for("organize_close.index", slug=slug), 303)
 
 
-def _require_confirmed() -> None:
+def require_confirmed() -> None:
+    """Raise NotConfirmed unless the form's box is ticked."""
     if request.form.get("confirm") != "yes":
         raise NotConfirmed
 

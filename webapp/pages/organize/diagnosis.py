@@ -10,6 +10,7 @@ from grader.services import diagnoses, organizer_jobs
 from webapp import finding
 from webapp.errors import status_of, wants_json
 from webapp.organizing import actor, organizers_only
+from webapp.pages.organize.close import NotConfirmed, require_confirmed
 from webapp.pages.organize.submissions import blueprint
 from webapp.representations.close import JobView
 from webapp.representations.competition import CompetitionView
@@ -45,6 +46,28 @@ def diagnose(slug: str, submission_id: int) -> ResponseReturnValue:
         return _page(slug, submission_id, problem=error.message), status_of(error)
     flash("The diagnosis has begun.")
     return redirect(url_for(".diagnosis", slug=slug, submission_id=submission_id), 303)
+
+
+@blueprint.post(f"{HERE}/publish")
+@organizers_only(Role.EDITOR)
+def publish_diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Let everybody see the diagnosis of a submission that counted."""
+    try:
+        require_confirmed()
+        with current_site().database.write() as session:
+            diagnoses.publish(
+                session,
+                competition=finding.competition_of(session, slug),
+                submission_id=submission_id,
+                actor=actor(),
+                now=db.now(session),
+            )
+    except (diagnoses.NotPublishable, NotConfirmed) as error:
+        if wants_json():
+            raise
+        return _page(slug, submission_id, problem=error.message), 409
+    flash("The diagnosis is public.")
+    return redirect(url_for("leaderboards.diagnosis", slug=slug, submission_id=submission_id), 303)
 
 
 @blueprint.get(f"{HERE}/status")
@@ -93,6 +116,11 @@ def _page(slug: str, submission_id: int, *, problem: str = "") -> str:
         competition=view,
         submission=submission,
         job=JobView(job) if job else None,
+        can_publish=job is not None
+        and bool(reports)
+        and view.is_revealed
+        and not diagnoses.is_published(job),
+        is_published=job is not None and diagnoses.is_published(job),
         is_current=job is not None and diagnoses.is_current(job, competition),
         splits=list(reports),
         split=split,
