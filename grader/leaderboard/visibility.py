@@ -71,12 +71,16 @@ class Field(enum.StrEnum):
     """Which submission stands for the team on the private leaderboard."""
 
     FILE = "file"
-    """The submission as such: its bytes, name, description, status, problems, notes and incident."""
+    """The submission as such: its bytes, name, description, status, problems, notes and incident, and the
+    histogram of its predictions, all rows together."""
     PUBLIC_IDENTITIES = "public_identities"
-    """The AUCs of each identity; the gaps (AEGs) are a field of their own."""
+    """The AUCs of each identity, and what of them, as displayed, holds the score back; the gaps (AEGs) are a
+    field of their own."""
     PUBLIC_GAPS = "public_gaps"
     PRIVATE_IDENTITIES = "private_identities"
     PRIVATE_GAPS = "private_gaps"
+    """As the public ones. What a diagnosis tells beyond these fields is organizers' alone until they publish
+    it, and cannot be published before the reveal."""
 
 
 _PHASES = tuple(Phase)
