@@ -4,8 +4,9 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -56,8 +57,12 @@ def settings(make_settings: Callable[..., Settings]) -> Settings:
 
 
 @pytest.fixture
-def with_next_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let this process know one more migration, as the next release does; other processes do not."""
+def with_next_release(service: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let this process know one more migration, as the next release does; other processes do not.
+
+    The tables are taken back afterwards, for other tests use the same PostgreSQL database.
+    """
+    before = schema.head()
     folder = tmp_path / "next"
     folder.mkdir()
     (folder / "9001_next.py").write_text(NEXT_RELEASE.format(head=schema.head()))
@@ -71,6 +76,9 @@ def with_next_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return known
 
     monkeypatch.setattr(schema, "_config", config)
+    yield
+    if schema.current(service.database) != before:
+        schema.downgrade(service.database, before)
 
 
 @dataclass
@@ -184,11 +192,11 @@ def test_a_table_that_is_held_for_too_long_is_left_as_it_is(
         monkeypatch.setattr(schema, name, value)
     before = schema.current(service.database)
     migrating = Database(service.settings.database())
-    with service.database.read() as session:
+    with ExitStack() as stack, service.database.read() as session:
+        stack.callback(migrating.dispose)
         session.execute(select(Submission.id)).all()
         with pytest.raises(schema.TablesInUse, match="at each of 2 tries"):
             schema.upgrade(migrating)
-    migrating.dispose()
     assert schema.current(service.database) == before
 
 
