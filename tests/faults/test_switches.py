@@ -131,7 +131,7 @@ def acts(service: Any) -> dict[str, int]:
     """Count what the log has of rescorings."""
     with service.database.read() as session:
         query = select(AuditEntry.action, func.count()).where(AuditEntry.action.startswith("rescoring."))
-        return {action: count for action, count in session.execute(query.group_by(AuditEntry.action))}
+        return dict(session.execute(query.group_by(AuditEntry.action)).all())
 
 
 @on_sqlite
