@@ -1,4 +1,6 @@
-"""The fixtures that several folders of tests share."""
+"""The fixtures that several folders of tests share, and which files begin."""
+
+import pytest
 
 pytest_plugins = (
     "tests.fixtures.arena",
@@ -11,3 +13,22 @@ pytest_plugins = (
     "tests.fixtures.web",
     "tests.fixtures.worlds",
 )
+
+# They take longest, a file is one process's, and two processes should end together.
+FIRST_FILES = frozenset(
+    {
+        "test_demo.py",
+        "test_feedback.py",
+        "test_nemesis.py",
+        "test_rescorings.py",
+        "test_screens.py",
+        "test_service.py",
+        "test_walk.py",
+    }
+)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the longest files begin; the others keep their random order."""
+    items.sort(key=lambda item: item.path.name not in FIRST_FILES)

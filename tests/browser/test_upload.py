@@ -40,7 +40,7 @@ def test_a_new_person_signs_up_sends_a_file_and_watches_its_score_appear(
     page.evaluate("window.isSamePage = true")
     expect(page.get_by_text("your first score; 1st of 1. Weakest term:")).to_be_visible(timeout=15_000)
     assert page.evaluate("window.isSamePage"), "the score came without loading the page again"
-    expect(page.get_by_role("table").get_by_text("black or african")).to_be_visible()
+    expect(page.get_by_role("rowheader", name="black or african", exact=True)).to_be_visible()
 
     page.get_by_role("link", name="Leaderboard").click()
     expect(page.get_by_role("row", name="Ann")).to_have_class("own")

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.fixtures.walks import Walk, walk
 from tests.fixtures.worlds import Truth, World
 
 NAMES = {"public": None, "stranger": "Eve", "participant": "Bob", "leader": "Ann"}
 
 
+@pytest.mark.long
 def test_nothing_read_from_postgresql_depends_on_private_labels(
     make_world: Callable[..., World], make_postgresql_url: Callable[[], str]
 ) -> None:

@@ -343,7 +343,7 @@ def test_final_standings_stay_readable_on_page_and_api(arena: Any) -> None:
     assert "Final leaderboard" in _json(arena, f"{BOARD}/private").text
     old, new = (_json(arena, f"{BOARD}/final/{number}").text for number in (1, 2))
     assert "There are newer ones" in old and "Bob" in old
-    assert "There are newer ones" not in new and "Two accounts" in new
+    assert "There are newer ones" not in new and "Bob was disqualified." in new and "Two accounts" not in new
     first, second = (_json(arena, f"/api/v1{HERE}/final-standings/{number}").json for number in (1, 2))
     assert [row["team"] for row in first["rows"]] == ["Bob", "Ann"]
     assert [(row["rank"], row["team"]) for row in second["rows"]] == [(1, "Ann")]
