@@ -101,7 +101,10 @@ def test_a_backup_alone_brings_everything_back_and_nobody_is_written_to_twice(
     with database.read() as session:
         found = {row.id: row.sha256 for row in session.scalars(select(Submission))}
     assert known.items() <= found.items()
-    second = processes.sweeper(restored_settings)
+    heartbeat = tmp_path / "heartbeat"
+    arguments = "-m", "grader.cli", "sweeper", "--heartbeat", str(heartbeat)
+    second = processes.python(restored_settings, *arguments)
+    eventually(heartbeat.exists)  # there may be nothing left to do: only this tells that it hears SIGTERM
     eventually(lambda: _all_scored(database))
     eventually(lambda: _nothing_waits(database))
     second.terminate()
