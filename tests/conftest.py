@@ -14,7 +14,7 @@ pytest_plugins = (
     "tests.fixtures.worlds",
 )
 
-# They take longest, a file is one process's, and two processes should end together.
+# They take longest, a file is one process's, and the processes should end together.
 FIRST_FILES = frozenset(
     {
         "test_demo.py",
