@@ -4,14 +4,16 @@
 environment.
 """
 
+import difflib
 import enum
+import errno
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from email.headerregistry import Address
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, model_validator
 from pydantic_settings import (
@@ -22,6 +24,9 @@ from pydantic_settings import (
 )
 
 PREFIX = "FAIRBOARD_"
+_FILE = "_FILE"
+# What begins so and is no setting: a port of docker-compose.yml, the mark of what `serve` starts, the tests'.
+_NO_SETTINGS = ("publish", "served_from", "crash_at", "test_", "campaign_")
 SENDER = re.compile(r"([^<>\r\n]*)<([!-;=?-~]+@[!-;=?-~]+)>|([!-;=?-~]+@[!-;=?-~]+)")
 
 
@@ -47,22 +52,42 @@ def _sign_up(value: Any) -> Any:
     return known.get(str(value).lower(), value)
 
 
+class _Variable(NamedTuple):
+    """A variable with our prefix: how it is written, which setting it names, and whether by a file."""
+
+    name: str
+    setting: str
+    is_file: bool
+
+
+def _variables() -> Iterator[_Variable]:
+    for name in sorted(os.environ):
+        if name.upper().startswith(PREFIX):
+            setting = name.upper().removeprefix(PREFIX)
+            yield _Variable(name, setting.removesuffix(_FILE).lower(), setting.endswith(_FILE))
+
+
 class FileVariables(EnvSettingsSource):
     """Read each setting X from the file that FAIRBOARD_X_FILE names."""
 
     def _load_env_vars(self) -> Mapping[str, str | None]:
-        suffix = "_file"
         return {
-            name.lower().removesuffix(suffix): Path(value).read_text().strip()
-            for name, value in os.environ.items()
-            if name.startswith(PREFIX) and name.lower().endswith(suffix)
+            f"{PREFIX}{each.setting}".lower(): _content(os.environ[each.name])
+            for each in _variables()
+            if each.is_file and each.setting in self.settings_cls.model_fields and os.environ[each.name]
         }
+
+
+def _content(path: str) -> str:
+    if not (text := Path(path).read_text().strip()):
+        raise OSError(errno.ENODATA, "It is empty", path)
+    return text
 
 
 class Settings(BaseSettings):
     """The settings; each has a default that suits one machine."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", env_ignore_empty=True)
 
     data_dir: Path = Field(Path("var"), description="Folder of the database, the files and the secret key.")
     database_url: SecretStr | None = Field(
@@ -226,6 +251,27 @@ def _kept_secret(path: Path) -> str:
     return path.read_text()
 
 
+class UnknownVariables(ValueError):
+    """The environment has FAIRBOARD_* variables that are no settings."""
+
+
+def unknown_variables() -> Iterator[str]:
+    """Yield a sentence for each FAIRBOARD_* variable that is no setting, with the one probably meant."""
+    for each in _variables():
+        if each.setting in Settings.model_fields or each.setting.startswith(_NO_SETTINGS):
+            continue
+        nearest = difflib.get_close_matches(each.setting, Settings.model_fields, n=1)
+        suffix = _FILE if each.is_file else ""
+        meant = f" Did you mean {PREFIX}{nearest[0].upper()}{suffix}?" if nearest else ""
+        yield f"{each.name} is no setting.{meant}"
+
+
 def load(**overrides: Any) -> Settings:
-    """Return the settings of this process's environment, with `overrides` before it."""
+    """Return the settings of this process's environment, with `overrides` before it.
+
+    Raises UnknownVariables for a name that no setting has: a mistyped database or key, if it were ignored,
+    would begin a second, empty installation that takes files.
+    """
+    if unknown := list(unknown_variables()):
+        raise UnknownVariables(" ".join(unknown))
     return Settings(**overrides)

@@ -1,5 +1,6 @@
 """Settings: from variables, from files, and handed on to other processes."""
 
+import re
 import stat
 import threading
 from pathlib import Path
@@ -8,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from grader.settings import Settings, load
+from grader.settings import Settings, UnknownVariables, load
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +40,45 @@ def test_variables_and_files_of_variables_are_read(monkeypatch: pytest.MonkeyPat
 def test_a_bad_value_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAIRBOARD_PORT", "many")
     with pytest.raises(ValidationError, match="port"):
+        load()
+
+
+@pytest.mark.parametrize(
+    ("variable", "sentence"),
+    [
+        (
+            "FAIRBOARD_DATABSE_URL",
+            "FAIRBOARD_DATABSE_URL is no setting. Did you mean FAIRBOARD_DATABASE_URL?",
+        ),
+        ("FAIRBOARD_SECRETKEY_FILE", "no setting. Did you mean FAIRBOARD_SECRET_KEY_FILE?"),
+        ("fairboard_sign_pu", "fairboard_sign_pu is no setting. Did you mean FAIRBOARD_SIGN_UP?"),
+        ("FAIRBOARD_TOKEN", "FAIRBOARD_TOKEN is no setting."),
+    ],
+)
+def test_a_mistyped_variable_is_refused_with_the_one_probably_meant(
+    monkeypatch: pytest.MonkeyPatch, variable: str, sentence: str
+) -> None:
+    monkeypatch.setenv(variable, "/no/such/file")
+    with pytest.raises(UnknownVariables, match=re.escape(sentence) + "$"):
+        load()
+
+
+def test_a_variable_of_something_else_is_let_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FAIRBOARDS", "MY_FAIRBOARD_PORT", "FAIRBOARD_PUBLISH", "FAIRBOARD_CRASH_AT"):
+        monkeypatch.setenv(name, "x")
+    assert load() == Settings()
+
+
+def test_an_empty_variable_is_as_if_it_were_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FAIRBOARD_SECRET_KEY", "FAIRBOARD_DATABASE_URL_FILE", "FAIRBOARD_PORT"):
+        monkeypatch.setenv(name, "")
+    assert load() == Settings()
+
+
+def test_a_secret_from_an_empty_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "key").touch()
+    monkeypatch.setenv("FAIRBOARD_SECRET_KEY_FILE", str(tmp_path / "key"))
+    with pytest.raises(OSError, match="It is empty"):
         load()
 
 

@@ -17,7 +17,7 @@ from grader import disk
 from grader.db import Database
 from grader.errors import OrganizerError
 from grader.services import schema
-from grader.settings import PREFIX, Settings, load
+from grader.settings import PREFIX, Settings, unknown_variables
 from grader.storage import Storage, open_storage
 
 if TYPE_CHECKING:
@@ -110,16 +110,17 @@ def make_data_folder(settings: Settings) -> None:
 
 def load_settings(**overrides: Any) -> Settings:
     """Return the settings with `overrides`, naming every FAIRBOARD_* variable that cannot be used."""
+    problems = list(unknown_variables())
     try:
-        settings = load(**overrides)
+        settings = Settings(**overrides)
     except ValidationError as error:
-        problems = [_sentence(problem) for problem in error.errors(include_url=False)]
+        problems += [_sentence(problem) for problem in error.errors(include_url=False)]
         raise _unusable(problems) from error
     except OSError as error:  # of a variable that names a file
-        raise _unusable(
-            [f"The file {error.filename} of {_variable_of(error.filename)} cannot be read: {error.strerror}."]
-        ) from error
-    if problems := list(_unusable_urls(settings)):
+        variables = _variable_of(error.filename)
+        problems += [f"The file {error.filename} of {variables} cannot be read: {error.strerror}."]
+        raise _unusable(problems) from error
+    if problems := [*problems, *_unusable_urls(settings)]:
         raise _unusable(problems)
     return settings
 
@@ -154,4 +155,6 @@ def _unusable_urls(settings: Settings) -> Iterator[str]:
 
 
 def _unusable(problems: list[str]) -> click.ClickException:
-    return click.ClickException("These settings cannot be used:\n" + "\n".join(problems))
+    return click.ClickException(
+        "\n".join(["These settings cannot be used:", *problems, "docs/operations.md lists all of them."])
+    )

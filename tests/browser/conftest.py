@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from werkzeug.serving import make_server
 
-CHROMIUM = os.environ.get("FAIRBOARD_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+CHROMIUM = (
+    os.environ.get("FAIRBOARD_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+)
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -27,7 +29,7 @@ SCORING_DELAY_SECONDS = 0.5
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     if CHROMIUM is None:
-        pytest.skip("Install Chromium (on Debian: apt-get install chromium) or set FAIRBOARD_CHROMIUM.")
+        pytest.skip("Install Chromium (on Debian: apt-get install chromium) or set FAIRBOARD_TEST_CHROMIUM.")
     return {**browser_type_launch_args, "executable_path": CHROMIUM, "args": list(FLAGS)}
 
 
@@ -81,7 +83,7 @@ def live(arena: Any) -> Iterator[Any]:
 
 @pytest.fixture
 def screens(tmp_path: Path) -> Path:
-    """Where screenshots go: FAIRBOARD_SCREENS, else the test's own folder."""
-    folder = Path(os.environ.get("FAIRBOARD_SCREENS", tmp_path / "screens"))
+    """Where screenshots go: FAIRBOARD_TEST_SCREENS, else the test's own folder."""
+    folder = Path(os.environ.get("FAIRBOARD_TEST_SCREENS", tmp_path / "screens"))
     folder.mkdir(parents=True, exist_ok=True)
     return folder

@@ -64,7 +64,7 @@ def test_account_pages_are_drawn_without_serious_faults(
 
 def _faults(page: Page, path: str, picture: Path) -> list[str]:
     page.goto(path)
-    if "FAIRBOARD_SCREENS" in os.environ:
+    if "FAIRBOARD_TEST_SCREENS" in os.environ:
         page.screenshot(path=picture, full_page=True)
     said = []
     too_wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")

@@ -160,7 +160,7 @@ def _faults(page: Page, path: str, picture: Path, *, with_axe: bool) -> list[str
     page.on("console", hear)
     page.on("pageerror", hear)
     answer = page.goto(path)
-    if "FAIRBOARD_SCREENS" in os.environ:
+    if "FAIRBOARD_TEST_SCREENS" in os.environ:
         page.screenshot(path=picture, full_page=True)
     too_wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     if too_wide > 0:

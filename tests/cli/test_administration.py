@@ -451,6 +451,10 @@ def test_settings_that_cannot_be_used_are_all_named(run, monkeypatch):
             {"SECRET_KEY_FILE": "/no/such/file"},
             "The file /no/such/file of FAIRBOARD_SECRET_KEY_FILE cannot be read: No such file or directory.",
         ),
+        (
+            {"BROKER_URI": "redis://queue", "PORT": "many"},
+            "FAIRBOARD_BROKER_URI is no setting. Did you mean FAIRBOARD_BROKER_URL?\nFAIRBOARD_PORT: ",
+        ),
     ],
 )
 @pytest.mark.parametrize("command", [("serve",), ("settings",), ("competition", "list")])
