@@ -355,3 +355,17 @@ def test_the_date_of_the_reveal_is_shown_from_day_one(arena: Any) -> None:
     arena.competition(closes_at=closes_at)
     moment = closes_at + timedelta(days=7)
     assert f"revealed by itself on {moment.day} {moment:%b %Y, %H:%M} UTC" in _json(arena, BOARD).text
+
+
+def test_headings_use_the_competitions_names_of_its_classes(arena: Any) -> None:
+    arena.competition()
+    with arena.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        competition.positive_name, competition.negative_name = "to{x}ic", "fine"
+    ann = arena.person("Ann")
+    submission_id = arena.submit(ann, arena.truth.predictions())
+    arena.score_all()
+    for path in ("leaderboard", f"submissions/{submission_id}", "evaluation"):
+        page = ann.browser.get(f"/competitions/toxicity/{path}").text
+        assert "fine rows that mention the identity against to{x}ic rows that do not" in page
+        assert "harm" not in page

@@ -38,7 +38,7 @@ class ColumnView:
     key: str
     name: str
     css: str
-    explanation: str
+    term: Term | None
     order: str
     aria_sort: str | None
 
@@ -123,7 +123,7 @@ def _column(sort: Sort, name: str, css: str, term: Term | None, asked: Asked) ->
         key=sort.value,
         name=name,
         css=css,
-        explanation=term.explanation if term else "",
+        term=term,
         order="desc" if descending else "asc",
         aria_sort=now if is_sorted else None,
     )

@@ -1,7 +1,14 @@
 """The four terms of the score: their names and what they tell, in the same words everywhere."""
 
-import re
 from dataclasses import dataclass
+from typing import Protocol
+
+
+class Classes(Protocol):
+    """Whatever knows what a competition calls its two classes."""
+
+    positive_name: str
+    negative_name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,36 +20,47 @@ class Term:
     rows: str
     low: str
 
-    def rows_of(self, positive: str, negative: str) -> str:
+    def rows_of(self, classes: Classes) -> str:
         """Return the compared rows in a competition's words for its two classes."""
-        names = {"harmful": positive, "harmless": negative}
-        return re.sub("harmful|harmless", lambda word: names[word[0]], self.rows)
+        return _in_words_of(classes, self.rows)
 
-    @property
-    def explanation(self) -> str:
+    def low_of(self, classes: Classes) -> str:
+        """Return what a low value means in a competition's words for its two classes."""
+        return _in_words_of(classes, self.low)
+
+    def explained(self, classes: Classes) -> str:
         """Return what a heading says below its name."""
-        return f"{self.rows}; low = {self.low}"
+        return f"{self.rows_of(classes)}; low = {self.low_of(classes)}"
+
+
+def _in_words_of(classes: Classes, text: str) -> str:
+    return text.format(positive=classes.positive_name, negative=classes.negative_name)
 
 
 TERMS = (
-    Term("overall_auc", "Overall", "all harmful rows against all harmless rows", "harm is missed in general"),
+    Term(
+        "overall_auc",
+        "Overall",
+        "all {positive} rows against all {negative} rows",
+        "the two are mixed up in general",
+    ),
     Term(
         "subgroup_auc",
         "Subgroup",
-        "harmful against harmless among rows that mention the identity",
+        "{positive} against {negative} among rows that mention the identity",
         "the two look alike there",
     ),
     Term(
         "bpsn_auc",
         "BPSN",
-        "harmless rows that mention the identity against harmful rows that do not",
+        "{negative} rows that mention the identity against {positive} rows that do not",
         "false alarms",
     ),
     Term(
         "bnsp_auc",
         "BNSP",
-        "harmful rows that mention the identity against harmless rows that do not",
-        "missed harm",
+        "{positive} rows that mention the identity against {negative} rows that do not",
+        "{positive} rows are missed",
     ),
 )
 IDENTITY_TERMS = TERMS[1:]
