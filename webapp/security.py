@@ -73,6 +73,7 @@ RATES: dict[str, tuple[tuple[str, Callable[[], str]], ...]] = {
     "account.change_password": (("10/minute;60/hour", person),),
     "account.delete": (("10/minute;60/hour", person),),
     "entry.join": (("10/minute;60/hour", person),),
+    "api.join": (("10/minute;60/hour", person),),
 }
 
 

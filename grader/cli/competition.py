@@ -19,7 +19,7 @@ from grader.cli.metric_options import metric_options, metric_settings
 from grader.cli.organizers import organizer, show_audit
 from grader.cli.parameters import Deadline, NameList, Time, WeightsInAnyForm
 from grader.cli.results import bundle, publish_solution, receipt, verify
-from grader.cli.running import announce, export, grant, pause, rename_team, resume, retry
+from grader.cli.running import announce, export, free_team_name, grant, pause, rename_team, resume, retry
 from grader.cli.solution_report import describe
 from grader.models import Competition
 from grader.services import competitions, solutions, splitting
@@ -63,6 +63,7 @@ for command in (
     grant,
     announce,
     rename_team,
+    free_team_name,
     retry,
     export,
 ):

@@ -1,4 +1,4 @@
-"""`fairboard competition pause`, `resume`, `grant`, `announce`, `rename-team`, `retry` and `export`."""
+"""The commands about a competition that runs: pauses, grants, announcements, names, retries and exports."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -18,6 +18,7 @@ from grader.services import (
     pauses,
     retries,
     rosters,
+    team_names,
 )
 from grader.services.audit import Actor
 from grader.services.exports import Format, Kind
@@ -106,9 +107,9 @@ def announce(slug: str, text: Path, title: str, by_mail: bool) -> None:
 @click.argument("name")
 @click.option("--reason", required=True, help="Why; the team reads it.")
 def rename_team(slug: str, team: str, name: str, reason: str) -> None:
-    """Give TEAM of SLUG another NAME."""
+    """Give TEAM of SLUG another NAME, which stays until it is freed."""
     with opened() as installation, installation.database.write() as session:
-        renamed = moderation.rename(
+        renamed = team_names.rename(
             session,
             competition=competitions.get(session, slug=slug),
             team=team,
@@ -117,6 +118,17 @@ def rename_team(slug: str, team: str, name: str, reason: str) -> None:
             actor=Actor.shell(),
         )
     click.echo(f"{team} is called {renamed.name} now.")
+
+
+@click.command("free-team-name")
+@click.argument("slug")
+@click.argument("team")
+def free_team_name(slug: str, team: str) -> None:
+    """Let TEAM of SLUG, which was renamed, choose its name again."""
+    with opened() as installation, installation.database.write() as session:
+        competition = competitions.get(session, slug=slug)
+        freed = team_names.free(session, competition=competition, team=team, actor=Actor.shell())
+    click.echo(f"{freed.name} can choose its name again.")
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""What an organizer decides about teams and submissions: disqualifying, renaming, and what kind ranks."""
+"""What an organizer decides about teams and submissions: disqualifying, and what kind ranks."""
 
 from datetime import datetime
 
@@ -7,14 +7,13 @@ from sqlalchemy.orm import Session
 
 from grader import db
 from grader.errors import OrganizerError
-from grader.models import AuditEntry, Competition, Submission, SubmissionKind, Team
+from grader.models import Competition, Submission, SubmissionKind, Team
 from grader.services import (
     audit,
     competitions,
     final_boards,
     limits,
     names,
-    rosters,
     standing_rows,
     team_notices,
 )
@@ -60,13 +59,6 @@ class MergedTeam(OrganizerError):
         super().__init__(f"{team.name} was merged into another team; nothing can be decided about it.")
 
 
-class NameTaken(OrganizerError):
-    """Another team has this name, or one that looks like it."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"The name {name!r} is taken by another team, or looks like one that is.")
-
-
 class OnlyATest(OrganizerError):
     """The organizers do not compete."""
 
@@ -101,7 +93,7 @@ def disqualify(
     reason = one_line(reason, REASON_MAX_LENGTH)
     if not reason:
         raise ReasonNeeded
-    competition, found, now = _lock(session, competition, team, now)
+    competition, found, now = lock_team(session, competition, team, now)
     if found.disqualified_at is not None:
         raise AlreadyDisqualified(found)
     found.disqualified_at, found.disqualification_reason = now, reason
@@ -133,7 +125,7 @@ def reinstate(
     now: datetime | None = None,
 ) -> Team:
     """Put a disqualified team back where its files place it; raise UnknownTeam, NotDisqualified."""
-    competition, found, now = _lock(session, competition, team, now)
+    competition, found, now = lock_team(session, competition, team, now)
     if found.disqualified_at is None:
         raise NotDisqualified(found)
     before = {"disqualified_at": found.disqualified_at, "reason": found.disqualification_reason}
@@ -153,62 +145,6 @@ def reinstate(
         now=now,
     )
     return found
-
-
-def rename(
-    session: Session,
-    *,
-    competition: Competition,
-    team: str,
-    name: str,
-    reason: str,
-    actor: Actor,
-    now: datetime | None = None,
-) -> Team:
-    """Give a team another name in the place of an offensive one; the log does not repeat the old one.
-
-    Raises UnknownTeam, InvalidName, NameTaken, ReasonNeeded.
-    """
-    reason = one_line(reason, REASON_MAX_LENGTH)
-    if not reason:
-        raise ReasonNeeded("renaming")
-    shown = names.clean_name(name)
-    competition, found, now = _lock(session, competition, team, now)
-    other = rosters.find_by_name(session, competition=competition, name=shown)
-    if other is not None and other.id != found.id:
-        raise NameTaken(shown)
-    before = found.name
-    found.name, found.name_key = shown, names.name_key(shown)
-    session.flush()
-    team_notices.renamed(session, competition=competition, team=found, reason=reason, now=now)
-    audit.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="team.rename",
-        subject=f"team {audit.mention(found)}",
-        before={"name": before},
-        after={"name": shown},
-        reason=reason,
-        public_text=f"The organizers gave the team {audit.mention(found)} its name.",
-        now=now,
-    )
-    return found
-
-
-def renaming(session: Session, *, competition: Competition, team: Team) -> AuditEntry | None:
-    """Return the act that gave a team the name it bears; None where the team chose it."""
-    latest = session.scalar(
-        select(AuditEntry)
-        .where(
-            AuditEntry.competition_id == competition.id,
-            AuditEntry.action == "team.rename",
-            AuditEntry.subject == f"team {audit.mention(team)}",
-        )
-        .order_by(AuditEntry.id.desc())
-        .limit(1)
-    )
-    return latest if latest is not None and latest.after["name"] == team.name else None
 
 
 def mark(
@@ -263,9 +199,10 @@ def _told(submission: Submission, before: SubmissionKind) -> str:
             return f"{name} ranks its team now."
 
 
-def _lock(
+def lock_team(
     session: Session, competition: Competition, name: str, now: datetime | None
 ) -> tuple[Competition, Team, datetime]:
+    """Lock a competition and return it with the team of a name; raise UnknownTeam, MergedTeam."""
     competition = competitions.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     team = session.scalar(

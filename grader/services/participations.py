@@ -40,8 +40,10 @@ class RulesChanged(EntryRefused):
 class RulesNotAccepted(EntryRefused):
     """Whoever joins accepts the rules."""
 
-    def __init__(self) -> None:
-        super().__init__("To join, accept the rules: read them and tick the box.")
+    def __init__(self, competition: Competition) -> None:
+        super().__init__(
+            f"To join, accept the rules: read their version {competition.rules_version} and accept it."
+        )
 
 
 class EntryPending(EntryRefused):
@@ -241,7 +243,7 @@ def _require_rules(competition: Competition, accepted_version: int | None) -> No
     if not competition.rules:
         return
     if accepted_version is None:
-        raise RulesNotAccepted
+        raise RulesNotAccepted(competition)
     if accepted_version != competition.rules_version:
         raise RulesChanged(competition)
 

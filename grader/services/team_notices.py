@@ -129,9 +129,19 @@ def renamed(session: Session, *, competition: Competition, team: Team, reason: s
     """Tell a team its new name and why it has one."""
     body = (
         f"The organizers gave your team in {competition.title} the name {team.name}:\n{reason}\n\n"
+        f"It stays until they free it. {how_to_appeal(competition)}\n"
         f"{_page(competition, 'team')}"
     )
     _moderated(session, competition, team, "renamed", body, now)
+
+
+def name_freed(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
+    """Tell a team that it chooses its name again."""
+    body = (
+        f"Your team {team.name} in {competition.title} can choose its name again.\n"
+        f"{_page(competition, 'team')}"
+    )
+    _moderated(session, competition, team, "allowed to choose its name", body, now)
 
 
 def how_to_appeal(competition: Competition) -> str:

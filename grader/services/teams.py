@@ -6,7 +6,7 @@ from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Team, TeamMember, User
-from grader.services import names, participations, rosters
+from grader.services import names, participations, rosters, team_names
 from grader.services.rosters import TeamRefusal
 
 
@@ -44,7 +44,7 @@ def create(
 ) -> Team:
     """Make a team of one with a name of the person's choice.
 
-    Raises EntryRefused, AlreadyInTeam, InvalidName, TeamNameTaken.
+    Raises EntryRefused, AlreadyInTeam, InvalidName, TeamNameTaken, NameTakenAway.
     """
     shown = names.clean_name(name)
     competition, now = rosters.lock(session, competition=competition, now=now)
@@ -62,7 +62,7 @@ def rename(
 ) -> Team:
     """Give the team that the person leads another name, until the close.
 
-    Raises NotInTeam, NotLeader, TeamsFrozen, InvalidName, TeamNameTaken.
+    Raises NotInTeam, NotLeader, TeamsFrozen, InvalidName, TeamNameTaken, NameHeld, NameTakenAway.
     """
     shown = names.clean_name(name)
     competition, now = rosters.lock(session, competition=competition, now=now)
@@ -106,6 +106,7 @@ def hand_over(
 def _require_free(
     session: Session, competition: Competition, name: str, *, but_for: Team | None = None
 ) -> None:
+    team_names.require_choosable(session, competition=competition, name=name, team=but_for)
     holder = rosters.find_by_name(session, competition=competition, name=name)
     if holder is not None and (but_for is None or holder.id != but_for.id):
         raise TeamNameTaken(name)

@@ -16,6 +16,23 @@ PRIVATE = {
     field: Field(field.value.replace("public", "private")) for field in Field if "public" in field.value
 }
 COMPETITION = dict.fromkeys(("slug", "title", "phase", "opens_at", "closes_at", "rows"), Field.COMPETITION)
+TOLD_OF_ONE = (
+    "classes",
+    "paused",
+    "rules",
+    "rules_version",
+    "must_join",
+    "entry_mode",
+    "is_entry_open",
+    "entry_deadline",
+    "merger_deadline",
+    "reveals_at",
+    "max_team_size",
+    "max_daily_submissions",
+    "max_total_submissions",
+    "selection_count",
+    "metric",
+)
 ON_A_PAGE = (
     "next",
     "page",
@@ -66,13 +83,21 @@ LIST = {
     "limits": Field.ALLOWANCE,
     "next": Field.FILE,
 }
+TEAM = {
+    **dict.fromkeys(("entry", "accepted_rules_version", "joined_at"), Field.TEAM_AFFAIRS),
+    **dict.fromkeys(("team.name", "team.members", "team.leader"), Field.TEAM),
+    "team": Field.TEAM_AFFAIRS,
+    "limits": Field.ALLOWANCE,
+    "selection": Field.SELECTION,
+}
 # Each address with whose eyes it is read and the fields that its keys are.
 ANSWERS: dict[str, tuple[Viewer, Mapping[str, Field]]] = {
     f"{API}/competitions": (
         Viewer.PUBLIC,
         {f"competitions.{key}": field for key, field in COMPETITION.items()},
     ),
-    HERE: (Viewer.PUBLIC, COMPETITION),
+    HERE: (Viewer.PUBLIC, COMPETITION | dict.fromkeys(TOLD_OF_ONE, Field.COMPETITION)),
+    f"{HERE}/team": (Viewer.TEAM, TEAM),
     f"{HERE}/leaderboard": (Viewer.PUBLIC, BOARD),
     f"{HERE}/leaderboard?split=private": (
         Viewer.PUBLIC,

@@ -179,6 +179,7 @@ TABLE = {
     ("GET", "organize_teams.index"): Access(f"{HERE}/organize/teams", (302, 403, 403)),
     ("GET", "organize_teams.show"): Access(f"{HERE}/organize/teams/1", (302, 403, 403)),
     ("POST", "organize_teams.rename"): Access(f"{HERE}/organize/teams/1/name", (302, 403, 403)),
+    ("POST", "organize_teams.free_name"): Access(f"{HERE}/organize/teams/1/name/free", (302, 403, 403)),
     ("POST", "organize_teams.disqualify"): Access(
         f"{HERE}/organize/teams/1/disqualification", (302, 403, 403), data={"reason": "Two accounts"}
     ),
@@ -273,6 +274,8 @@ TABLE = {
     ("POST", "account.log_out"): Access("/logout", (302, 302, 302)),
     ("GET", "api.competition_list"): Access(f"{API}/competitions", (401, 200, 200)),
     ("GET", "api.competition"): Access(f"{API}/competitions/toxicity", (401, 200, 200)),
+    ("POST", "api.join"): Access(f"{API}/competitions/toxicity/join", (401, 200, 200)),
+    ("GET", "api.team"): Access(f"{API}/competitions/toxicity/team", (401, 200, 200)),
     ("GET", "api.leaderboard"): Access(f"{API}/competitions/toxicity/leaderboard", (200, 200, 200)),
     ("GET", "api.counted"): Access(
         f"{API}/competitions/toxicity/leaderboard/private/{{own}}", (403, 403, 403), revealed=(200, 200, 200)

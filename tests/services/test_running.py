@@ -29,14 +29,17 @@ from grader.services import (
     retries,
     scoring,
     submission_search,
+    team_names,
     team_search,
+    teams,
 )
 from grader.services.audit import Actor
 from grader.services.exports import Format, Kind, NothingToExport
-from grader.services.moderation import NameTaken, OnlyATest, ReasonNeeded, UnknownTeam
+from grader.services.moderation import OnlyATest, ReasonNeeded, UnknownTeam
 from grader.services.queue_health import Sign
 from grader.services.retries import NothingFailed
 from grader.services.submission_search import Sort, Wanted
+from grader.services.team_names import NameHeld, NameTaken, NameTakenAway, NotGiven, SameName
 
 LEASE = timedelta(seconds=40)
 HOUR = timedelta(hours=1)
@@ -143,7 +146,7 @@ def test_teams_are_found_by_their_name_and_their_members(service: Any) -> None:
     competition = service.competition()
     accepted = service.submit(competition)
     service.submit(competition, user="bob")
-    act(service, moderation.rename, competition, team="ada", name="Aces", reason="Asked for")
+    act(service, team_names.rename, competition, team="ada", name="Aces", reason="Asked for")
     with service.database.read() as session:
         for text, names in (("ACE", ["Aces"]), ("ada", ["Aces"]), ("", ["Aces", "bob"]), ("x", [])):
             page = team_search.find(session, competition=competition, text=text)
@@ -161,17 +164,43 @@ def test_a_renamed_team_reads_why_and_the_log_does_not_repeat_its_old_name(servi
         user = session.get_one(User, service.users["Offensive"].id)
         user.email, user.email_verified_at = "o@example.org", service.now
     with pytest.raises(NameTaken):
-        act(service, moderation.rename, competition, team="Offensive", name="B0b", reason="It insults.")
+        act(service, team_names.rename, competition, team="Offensive", name="B0b", reason="It insults.")
     with pytest.raises(ReasonNeeded):
-        act(service, moderation.rename, competition, team="Offensive", name="Team 7", reason=" ")
-    act(service, moderation.rename, competition, team="Offensive", name="Team 7", reason="It insults.")
+        act(service, team_names.rename, competition, team="Offensive", name="Team 7", reason=" ")
+    act(service, team_names.rename, competition, team="Offensive", name="Team 7", reason="It insults.")
     with service.database.read() as session:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "team.rename")).one()
         assert "Offensive" not in entry.public_text + entry.subject
         assert (entry.before, entry.after) == ({"name": "Offensive"}, {"name": "Team 7"})
         assert "It insults." in session.scalars(select(Mail.body)).one()
     with pytest.raises(UnknownTeam):
-        act(service, moderation.rename, competition, team="Offensive", name="X", reason="y")
+        act(service, team_names.rename, competition, team="Offensive", name="X", reason="y")
+
+
+def test_a_name_that_organizers_gave_holds_until_they_free_it(service: Any) -> None:
+    competition = service.competition()
+    service.submit(competition, user="Offensive")
+    call = {"competition": competition, "team": "Offensive"}
+
+    def choose(name_of_user: str, name: str, what: Any = teams.rename) -> Any:
+        user = service.user(name_of_user)
+        with service.database.write() as session:
+            here = competitions.get(session, slug=competition.slug)
+            return what(session, competition=here, user=user, name=name, now=service.now)
+
+    with pytest.raises(NotGiven):
+        act(service, team_names.free, **call)
+    with pytest.raises(SameName):
+        act(service, team_names.rename, **call, name="Offensive", reason="It insults.")
+    act(service, team_names.rename, **call, name="Team 7", reason="It insults.")
+    for name in ("0ffensive", "A better one", "TEAM 7"):
+        with pytest.raises(NameHeld, match=r"its name: It insults\. It stays until they free it\."):
+            choose("Offensive", name)
+    with pytest.raises(NameTakenAway):
+        choose("bob", "0FFENSIVE", teams.create)
+    act(service, team_names.free, competition, team="Team 7")
+    assert choose("Offensive", "A better one").name == "A better one"
+    assert choose("bob", "0ffensive", teams.create).name == "0ffensive"
 
 
 def test_a_disqualified_team_reads_the_reason_and_how_to_appeal(service: Any) -> None:

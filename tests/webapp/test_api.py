@@ -169,7 +169,7 @@ def test_competitions_are_listed_with_their_phase(arena: Any, ann: Any) -> None:
         ("later", "scheduled"),
         ("toxicity", "open"),
     ]
-    assert _get(arena, ann, "/api/v1/competitions/later").json == listed[0]
+    assert listed[0].items() <= _get(arena, ann, "/api/v1/competitions/later").json.items()
 
 
 def test_files_are_refused_outside_the_opening_hours(arena: Any, ann: Any) -> None:

@@ -159,12 +159,18 @@ def test_a_refused_name_is_told_and_kept(desk: Any) -> None:
     assert "Team 7" in desk.ann.browser.get(f"{HERE}/leaderboard").text
 
 
-def test_a_team_reads_why_it_was_renamed_until_it_chooses_another_name(desk: Any) -> None:
+def test_a_team_reads_why_it_was_renamed_and_keeps_the_name_until_it_is_freed(desk: Any) -> None:
     team = f"{DESK}/teams/{submission(desk, desk.scored_id).team_id}"
     desk.ed.post(f"{team}/name", {"name": "Team 7", "reason": "It insulted people"})
-    assert "It insulted people" in desk.ann.browser.get(f"{HERE}/team").text
-    desk.ann.post(f"{HERE}/team/name", {"name": "The calm ones"})
+    page = desk.ann.browser.get(f"{HERE}/team").text
+    assert "It insulted people<br>It stays until they free it." in page
+    assert "Rename" not in page
+    refused = desk.ann.post(f"{HERE}/team/name", {"name": "The calm ones"})
+    assert (refused.status_code, "It stays until they free it." in refused.text) == (409, True)
+    assert desk.ed.post(f"{team}/name/free").status_code == 303
+    assert desk.ann.post(f"{HERE}/team/name", {"name": "The calm ones"}).status_code == 303
     assert "It insulted people" not in desk.ann.browser.get(f"{HERE}/team").text
+    assert desk.ed.post(f"{team}/name/free").status_code == 409
 
 
 def test_a_grant_shows_in_what_the_team_may_still_send(desk: Any) -> None:

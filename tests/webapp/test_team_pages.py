@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from grader.models import EntryMode
-from grader.services import accounts, competitions, conditions
+from grader.services import accounts, competition_settings
 from grader.services.audit import Actor
 
 HERE = "/competitions/toxicity"
 TEAM = f"{HERE}/team"
+API = "/api/v1/competitions/toxicity"
 
 
 @pytest.fixture
@@ -96,6 +97,50 @@ def test_rules_are_accepted_by_a_ticked_box(arena: Any, join: Any) -> None:
     arena.submit(ann, arena.truth.predictions())
 
 
+def test_a_program_reads_the_rules_joins_and_sees_its_team(arena: Any) -> None:
+    arena.competition(rules="Be kind.")
+    ann, bob, client = arena.person("Ann"), arena.person("Bob"), arena.app.test_client()
+    told = client.get(API, headers=ann.bearer).json
+    assert (told["rules"], told["rules_version"], told["must_join"]) == ("Be kind.", 1, True)
+    assert told["metric"]["weights"].keys() == {"overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"}
+
+    def team() -> Any:
+        return client.get(f"{API}/team", headers=ann.bearer).json
+
+    assert (team()["entry"], team()["team"], team()["selection"]) == ("outside", None, None)
+    for sent, error in (({}, "rules_not_accepted"), ({"accepted_rules_version": 2}, "rules_changed")):
+        refused = client.post(f"{API}/join", json=sent, headers=ann.bearer)
+        assert (refused.status_code, refused.json["error"]) == (403, error)
+    joined = client.post(f"{API}/join", json={"accepted_rules_version": 1}, headers=ann.bearer)
+    assert (joined.status_code, joined.json["entry"]) == (200, "joined")
+    as_form = client.post(f"{API}/join", data={"accepted_rules_version": "1"}, headers=bob.bearer)
+    assert as_form.json["accepted_rules_version"] == 1
+    assert team()["entry"] == "joined"
+    sent_id = arena.submit(ann, arena.truth.predictions())
+    arena.score_all()
+    assert team()["team"] == {
+        "name": "Ann",
+        "name_held_because": None,
+        "leader": "Ann",
+        "is_leader": True,
+        "members": ["Ann"],
+        "disqualified_because": None,
+    }
+    assert team()["limits"]["pending"] == 0
+    assert team()["selection"]["counts"] == [{"submission": sent_id, "reason": "automatic"}]
+
+
+def test_a_program_joins_by_code_or_waits_for_an_organizer(arena: Any) -> None:
+    arena.competition(entry_mode=EntryMode.CODE, entry_code="open sesame")
+    ann, client = arena.person("Ann"), arena.app.test_client()
+    for code, status in (("guessed", 403), (None, 403), ("open sesame", 200)):
+        sent = client.post(f"{API}/join", json={"code": code}, headers=ann.bearer)
+        assert sent.status_code == status
+    arena.competition(slug="asked", entry_mode=EntryMode.APPROVAL)
+    waits = client.post("/api/v1/competitions/asked/join", headers=ann.bearer)
+    assert (waits.status_code, waits.json["entry"]) == (200, "waiting")
+
+
 def test_an_upload_before_joining_says_where_to_join(arena: Any) -> None:
     arena.competition(rules="Be kind.")
     ann = arena.person("Ann")
@@ -113,9 +158,12 @@ def test_changed_rules_are_shown_until_they_are_accepted(arena: Any, join: Any) 
     ann = arena.person("Ann")
     join(ann)
     with arena.database.write() as session:
-        locked = competitions.lock(session, competition_id=competition.id)
-        conditions.change(
-            session, competition=locked, rules="Be kinder.", actor=Actor(None, "tests"), now=arena.now()
+        competition_settings.change(
+            session,
+            competition=competition,
+            changes={"rules": "Be kinder."},
+            actor=Actor(None, "tests"),
+            now=arena.now(),
         )
     page = ann.browser.get(f"{HERE}/join")
     assert "The rules have changed since you accepted them." in text(page)

@@ -2,10 +2,10 @@
 
 from flask import Flask
 
-from webapp.api import competitions, leaderboards, submissions
+from webapp.api import competitions, entry, leaderboards, submissions
 from webapp.api.v1 import blueprint
 
-ROUTES = (competitions, leaderboards, submissions)  # they have added themselves to the blueprint
+ROUTES = (competitions, entry, leaderboards, submissions)  # they have added themselves to the blueprint
 
 
 def init_app(app: Flask) -> None:

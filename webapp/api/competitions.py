@@ -20,6 +20,6 @@ def competition_list() -> ResponseReturnValue:
 
 @blueprint.get("/competitions/<slug>")
 def competition(slug: str) -> ResponseReturnValue:
-    """Return one competition with how it scores."""
+    """Return one competition with its rules, limits and how it scores."""
     with current_site().database.read() as session:
-        return CompetitionView(finding.competition_of(session, slug), db.now(session)).as_json()
+        return CompetitionView(finding.competition_of(session, slug), db.now(session)).details_json()

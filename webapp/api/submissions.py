@@ -1,15 +1,12 @@
 """Sending files, and reading what they got."""
 
-from collections.abc import Mapping
-from contextlib import suppress
-
 from flask import Response, g, request, send_file, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.services import competitions, limits, results, rosters, selections, submissions, viewers
 from webapp import checking, finding, uploads
-from webapp.api.v1 import blueprint
+from webapp.api.v1 import blueprint, sent_fields
 from webapp.representations.allowance import AllowanceView
 from webapp.representations.submission import choice_json, submission_json, submission_line_json
 from webapp.site import current_site
@@ -108,13 +105,7 @@ def submission_file(submission_id: int) -> Response:
 @blueprint.post("/submissions/<int:submission_id>/select")
 def select(submission_id: int) -> ResponseReturnValue:
     """Pick a submission for the private leaderboard, or with `selected=false` take the pick back."""
-    sent: object = request.form
-    if request.is_json:
-        sent = None
-        with suppress(RecursionError):  # brackets without end
-            sent = request.get_json(silent=True)
-    wanted = sent.get("selected", "true") if isinstance(sent, Mapping) else "true"
-    is_selected = str(wanted).strip().lower() in uploads.YES
+    is_selected = str(sent_fields().get("selected", "true")).strip().lower() in uploads.YES
     with current_site().database.write() as session:
         own = selections.select(session, user=g.user, submission_id=submission_id, is_selected=is_selected)
         choice = selections.would_count(session, competition=own.competition, team=own.team)

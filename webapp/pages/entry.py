@@ -77,14 +77,12 @@ def _page(slug: str, *, problem: str | None = None) -> str:
     with current_site().database.read() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
         situation = g.user and situations.of_person(session, competition=competition, user=g.user, now=now)
-        is_entry_open = participations.is_entry_open(competition, now)
     view = CompetitionView(competition, now)
     return render_template(
         "entry/show.html",
         competition=view,
         rules=prose.render(view.rules),
         situation=situation,
-        is_entry_open=is_entry_open,
         problem=problem,
         next=request.values.get("next", ""),
     )

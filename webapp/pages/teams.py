@@ -12,10 +12,10 @@ from grader.services import (
     accounts,
     invitations,
     mergers,
-    moderation,
     names,
     rosters,
     situations,
+    team_names,
     team_notices,
     teams,
 )
@@ -172,13 +172,13 @@ def _page(slug: str, *, problem: ParticipantError | None = None, link: str | Non
         competition, now = finding.competition_of(session, slug), db.now(session)
         situation = situations.of_person(session, competition=competition, user=g.user, now=now)
         own = situation.own
-        renaming = own and moderation.renaming(session, competition=competition, team=own.team)
+        named = own and team_names.given(session, competition=competition, team=own.team)
     return render_template(
         "teams/show.html",
         competition=CompetitionView(competition, now),
         situation=situation,
         own=own,
-        renaming=renaming,
+        named=named,
         appeal=team_notices.how_to_appeal(competition),
         link=link,
         problem=problem,

@@ -63,6 +63,7 @@ class CompetitionView:
         self.rules_version = competition.rules_version
         self.entry_mode = competition.entry_mode
         self.entry_deadline = competition.entry_deadline
+        self.is_entry_open = participations.is_entry_open(competition, now)
         self.merger_deadline = competition.merger_deadline
         self.reveals_at = None if self.is_revealed else competition.reveals_at
         self.max_team_size = competition.max_team_size
@@ -127,12 +128,9 @@ class CompetitionView:
 
     def metric(self) -> MetricView:
         """Return how the live scoring version scores; of a draft without one, how it is to score."""
-        if self._version is None:
-            rules, label = Rules(self._choice.identities or (), self._choice.metric), "label"
-        else:
-            rules = Rules.from_dict(self._version.metric_settings)
-            label = self._version.solution.report["label"]
+        rules = self._scoring_rules()
         metric = rules.metric
+        label = self._version.solution.report["label"] if self._version else "label"
         weights = metric.weights.as_dict()
         return MetricView(
             weighted_terms=tuple((term, f"{weights[term.key]:g}") for term in TERMS),
@@ -153,6 +151,33 @@ class CompetitionView:
             "closes_at": formats.iso(self.closes_at),
             "rows": self.row_count,
         }
+
+    def details_json(self) -> dict[str, Any]:
+        """Return the API's form of one competition alone: what a program needs before it sends a file."""
+        rules = self._scoring_rules()
+        return {
+            **self.as_json(),
+            "classes": {"positive": self.positive_name, "negative": self.negative_name},
+            "paused": self.pause_message if self.paused_at else None,
+            "rules": self.rules or None,
+            "rules_version": self.rules_version if self.rules else None,
+            "must_join": self.must_ask,
+            "entry_mode": self.entry_mode.value,
+            "is_entry_open": self.is_entry_open,
+            "entry_deadline": formats.iso(self.entry_deadline),
+            "merger_deadline": formats.iso(self.merger_deadline),
+            "reveals_at": formats.iso(self.reveals_at),
+            "max_team_size": self.max_team_size,
+            "max_daily_submissions": self.max_daily_submissions,
+            "max_total_submissions": self.max_total_submissions,
+            "selection_count": self.selection_count,
+            "metric": {**rules.metric.as_dict(), "identities": list(rules.identities)},
+        }
+
+    def _scoring_rules(self) -> Rules:
+        if self._version is None:
+            return Rules(self._choice.identities or (), self._choice.metric)
+        return Rules.from_dict(self._version.metric_settings)
 
 
 def _command(rules: Rules, *, label: str) -> str:

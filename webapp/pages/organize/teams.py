@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import FairboardError
 from grader.models import Role
-from grader.services import grants, limits, moderation, names, team_search
+from grader.services import grants, limits, moderation, names, team_names, team_search
 from webapp import finding
 from webapp.errors import status_of
 from webapp.organizing import actor, organizers_only
@@ -24,8 +24,10 @@ REFUSALS = (
     moderation.ReasonNeeded,
     moderation.AlreadyDisqualified,
     moderation.NotDisqualified,
-    moderation.NameTaken,
     moderation.MergedTeam,
+    team_names.NameTaken,
+    team_names.NotGiven,
+    team_names.SameName,
     names.InvalidName,
 )
 
@@ -49,7 +51,14 @@ def show(slug: str, team_id: int) -> ResponseReturnValue:
 def rename(slug: str, team_id: int) -> ResponseReturnValue:
     """Give a team another name."""
     given = {"name": request.form.get("name", ""), "reason": request.form.get("reason", "")}
-    return _decide(slug, team_id, moderation.rename, "The team has another name.", **given)
+    return _decide(slug, team_id, team_names.rename, "The team has another name.", **given)
+
+
+@blueprint.post("/<int:team_id>/name/free")
+@organizers_only(Role.EDITOR)
+def free_name(slug: str, team_id: int) -> ResponseReturnValue:
+    """Let a team that was renamed choose its name again."""
+    return _decide(slug, team_id, team_names.free, "The team can choose its name again.")
 
 
 @blueprint.post("/<int:team_id>/disqualification")
@@ -164,12 +173,14 @@ def _team(slug: str, team_id: int, *, problem: FairboardError | None = None) -> 
         line = team_search.get(session, competition=competition, team_id=team_id)
         given = grants.list_newest(session, competition=competition, team=line.team)
         allowance = limits.allowance(session, competition=competition, team=line.team, now=now)
+        named = team_names.given(session, competition=competition, team=line.team)
     return render_template(
         "organize/team.html",
         competition=CompetitionView(competition, now),
         line=line,
         team=line.team,
         given=given,
+        named=named,
         allowance=AllowanceView(allowance),
         today=now.astimezone(UTC).date(),
         problems=_sentences(problem),

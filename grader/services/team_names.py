@@ -1,0 +1,151 @@
+"""The names that organizers give to teams in the place of offensive ones, and how long they hold.
+
+Such a name stays, and no team can choose the one that was taken away, until an organizer frees them: the
+audit knows both.
+"""
+
+from collections import defaultdict
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader.errors import OrganizerError
+from grader.models import AuditEntry, Competition, Team
+from grader.services import audit, moderation, names, rosters, team_notices
+from grader.services.audit import Actor
+from grader.services.rosters import TeamRefusal
+from grader.services.texts import one_line
+
+RENAME = "team.rename"
+FREE = "team.free_name"
+
+
+class NameTaken(OrganizerError):
+    """Another team has this name, or one that looks like it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The name {name!r} is taken by another team, or looks like one that is.")
+
+
+class SameName(OrganizerError):
+    """The team has this name already."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The team is called {name!r} already.")
+
+
+class NotGiven(OrganizerError):
+    """The team chose its name itself, so there is nothing to free."""
+
+    def __init__(self, team: Team) -> None:
+        super().__init__(f"{team.name} chose its name itself and can change it.")
+
+
+class NameHeld(TeamRefusal):
+    """The organizers gave the team its name."""
+
+    def __init__(self, given: AuditEntry) -> None:
+        super().__init__(
+            f"The organizers gave this team its name: {given.reason.rstrip('.')}. It stays until they free it."
+        )
+
+
+class NameTakenAway(TeamRefusal):
+    """The organizers took this name from a team."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The organizers took the name {name!r} from a team; no team can choose it.")
+        self.name = name
+
+
+def rename(
+    session: Session,
+    *,
+    competition: Competition,
+    team: str,
+    name: str,
+    reason: str,
+    actor: Actor,
+    now: datetime | None = None,
+) -> Team:
+    """Give a team another name in the place of an offensive one; it holds until it is freed.
+
+    The log does not repeat the old name. Raises UnknownTeam, InvalidName, NameTaken, SameName, ReasonNeeded.
+    """
+    reason = one_line(reason, moderation.REASON_MAX_LENGTH)
+    if not reason:
+        raise moderation.ReasonNeeded("renaming")
+    shown = names.clean_name(name)
+    competition, found, now = moderation.lock_team(session, competition, team, now)
+    other = rosters.find_by_name(session, competition=competition, name=shown)
+    if other is not None and other.id != found.id:
+        raise NameTaken(shown)
+    before = found.name
+    if before == shown:
+        raise SameName(shown)
+    found.name, found.name_key = shown, names.name_key(shown)
+    session.flush()
+    team_notices.renamed(session, competition=competition, team=found, reason=reason, now=now)
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action=RENAME,
+        subject=_subject(found),
+        before={"name": before},
+        after={"name": shown},
+        reason=reason,
+        public_text=f"The organizers gave the team {audit.mention(found)} its name.",
+        now=now,
+    )
+    return found
+
+
+def free(
+    session: Session, *, competition: Competition, team: str, actor: Actor, now: datetime | None = None
+) -> Team:
+    """Let a team choose its name again, any that was taken from it included; raise UnknownTeam, NotGiven."""
+    competition, found, now = moderation.lock_team(session, competition, team, now)
+    if given(session, competition=competition, team=found) is None:
+        raise NotGiven(found)
+    team_notices.name_freed(session, competition=competition, team=found, now=now)
+    audit.record(session, competition=competition, actor=actor, action=FREE, subject=_subject(found), now=now)
+    return found
+
+
+def given(session: Session, *, competition: Competition, team: Team) -> AuditEntry | None:
+    """Return the act of the organizers that holds a team's name; None where the team chose it."""
+    acts = _held(session, competition).get(_subject(team))
+    return acts[-1] if acts and acts[-1].after["name"] == team.name else None
+
+
+def require_choosable(session: Session, *, competition: Competition, name: str, team: Team | None) -> None:
+    """Raise NameHeld where the team must keep its name, NameTakenAway where organizers took this one away."""
+    held = team and given(session, competition=competition, team=team)
+    if held:
+        raise NameHeld(held)
+    key = names.name_key(name)
+    acts = (act for acts in _held(session, competition).values() for act in acts)
+    if any(names.name_key(act.before["name"]) == key for act in acts):
+        raise NameTakenAway(name)
+
+
+def _held(session: Session, competition: Competition) -> dict[str, list[AuditEntry]]:
+    """Return the renamings that hold, by what the audit calls the team; the oldest first."""
+    query = (
+        select(AuditEntry)
+        .where(AuditEntry.competition_id == competition.id, AuditEntry.action.in_((RENAME, FREE)))
+        .order_by(AuditEntry.id)
+    )
+    held: dict[str, list[AuditEntry]] = defaultdict(list)
+    for act in session.scalars(query):
+        if act.action == FREE:
+            held.pop(act.subject, None)
+        elif "name" in act.after:  # a name that was given to its bearer changed nothing
+            held[act.subject].append(act)
+    return held
+
+
+def _subject(team: Team) -> str:
+    return f"team {audit.mention(team)}"

@@ -1,0 +1,64 @@
+"""Joining a competition, and the own team there."""
+
+from typing import Any
+
+from flask import g
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import Competition, User
+from grader.services import limits, participations, selections, situations, team_names
+from webapp import finding
+from webapp.api.v1 import blueprint, sent_fields
+from webapp.representations.allowance import AllowanceView
+from webapp.representations.entry import entry_json, team_json
+from webapp.representations.submission import choice_json
+from webapp.site import current_site
+
+
+@blueprint.post("/competitions/<slug>/join")
+def join(slug: str) -> ResponseReturnValue:
+    """Let the person join, ask to join, or accept the rules again; who has joined stays so."""
+    sent = sent_fields()
+    with current_site().database.write() as session:
+        participations.join(
+            session,
+            competition=finding.competition_of(session, slug),
+            user=g.user,
+            accepted_rules_version=_whole(sent.get("accepted_rules_version")),
+            code=str(sent.get("code", "")),
+        )
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, slug)
+        situation = situations.of_person(session, competition=competition, user=g.user, now=db.now(session))
+    return entry_json(situation)
+
+
+@blueprint.get("/competitions/<slug>/team")
+def team(slug: str) -> ResponseReturnValue:
+    """Return how the person stands to a competition, their team, what it may still send and would count."""
+    with current_site().database.read() as session:
+        return _team(session, finding.competition_of(session, slug), g.user)
+
+
+def _team(session: Any, competition: Competition, user: User) -> dict[str, Any]:
+    now = db.now(session)
+    situation = situations.of_person(session, competition=competition, user=user, now=now)
+    own = situation.own.team if situation.own else None
+    named = team_names.given(session, competition=competition, team=own) if own else None
+    allowance = limits.allowance(session, competition=competition, team=own, now=now)
+    choice = selections.would_count(session, competition=competition, team=own) if own else None
+    return {
+        **entry_json(situation),
+        "team": team_json(situation.own, named=named) if situation.own else None,
+        "limits": AllowanceView(allowance).as_json(),
+        "selection": choice_json(choice) if choice else None,
+    }
+
+
+def _whole(value: object) -> int | None:
+    """Return what a field says as a whole number, None where it says none."""
+    try:
+        return int(str(value))
+    except ValueError:
+        return None

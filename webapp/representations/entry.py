@@ -1,0 +1,30 @@
+"""A person's entry into a competition and their team, as the API tells it."""
+
+from typing import Any
+
+from grader.models import AuditEntry
+from grader.services.situations import OwnTeam, Situation
+from webapp import formats
+
+
+def entry_json(situation: Situation) -> dict[str, Any]:
+    """Return how a person stands to a competition, and which rules they accepted."""
+    entered = situation.participation
+    return {
+        "entry": situation.entry.value,
+        "accepted_rules_version": entered.rules_version if entered else None,
+        "joined_at": formats.iso(entered.joined_at) if entered else None,
+    }
+
+
+def team_json(own: OwnTeam, *, named: AuditEntry | None) -> dict[str, Any]:
+    """Return a person's team; `named` is the act of organizers that holds its name."""
+    team = own.team
+    return {
+        "name": team.name,
+        "name_held_because": named.reason if named else None,
+        "leader": team.leader.name if team.leader else None,
+        "is_leader": own.is_leader,
+        "members": [member.user.name for member in own.members],
+        "disqualified_because": team.disqualification_reason if team.disqualified_at else None,
+    }
