@@ -13,6 +13,7 @@ from grader.files.unreadable import Unreadable, archive_problem, damaged_zip, no
 from grader.files.wording import listed, quoted
 
 _LARGEST_ZIP_DIRECTORY = 1 << 20
+_LITTER = (".DS_Store", "Thumbs.db", "desktop.ini")
 ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -65,7 +66,7 @@ def _directory_size(raw: BinaryIO) -> int:
 
 def _is_litter(entry: zipfile.ZipInfo) -> bool:
     name = entry.filename
-    return name.endswith("/") or name.startswith("__MACOSX/") or name.split("/")[-1] == ".DS_Store"
+    return name.endswith("/") or name.startswith("__MACOSX/") or name.split("/")[-1] in _LITTER
 
 
 def _check_entry(entry: zipfile.ZipInfo) -> None:

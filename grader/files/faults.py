@@ -3,9 +3,10 @@
 import re
 
 from grader.files.findings import Finding
-from grader.files.header import HEADER, OTHER_DELIMITERS
+from grader.files.header import OTHER_DELIMITERS
 from grader.files.numbers import LONGEST_NUMBER
 from grader.files.problems import Problem
+from grader.files.submission_columns import HEADER
 from grader.files.wording import counted, quoted
 
 _BEFORE_COMMA = re.compile(rb"[+-]?[0-9]++")
@@ -92,11 +93,13 @@ def is_decimal_comma(fields: list[bytes], width: int) -> bool:
     return bool(_BEFORE_COMMA.fullmatch(fields[-2]) and _AFTER_COMMA.fullmatch(fields[-1]))
 
 
-def describe_width(line: bytes, delimiter: bytes, width: int, hint: str) -> Finding:
-    """Say how many fields a line has, and why perhaps."""
-    found = counted(line.count(delimiter) + 1, "field")
+def describe_width(fields: list[bytes], line: bytes, delimiter: bytes, width: int, hint: str) -> Finding:
+    """Say how many fields a line has, and why perhaps; without quotes, `fields` may be cut short."""
+    found = counted(len(fields) if b'"' in line else line.count(delimiter) + 1, "field")
     other = next((mark for mark in OTHER_DELIMITERS if mark in line), None)
-    if not hint and line.endswith(delimiter):
+    if not hint and len(fields) == 1 and delimiter in fields[0]:
+        hint = "quotes around the whole line?"
+    elif not hint and line.endswith(delimiter):
         hint = "the last one is empty: a trailing comma?"
     elif not hint and delimiter not in line and other:
         hint = f"delimiter {quoted(other)}?"

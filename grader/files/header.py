@@ -1,7 +1,7 @@
 """Line 1 of a submission: which column is which, and what is wrong with it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from grader.files.fields import split_fields
@@ -16,17 +16,15 @@ from grader.files.header_faults import (
 from grader.files.ids import INVISIBLE
 from grader.files.numbers import NUMBER
 from grader.files.problems import Note, Problem
+from grader.files.submission_columns import HEADER, ID, PREDICTION, are_right, notes_on, problems_of
 from grader.files.text import Text, line_at
-from grader.files.wording import counted, listed, plural, quoted
+from grader.files.wording import counted, quoted
 
-ID, PREDICTION = "id", "prediction"
-HEADER = f"{ID},{PREDICTION}"
 _LONGEST_HEADER = 1 << 14
 _MOST_COLUMNS = 64
 _MOST_LINES_ABOVE = 20
 OTHER_DELIMITERS = (b";", b"\t", b"|")
 _DECIMAL_COMMA = re.compile(rb'[^,]*[;\t|][ \t]*"?[+-]?[0-9]*,[0-9]+"?[ \t]*')
-_INDEX_NAMES = ("", "unnamed: 0", "index")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +65,37 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the header says: the layout (None where rows cannot be read), problems and notes."""
+    """What the header says.
+
+    Attributes
+    ----------
+    layout : Layout or None
+        None where rows cannot be read.
+    problems : list of Problem
+    notes : list of Note
+    other_labels : tuple of str
+        The columns beside the prediction that are named for other labels; nothing in them is looked at.
+    """
 
     layout: Layout | None
     problems: list[Problem]
     notes: list[Note]
+    other_labels: tuple[str, ...] = ()
 
 
-def read_header(text: Text) -> Header:
+def read_header(text: Text, other_labels: Sequence[str] = ()) -> Header:
     """Find the columns ``id`` and ``prediction``; where they are wrong, guess what was meant.
 
-    The guess serves to report what is wrong with the rows in the same answer.
+    The guess serves to report what is wrong with the rows in the same answer. Beside the two, columns may
+    stand that are called exactly as one of the `other_labels`.
     """
     above = Findings()
     number, start, line, end = _header_line(text, above)
     problems = above.problems()
     delimiter = _delimiter(line)
     fields = split_fields(line, delimiter)
-    if not isinstance(fields, list) or len(fields) > _MOST_COLUMNS or b"\0" in line:
+    is_one_field = isinstance(fields, list) and len(fields) == 1 and delimiter in fields[0]
+    if not isinstance(fields, list) or len(fields) > _MOST_COLUMNS or is_one_field or b"\0" in line:
         return Header(None, [*problems, _unusable(number, line, fields)], [])
     names = [field.decode("utf-8", "backslashreplace") for field in fields]
     if end - start <= _LONGEST_HEADER:
@@ -99,7 +110,8 @@ def read_header(text: Text) -> Header:
     if len(fields) == 2 and NUMBER.fullmatch(fields[1].replace(b",", b".")):
         problems.append(_missing_header(number, line))
         return Header(replace(layout, first_line=number, offset=start, names=[]), problems, [])
-    return _with_columns(layout, names, number, problems)
+    others = [name for name in dict.fromkeys(other_labels) if name not in (ID, PREDICTION)]
+    return _with_columns(layout, names, others, number, problems)
 
 
 def _header_line(text: Text, above: Findings) -> tuple[int, int, bytes, int]:
@@ -124,18 +136,21 @@ def _delimiter(line: bytes) -> bytes:
     return most if most in line else b","
 
 
-def _with_columns(layout: Layout, names: list[str], number: int, problems: list[Problem]) -> Header:
-    if sorted(names) == sorted([ID, PREDICTION]):
+def _with_columns(
+    layout: Layout, names: list[str], others: list[str], number: int, problems: list[Problem]
+) -> Header:
+    if are_right(names, others):
         layout = replace(layout, id_column=names.index(ID), prediction_column=names.index(PREDICTION))
-        notes = [] if names[0] == ID else [_REORDERED]
-        return Header(layout, problems, notes)
+        unread = tuple(name for name in names if name in others)
+        return Header(layout, problems, notes_on(names, number), unread)
+    problems = problems + problems_of(names, others, number)
     folded = [name.casefold() for name in names]
     if len(names) == 1 and ID not in folded:
-        return Header(None, problems + _column_problems(names, folded, number), [])
+        return Header(None, problems, [])
     id_column = folded.index(ID) if ID in folded else 0
     prediction_column = _prediction_column(folded, id_column)
     layout = replace(layout, id_column=id_column, prediction_column=prediction_column)
-    return Header(layout, problems + _column_problems(names, folded, number), [])
+    return Header(layout, problems, [])
 
 
 def _prediction_column(folded: list[str], id_column: int) -> int | None:
@@ -143,51 +158,6 @@ def _prediction_column(folded: list[str], id_column: int) -> int | None:
         return folded.index(PREDICTION)
     others = [column for column in range(len(folded)) if column != id_column]
     return others[0] if len(others) == 1 else None
-
-
-def _column_problems(names: list[str], folded: list[str], number: int) -> list[Problem]:
-    """Say everything that is wrong with the names of the columns."""
-    header = quoted(",".join(names))
-    if sorted(folded) == sorted([ID, PREDICTION]):
-        sentence = f"Line {number:,} is the header {header}; expected '{HEADER}' (case matters)"
-        return [_problem("wrong_header", number, sentence, header)]
-    if folded[0] in _INDEX_NAMES and folded[1:] == [ID, PREDICTION]:
-        shown = ", ".join([names[0] or "unnamed", *names[1:]])
-        sentence = (
-            f"Line {number:,} has {len(names)} columns ({shown}); expected 2 ({ID}, {PREDICTION}). "
-            "Use to_csv(index=False)"
-        )
-        return [_problem("index_column", number, sentence, shown)]
-    found = list(_duplicates(names, number))
-    missing = [name for name in (ID, PREDICTION) if name not in names]
-    extra = [name for name in dict.fromkeys(names) if name not in (ID, PREDICTION)]
-    if len(missing) == 2 and len(names) <= 2:
-        sentence = f"Line {number:,} is {header}; expected the header '{HEADER}'"
-        return [_problem("wrong_header", number, sentence, header)]
-    if len(missing) == len(extra) == 1:
-        sentence = f"Line {number:,}: found the column {quoted(extra[0])}; expected '{missing[0]}'"
-        return [*found, _problem("wrong_column", number, sentence, quoted(extra[0]))]
-    if missing:
-        shown = plural("column", len(missing)) + " " + listed([quoted(name) for name in missing])
-        sentence = f"Line {number:,} is {header}: missing {shown}; expected '{HEADER}'"
-        found.append(_problem("missing_column", number, sentence, header))
-    if extra:
-        shown = listed([quoted(name) if name else "(unnamed)" for name in extra])
-        sentence = (
-            f"Line {number:,} has {counted(len(names), 'column')}, expected 2: "
-            f"unexpected {plural('column', len(extra))} {shown}"
-        )
-        found.append(_problem("unexpected_column", number, sentence, shown))
-    return found
-
-
-def _duplicates(names: list[str], number: int) -> Iterator[Problem]:
-    for name in dict.fromkeys(names):
-        count = names.count(name)
-        if name and count > 1:
-            times = "twice" if count == 2 else f"{count} times"
-            sentence = f"Line {number:,}: column {quoted(name)} appears {times}"
-            yield _problem("duplicate_column", number, sentence, quoted(",".join(names)))
 
 
 def _wrong_delimiter(number: int, layout: Layout) -> Problem:
@@ -204,15 +174,16 @@ def _missing_header(number: int, line: bytes) -> Problem:
 
 
 def _unusable(number: int, line: bytes, fields: object) -> Problem:
-    if isinstance(fields, list) and b"\0" not in line:
-        found = counted(len(fields), "column", at_least=len(line) >= _LONGEST_HEADER - 1)
+    if b"\0" in line:
+        found = f"a NUL byte in {quoted(line)}"
+    elif not isinstance(fields, list):
+        found = f"stray quotes in {quoted(line)}"
+    elif len(fields) == 1:
+        found = f"quotes around the whole of {quoted(fields[0])}"
     else:
-        found = ("a NUL byte in " if b"\0" in line else "stray quotes in ") + quoted(line)
+        found = counted(len(fields), "column", at_least=len(line) >= _LONGEST_HEADER - 1)
     sentence = f"Line {number:,} has {found}; expected the header '{HEADER}'"
     return _problem("wrong_header", number, sentence, found)
-
-
-_REORDERED = Note("columns_reordered", "The columns were reordered by name: 'prediction,id'.", line=1)
 
 
 def _problem(code: str, line: int, sentence: str, found: str, expected: str = HEADER) -> Problem:

@@ -11,6 +11,7 @@ from grader.files.text import first_invalid_byte
 from grader.files.wording import character, quoted
 
 _INVISIBLE_ENDS = re.compile(f"^{INVISIBLE.pattern}+|{INVISIBLE.pattern}+$")
+_COMMENTED_HEADER = re.compile(rb'#[# \t]*"?id"?[ \t]*,', re.IGNORECASE)
 _SEPARATOR_LINE = re.compile(rb'"?sep=.?"?[ \t,;]*', re.IGNORECASE)
 
 
@@ -30,6 +31,8 @@ def describe_line_above(code: str, line: bytes, expected: str) -> Finding:
         return Finding(f"remove the line {shown}", expected, shown)
     if code == "comment_line":
         sentence = f"the line starts with '#' ({shown}): comments are not allowed"
+        if _COMMENTED_HEADER.match(line):
+            sentence += "; numpy.savetxt writes a header without '#' with comments=''"
         return Finding(sentence, expected, shown)
     return Finding("the line is empty; expected the header", expected, "an empty line")
 

@@ -24,6 +24,17 @@ def remarks_on(predictions: NDArray[np.float64], first_line: int) -> list[Note]:
     return [*_outside(predictions, first_line), *_ties(predictions)]
 
 
+def underflow_note(count: int, first_line: int) -> Note:
+    """Say how many numbers are not 0 but are read as 0, the first of them on `first_line`."""
+    return Note(
+        "underflow",
+        f"{counted(count, 'value')} too small for a 64-bit float (first line {first_line:,}), read as 0; "
+        "values of 0 tie and count one half.",
+        line=first_line,
+        count=count,
+    )
+
+
 def _outside(predictions: NDArray[np.float64], first_line: int) -> list[Note]:
     outside = (predictions < 0) | (predictions > 1)
     count = int(np.count_nonzero(outside))

@@ -10,6 +10,9 @@ _GRAMMAR = rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
 NUMBER = re.compile(_GRAMMAR)
 NUMBER_BYTES = b"0123456789eE+-."
 LONGEST_NUMBER = 512
+_LARGE_EXPONENT = re.compile(rb"[eE]-[0-9]{3}")
+_MANY_ZEROS = b"0" * 200
+_NOT_ZERO = re.compile(rb"[+-]?[0.]*+[1-9]")
 _EXPECTED = "a finite decimal number such as 0.25"
 
 _MONTH = rb"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*+"
@@ -62,6 +65,16 @@ def finite(value: bytes) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def underflows(value: bytes) -> bool:
+    """Tell whether a number that is read as 0 is none: ``1e-400``."""
+    return _NOT_ZERO.match(value) is not None
+
+
+def may_underflow(text: bytes) -> bool:
+    """Tell whether any of the numbers in a text may be too small for a float64."""
+    return _MANY_ZEROS in text or _LARGE_EXPONENT.search(text) is not None
+
+
 def fault_of_number(value: bytes) -> str:
     """Return the code of what is wrong with a trimmed field that is no finite number."""
     if len(value) > LONGEST_NUMBER:
@@ -86,4 +99,6 @@ def _unnamed(value: bytes) -> str:
         return f"{{value}} is not a number: it holds {character(foreign)}"
     if value.lower() in (b"true", b"false"):
         return "{value} is a truth value, not a number"
+    if value.startswith(b"np.float"):
+        return "{value} is not a number (how NumPy 2 represents it: write float(x))"
     return "{value} is not a number"

@@ -9,7 +9,7 @@ from io import BytesIO
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.numbers import LONGEST_NUMBER, NUMBER_BYTES
+from grader.files.numbers import LONGEST_NUMBER, NUMBER_BYTES, may_underflow
 from grader.files.rowids import PADDING_BYTES, RowIds
 
 _LONGEST_MEAN_NUMBER = 64
@@ -44,7 +44,7 @@ def read_proven(body: bytes, row_ids: RowIds) -> tuple[NDArray[np.float64], NDAr
     - beside the ids there are only bytes that numbers are made of: as many other bytes as the ids
       themselves hold. Of such bytes pandas reads exactly our grammar (a test tries all short
       texts), correctly rounded;
-    - all numbers are finite.
+    - all numbers are finite, and none that is not 0 is read as 0.
     """
     rows = len(row_ids)
     if not rows or not row_ids.are_plain:
@@ -63,6 +63,8 @@ def read_proven(body: bytes, row_ids: RowIds) -> tuple[NDArray[np.float64], NDAr
     foreign = body.translate(None, NUMBER_BYTES + b",\n")
     predictions = _predictions(body) if len(foreign) == row_ids.foreign_bytes else None
     if predictions is None or len(predictions) != rows or not np.isfinite(predictions).all():
+        return None
+    if not predictions.all() and may_underflow(body):
         return None
     return predictions, positions
 

@@ -16,7 +16,8 @@ from grader.files.fields import BLANKS, QuoteFault, is_plainly_quoted, split_fie
 from grader.files.findings import Findings
 from grader.files.header import OTHER_DELIMITERS, Layout
 from grader.files.ids import as_integer, describe_id, fault_of_id, without_invisible
-from grader.files.numbers import LONGEST_NUMBER, NUMBER, describe_number, fault_of_number, finite
+from grader.files.notes import underflow_note
+from grader.files.numbers import LONGEST_NUMBER, NUMBER, describe_number, fault_of_number, finite, underflows
 from grader.files.problems import Note, Problem
 from grader.files.rowids import RowIds
 from grader.files.text import Text, first_invalid_byte, lines_of
@@ -75,6 +76,7 @@ class _Reader:
         # Lines that may still be explained; long ones and faulty quotes count for several.
         self._cost_left = len(row_ids) + _SPARE_ROWS
         self._decimal_ids = self._first_decimal_id = 0
+        self._underflows = self._first_underflow = 0
         self._longest_line = _LONGEST_LINE + 2 * row_ids.longest
         self._source = lines_of(text, layout.offset, self._longest_line)
         self._ahead: deque[bytes] = deque()
@@ -109,6 +111,8 @@ class _Reader:
                         else:
                             first_lines[place] = number
                             predictions[place] = prediction
+                        if not prediction:
+                            self._mark_zero(value, number)
                         continue
                 if name != name_of_ids and not _NEEDS_CARE.search(line):
                     self._cost_left -= 1 + len(line) // _BYTES_PER_COST
@@ -186,7 +190,7 @@ class _Reader:
                 code, hint = "decimal_comma", "decimal comma?"
         elif len(fields) > width and self._mark(joined, number) is not None:
             hint = "ids are written without thousands separators"
-        self._findings.add(code, number, faults.describe_width, line, delimiter, width, hint)
+        self._findings.add(code, number, faults.describe_width, fields, line, delimiter, width, hint)
 
     def _explain_values(self, name: bytes, value: bytes | None, number: int) -> None:
         """Take the trimmed id and prediction of a row, or say what is wrong with either."""
@@ -201,6 +205,13 @@ class _Reader:
             self._findings.add(code, number, describe_number, code, value)
         elif place is not None and self._first_lines[place] == number:
             self._predictions[place] = prediction
+        if prediction == 0:
+            self._mark_zero(value, number)
+
+    def _mark_zero(self, value: bytes, number: int) -> None:
+        if underflows(value):
+            self._underflows += 1
+            self._first_underflow = self._first_underflow or number
 
     def _explain_id(self, value: bytes, number: int) -> int | None:
         """Mark an id and return its place, or say what is wrong with it."""
@@ -241,6 +252,7 @@ class _Reader:
         if not is_complete:
             problems.append(faults.reading_stopped(last_line))
         notes = [self._decimal_ids_note()] if self._decimal_ids else []
+        notes += [underflow_note(self._underflows, self._first_underflow)] if self._underflows else []
         return Rows(
             np.frombuffer(self._predictions, np.float64),
             np.frombuffer(self._first_lines, np.int64),

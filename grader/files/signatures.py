@@ -52,7 +52,7 @@ _MAGIC: tuple[tuple[bytes, Signature], ...] = (
     ),
 )
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
-_HTML = re.compile(rb"\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+_HTML = re.compile(rb"\s*<(?:!doctype\s+html|html|head|body|table)\b", re.IGNORECASE)
 _XML = re.compile(rb"\s*<\?xml")
 _JSON = re.compile(rb"\s*[\[{]")
 _TAR_MAGIC = slice(257, 262)

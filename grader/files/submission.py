@@ -1,6 +1,7 @@
 """A submission: ``id,prediction`` for every expected id, joined by id, never by position."""
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -10,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.containers import CHUNK_BYTES, open_content
-from grader.files.header import HEADER, Header, read_header
+from grader.files.header import Header, read_header
 from grader.files.notes import remarks_on
 from grader.files.problems import FileRejected, Note, Problem
 from grader.files.proven import read_proven
 from grader.files.rowids import RowIds
 from grader.files.rows import read_rows
+from grader.files.submission_columns import HEADER
 from grader.files.text import Text, not_utf8, wide_encoding, with_plain_line_ends
 from grader.files.unreadable import Unreadable
 from grader.files.wording import counted
@@ -34,10 +36,13 @@ class SubmissionFile:
         Finite, in the solution's order.
     notes : tuple of Note
         What is worth a remark.
+    other_labels : tuple of str
+        The columns that were passed over, called as other labels of the solution.
     """
 
     predictions: NDArray[np.float64]
     notes: tuple[Note, ...]
+    other_labels: tuple[str, ...] = ()
 
 
 def submission_size_cap(rows: int) -> int:
@@ -45,7 +50,9 @@ def submission_size_cap(rows: int) -> int:
     return max(_SMALLEST_CAP, _BYTES_PER_ROW * rows)
 
 
-def read_submission(source: Path | bytes | BinaryIO, row_ids: RowIds) -> SubmissionFile:
+def read_submission(
+    source: Path | bytes | BinaryIO, row_ids: RowIds, *, other_labels: Sequence[str] = ()
+) -> SubmissionFile:
     """Read a submission: CSV, or gzip or zip of one CSV.
 
     Parameters
@@ -53,6 +60,8 @@ def read_submission(source: Path | bytes | BinaryIO, row_ids: RowIds) -> Submiss
     source : Path, bytes or seekable binary stream
     row_ids : RowIds
         The ids it must predict. Labels and splits are unknown here, so no message can tell them.
+    other_labels : sequence of str
+        Columns of these names may stand beside ``id`` and ``prediction``; nothing in them is looked at.
 
     Returns
     -------
@@ -71,9 +80,10 @@ def read_submission(source: Path | bytes | BinaryIO, row_ids: RowIds) -> Submiss
         raise FileRejected("submission", [error.problem]) from error
     text = _text_of(data, row_ids)
     del data
-    accepted = _read_rows(text, read_header(text), row_ids)
+    header = read_header(text, other_labels)
+    accepted = _read_rows(text, header, row_ids)
     notes = (*content.notes, *text.notes, *accepted.notes)
-    return SubmissionFile(accepted.predictions, notes)
+    return SubmissionFile(accepted.predictions, notes, header.other_labels)
 
 
 def _read_all(stream: BinaryIO) -> bytes:

@@ -100,9 +100,9 @@ def files(draw: st.DrawFn) -> tuple[list[str], bytes]:
     return ids, data
 
 
-def read_ours(data: bytes, ids: list[str]) -> list[float] | None:
+def read_ours(data: bytes, ids: list[str], other_labels: tuple[str, ...] = ()) -> list[float] | None:
     try:
-        return read_submission(data, RowIds.of(ids)).predictions.tolist()
+        return read_submission(data, RowIds.of(ids), other_labels=other_labels).predictions.tolist()
     except FileRejected as rejection:
         assert rejection.problems
         return None
@@ -115,6 +115,36 @@ def test_a_file_is_read_as_csv_and_decimal_read_it(case: tuple[list[str], bytes]
     # A blank beside a quote is outside of CSV; we forgive it.
     assume(not re.search(rb'[ \t]"|"[ \t]', data))
     assert_same_floats(read_ours(data, ids), read_plainly(data, ids))
+
+
+OTHER_LABELS = ("insult", "id of a group", "Prediction")
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.permutations(["id", "prediction", *OTHER_LABELS]),
+    st.sets(st.sampled_from(OTHER_LABELS)),
+    st.lists(numbers(), min_size=len(TEXTS), max_size=len(TEXTS)),
+    st.lists(st.text(st.characters(exclude_characters="\n\r\0", codec="utf-8"), max_size=5), min_size=1),
+)
+def test_columns_of_other_labels_change_nothing(
+    columns: list[str], left_out: set[str], values: list[str], fillers: list[str]
+) -> None:
+    """A file with them is what is left of it without them, whatever they hold."""
+    fill = itertools.cycle(fillers)
+    rows = [
+        {name: next(fill) for name in OTHER_LABELS} | {"id": name, "prediction": value}
+        for name, value in zip(TEXTS, values, strict=True)
+    ]
+    data, alone = io.StringIO(newline=""), io.StringIO(newline="")
+    for file, names in ((data, [n for n in columns if n not in left_out]), (alone, ["id", "prediction"])):
+        writer = csv.DictWriter(file, names, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    expected = read_ours(alone.getvalue().encode(), TEXTS)
+    assert_same_floats(read_ours(data.getvalue().encode(), TEXTS, OTHER_LABELS), expected)
+    if left_out != set(OTHER_LABELS):
+        assert read_ours(data.getvalue().encode(), TEXTS) is None
 
 
 @settings(max_examples=300, deadline=None)

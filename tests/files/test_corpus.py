@@ -117,6 +117,7 @@ SIMPLE: dict[str, bytes] = {
     "zip": zipped({"predictions.csv": CLEAN}),
     "zip-stored": zipped({"predictions.csv": CLEAN}, compression=zipfile.ZIP_STORED),
     "zip-from-a-mac": zipped({"p.csv": CLEAN, "__MACOSX/._p.csv": b"\0\5\x16\7", ".DS_Store": b"x"}),
+    "zip-from-windows": zipped({"p.csv": CLEAN, "Thumbs.db": b"x", "out/desktop.ini": b"x"}),
     "zip-in-a-folder": zipped({"out/": b"", "out/p.csv": CLEAN}),
     "zip-of-two": zipped({"a.csv": CLEAN, "b.csv": CLEAN}),
     "zip-of-none": zipped({}),
@@ -138,6 +139,7 @@ SIMPLE: dict[str, bytes] = {
     "pickle": pickle.dumps({"id": IDS[:3]}),
     "html": b"<!DOCTYPE html>\n<html><title>Log in</title></html>",
     "html-lower-case": b"\n  <html lang='en'><title>Log in</title></html>",
+    "html-table": b'<table border="1" class="dataframe">\n<tr><td>7000000</td></tr></table>',
     "xml": b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>",
     "json": json.dumps([{"id": 1, "prediction": 0.5}]).encode(),
     "hdf5": b"\x89HDF\r\n\x1a\n" + bytes(64),
@@ -151,6 +153,16 @@ SIMPLE: dict[str, bytes] = {
     "quoted-header": text(LINES, header='"id","prediction"'),
     "spaced-header": text(LINES, header="id , prediction"),
     "reordered": columns(the_prediction, the_id, header="prediction,id"),
+    "whole-lines-quoted": text([f'"{line}"' for line in LINES], header=f'"{HEADER}"'),
+    "whole-rows-quoted": text([f'"{line}"' for line in LINES]),
+    "full-width-comma": CLEAN.replace(b",", "，".encode()),  # noqa: RUF001
+    "cyrillic-id": CLEAN.replace(b"id,", "\u0456d,".encode()),
+    "nul-byte-in-header": CLEAN.replace(b"id,", b"id\0,"),
+    "numpy-savetxt": text(
+        [f"{int(n):.18e},{v}" for n, v in zip(IDS, PREDICTIONS, strict=True)], header=f"# {HEADER}"
+    ),
+    "index-without-a-name": text(LINES, header=",prediction"),
+    "index-read-back": text(LINES, header="Unnamed: 0,prediction"),
     "pandas-index": columns(str, the_id, the_prediction, header=",id,prediction"),
     "pandas-index-read-back": columns(str, the_id, the_prediction, header="Unnamed: 0,id,prediction"),
     "extra-column": columns(the_id, the_prediction, lambda _: "1", header="id,prediction,target"),
@@ -176,6 +188,7 @@ SIMPLE: dict[str, bytes] = {
     "row-names-of-r": text(
         [f'"{n}",{line}' for n, line in enumerate(LINES, 1)], header='"","id","prediction"'
     ),
+    "one-trailing-comma-everywhere": CLEAN.replace(b"\n", b",\n"),
     "trailing-commas-everywhere": CLEAN.replace(b"\n", b",,\n"),
     "cut-off": CLEAN[: len(CLEAN) // 2 - 9],
     "semicolon-and-decimal-comma": CLEAN.replace(b",", b";").replace(b".", b","),
@@ -237,6 +250,10 @@ SIMPLE: dict[str, bytes] = {
     "infinities": with_lines({4: "7000002,inf", 5: "7000003,-inf", 6: "7000004,Infinity"}),
     "too-large": with_prediction("1e400"),
     "tiny": with_lines({4: "7000002,1e-400", 5: "7000003,5e-324"}),
+    "underflow": text(
+        [f"{n},{'1e-400' if k % 99 else v}" for k, (n, v) in enumerate(zip(IDS, PREDICTIONS, strict=True))]
+    ),
+    "numpy-2": text([f"{n},np.float64({v})" for n, v in zip(IDS, PREDICTIONS, strict=True)]),
     "hexadecimal": with_prediction("0x1p-1"),
     "percent": with_prediction("50%"),
     "unicode-minus": with_prediction("−0.5"),  # noqa: RUF001
@@ -289,6 +306,37 @@ SIMPLE: dict[str, bytes] = {
     ),
 }
 CASES.update({name: (lambda content=content: content) for name, content in SIMPLE.items()})
+OTHER_LABELS = ("insult", "obscene", "sexual, explicit")
+
+
+def nothing(_: int) -> str:
+    return "n/a"
+
+
+# Of a competition whose solution has other labels.
+WITH_OTHER_LABELS: dict[str, bytes] = {
+    "other-label": columns(the_id, the_prediction, nothing, header="id,prediction,insult"),
+    "other-labels-anywhere": columns(
+        nothing, the_prediction, nothing, the_id, header='obscene,prediction,"sexual, explicit",id'
+    ),
+    "other-label-repeated": columns(
+        the_id, the_prediction, nothing, nothing, header="id,prediction,insult,insult"
+    ),
+    "other-label-misspelt": columns(
+        the_id, the_prediction, nothing, nothing, header="id,prediction,insult,Obscene"
+    ),
+    "other-label-for-the-prediction": columns(the_id, the_prediction, header="id,insult"),
+    "other-label-and-no-id": columns(the_prediction, nothing, header="prediction,insult"),
+    "other-label-and-the-label": columns(
+        the_id, the_prediction, nothing, nothing, header="id,prediction,target,insult"
+    ),
+    "other-label-and-capitals": columns(the_id, the_prediction, nothing, header="Id,Prediction,insult"),
+    "other-label-and-index": columns(str, the_id, the_prediction, nothing, header=",id,prediction,insult"),
+    "other-label-and-faults": columns(the_id, the_prediction, nothing, header="id,prediction,insult").replace(
+        b"7000003,0.23757,n/a", b"7000003,nan,n/a\n7000003,0.5"
+    ),
+}
+CASES.update({name: (lambda content=content: content) for name, content in WITH_OTHER_LABELS.items()})
 
 
 @case("larger-than-the-limit")
@@ -391,9 +439,10 @@ def huge_directory() -> bytes:
     return zipped({f"{'x' * 200}{n}.csv": b"" for n in range(6000)})
 
 
-def answer(content: bytes, row_ids: RowIds = ROW_IDS) -> dict[str, object]:
+def answer(name: str) -> dict[str, object]:
+    other_labels = OTHER_LABELS if name in WITH_OTHER_LABELS else ()
     try:
-        accepted = read_submission(content, row_ids)
+        accepted = read_submission(CASES[name](), expected_ids(name), other_labels=other_labels)
     except FileRejected as rejection:
         return {"problems": [problem.as_dict() for problem in rejection.problems]}
     return {"notes": [note.as_dict() for note in accepted.notes]}
@@ -416,7 +465,13 @@ def golden() -> dict[str, object]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_case_gets_its_whole_answer(name: str, golden: dict[str, object]) -> None:
-    assert answer(CASES[name](), expected_ids(name)) == golden[name]
+    assert answer(name) == golden[name]
+
+
+@pytest.mark.parametrize("name", WITH_OTHER_LABELS)
+def test_columns_of_other_labels_are_refused_where_the_solution_has_none(name: str) -> None:
+    with pytest.raises(FileRejected):
+        read_submission(CASES[name](), ROW_IDS)
 
 
 def test_the_golden_answers_are_those_of_the_cases(golden: dict[str, object]) -> None:
@@ -433,7 +488,7 @@ def test_every_message_is_a_full_sentence(name: str, golden: dict[str, object]) 
 
 
 def rewrite_golden() -> None:
-    answers = {name: answer(build(), expected_ids(name)) for name, build in CASES.items()}
+    answers = {name: answer(name) for name in CASES}
     GOLDEN.write_text(json.dumps(answers, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
 
 
