@@ -27,6 +27,7 @@ PREFIX = "FAIRBOARD_"
 _FILE = "_FILE"
 # What begins so and is no setting: a port of docker-compose.yml, the mark of what `serve` starts, the tests'.
 _NO_SETTINGS = ("publish", "served_from", "crash_at", "test_", "campaign_")
+EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, not listened on
 SENDER = re.compile(r"([^<>\r\n]*)<([!-;=?-~]+@[!-;=?-~]+)>|([!-;=?-~]+@[!-;=?-~]+)")
 
 
@@ -224,7 +225,8 @@ class Settings(BaseSettings):
 
     def site(self) -> str:
         """Return the public address of the site, without a slash at its end."""
-        return (self.base_url or f"http://{self.host}:{self.port}").rstrip("/")
+        host = "localhost" if self.host in EVERYWHERE else self.host
+        return (self.base_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}").rstrip("/")
 
     def environment(self) -> dict[str, str]:
         """Return the variables that give another process these settings."""

@@ -94,6 +94,19 @@ def test_settings_do_not_change_and_do_not_show_secrets() -> None:
         settings.port = 1  # type: ignore[misc]
 
 
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ({}, "http://127.0.0.1:7777"),
+        ({"host": "0.0.0.0", "port": 80}, "http://localhost:80"),
+        ({"host": "::1"}, "http://[::1]:7777"),
+        ({"base_url": "https://board.example.org/"}, "https://board.example.org"),
+    ],
+)
+def test_links_lead_to_where_the_site_is_reached(given: dict[str, object], address: str) -> None:
+    assert Settings(**given).site() == address  # type: ignore[arg-type]
+
+
 def test_another_process_gets_the_same_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, secret_key=SecretStr("hush"), sign_up=False, web_threads=3)
     for name, value in settings.environment().items():

@@ -8,6 +8,7 @@ from grader.cli.installation import Installation, opened
 from grader.services import accounts, administrators, resets, sign_ups
 from grader.services.audit import Actor, operator
 from grader.settings import SignUp
+from grader.supervisor import lock
 
 
 @click.group()
@@ -87,4 +88,6 @@ def invite(count: int) -> None:
 
 
 def _show_link(installation: Installation, path: str) -> None:
-    click.echo(installation.settings.site() + path)
+    settings = installation.settings
+    site = settings.base_url or lock.address(settings.data_dir) or settings.site()
+    click.echo(site.rstrip("/") + path)

@@ -35,6 +35,23 @@ def hold(data_dir: Path) -> Iterator[TextIO]:
         yield lock
 
 
+def holder(data_dir: Path) -> str | None:
+    """Return who serves the folder, None where nobody does."""
+    try:
+        with (data_dir / "serve.lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return (data_dir / "serve.lock").read_text().strip()
+    except FileNotFoundError:
+        pass
+    return None
+
+
+def address(data_dir: Path) -> str | None:
+    """Return where the folder is served, None where it is not."""
+    return (holder(data_dir) or "").partition(" at ")[2] or None
+
+
 def describe(lock: TextIO, holder: str) -> None:
     """Write down who holds the lock, for the message that a second one prints."""
     lock.truncate(0)

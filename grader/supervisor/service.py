@@ -56,7 +56,13 @@ def _prepare_database(settings: Settings, announce: Callable[[str], None]) -> st
 def _start(
     supervisor: Supervisor, settings: Settings, data_dir: Path, web_socket: socket.socket, application: str
 ) -> None:
-    environment = {leftovers.MARK: leftovers.mark_of(data_dir), f"{PREFIX}DATA_DIR": str(data_dir)}
+    host, port = web_socket.getsockname()[:2]
+    environment = {
+        leftovers.MARK: leftovers.mark_of(data_dir),
+        f"{PREFIX}DATA_DIR": str(data_dir),
+        f"{PREFIX}HOST": host,
+        f"{PREFIX}PORT": str(port),
+    }
     supervisor.add(programs.guardian(data_dir, environment))
     broker_url = (
         settings.broker_url.get_secret_value() if settings.broker_url else _start_valkey(supervisor, data_dir)

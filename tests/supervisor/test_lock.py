@@ -29,3 +29,12 @@ def test_the_folder_is_free_again_when_the_holder_is_gone(tmp_path):
         pass
     with lock.hold(tmp_path):
         pass
+
+
+def test_who_serves_a_folder_and_where_can_be_asked_without_holding_it(tmp_path):
+    assert (lock.holder(tmp_path), lock.address(tmp_path)) == (None, None)
+    with lock.hold(tmp_path) as held:
+        assert (lock.holder(tmp_path), lock.address(tmp_path)) == (f"process {os.getpid()}", None)
+        lock.describe(held, "a process at http://127.0.0.1:7777")
+        assert lock.address(tmp_path) == "http://127.0.0.1:7777"
+    assert (lock.holder(tmp_path), lock.address(tmp_path)) == (None, None)

@@ -100,11 +100,13 @@ def test_a_service_refuses_a_second_one_of_its_folder_and_of_its_port(make_servi
     link = running.process.stdout.readline().rsplit(maxsplit=1)[-1]
 
     same_folder = running.command("serve", "--port", "0")
+    invitation = running.command("user", "invite").stdout
     running.environment["FAIRBOARD_DATA_DIR"] = str(tmp_path / "other")
     port = running.address.rpartition(":")[-1]
     same_port = running.command("serve", "--port", port)
 
     assert link.startswith(f"{running.address}/setup/")
+    assert invitation.startswith(f"{running.address}/sign-up/")
     assert (same_folder.returncode, same_port.returncode) == (1, 1)
     assert f"is already served by a process at {running.address}" in same_folder.stderr
     assert f"port {port}: another program listens there" in same_port.stderr
