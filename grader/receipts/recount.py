@@ -1,11 +1,13 @@
 """The score once more: pairs counted by sorting and searching, exact fractions, no NumPy."""
 
 import math
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
@@ -19,6 +21,21 @@ class Row(NamedTuple):
     row_id: str
     is_positive: bool
     mentions: frozenset[str]
+
+
+class Ordered(NamedTuple):
+    """The rows of a class by their predictions, the lowest first; so is every set that is taken from them."""
+
+    values: Sequence[float]
+    mentions: Sequence[frozenset[str]]
+
+    def of(self, name: str) -> list[float]:
+        """Return the predictions of the rows that mention an identity."""
+        return [value for value, named in zip(self.values, self.mentions, strict=True) if name in named]
+
+    def of_others(self, name: str) -> list[float]:
+        """Return the predictions of the rows that do not."""
+        return [value for value, named in zip(self.values, self.mentions, strict=True) if name not in named]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +65,24 @@ class Settings:
 
 def count(rows: Sequence[Row], predictions: Mapping[str, float], settings: Settings) -> dict[str, Any]:
     """Count the pairs of a split: 2 for each that the first set wins, 1 for each tie."""
-    positives = [row for row in rows if row.is_positive]
-    negatives = [row for row in rows if not row.is_positive]
+    positives = _ordered((row for row in rows if row.is_positive), predictions)
+    negatives = _ordered((row for row in rows if not row.is_positive), predictions)
     return {
         "rows": len(rows),
-        "positives": len(positives),
-        "overall_wins": _wins(_values(positives, predictions), _values(negatives, predictions)),
-        "identities": [
-            _count_identity(name, positives, negatives, predictions) for name in settings.identities
-        ],
+        "positives": len(positives.values),
+        "overall_wins": _wins(positives.values, negatives.values),
+        "identities": [_count_identity(name, positives, negatives) for name in settings.identities],
     }
 
 
-def _count_identity(
-    name: str, positives: Sequence[Row], negatives: Sequence[Row], predictions: Mapping[str, float]
-) -> dict[str, Any]:
-    own_positives = _values((row for row in positives if name in row.mentions), predictions)
-    own_negatives = _values((row for row in negatives if name in row.mentions), predictions)
-    other_positives = _values((row for row in positives if name not in row.mentions), predictions)
-    other_negatives = _values((row for row in negatives if name not in row.mentions), predictions)
+def _ordered(rows: Iterable[Row], predictions: Mapping[str, float]) -> Ordered:
+    found = sorted(((predictions[row.row_id], row.mentions) for row in rows), key=itemgetter(0))
+    return Ordered(array("d", [value for value, _ in found]), [mentions for _, mentions in found])
+
+
+def _count_identity(name: str, positives: Ordered, negatives: Ordered) -> dict[str, Any]:
+    own_positives, other_positives = positives.of(name), positives.of_others(name)
+    own_negatives, other_negatives = negatives.of(name), negatives.of_others(name)
     return {
         "name": name,
         "in_score": True,
@@ -80,11 +96,9 @@ def _count_identity(
     }
 
 
-def _values(rows: Iterable[Row], predictions: Mapping[str, float]) -> list[float]:
-    return sorted(predictions[row.row_id] for row in rows)
-
-
 def _wins(first: Sequence[float], second: Sequence[float]) -> int:
+    if len(first) > len(second):  # what the second set does not win, the first does: a pair is 2 in all
+        return 2 * len(first) * len(second) - _wins(second, first)
     # What lies below counts on both sides of the search, what ties on one.
     return sum(bisect_left(second, value) + bisect_right(second, value) for value in first)
 

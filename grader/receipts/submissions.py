@@ -13,18 +13,18 @@ _LARGEST_EXACT_INTEGER = 2**53
 def read_predictions(data: bytes, row_ids: Collection[str]) -> dict[str, float]:
     """Return the prediction for each row id; raise UnreadableFile at the first thing that is wrong.
 
+    Columns beside id and prediction are passed over: whoever scored the file knew which ones may stand there.
     `row_ids` should answer quickly whether it contains an id.
     """
     text = text_of(data).rstrip(" \t\r\n")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     header = _fields(lines[0], 1)
-    if sorted(header) != ["id", "prediction"]:
+    if header.count("id") != 1 or header.count("prediction") != 1:
         raise UnreadableFile(f"Line 1 of the submission is {lines[0]!r}; expected id,prediction.")
-    id_first = header[0] == "id"
+    id_column, prediction_column = header.index("id"), header.index("prediction")
     predictions: dict[str, float] = {}
-    for number, fields in _rows(lines):
-        row_id, value = fields if id_first else reversed(fields)
-        row_id = _known(row_id, row_ids, number)
+    for number, fields in _rows(lines, len(header)):
+        row_id, value = _known(fields[id_column], row_ids, number), fields[prediction_column]
         prediction = finite_number(value)
         if prediction is None:
             raise UnreadableFile(f"Line {number:,} of the submission: {value!r} is no finite number.")
@@ -36,11 +36,13 @@ def read_predictions(data: bytes, row_ids: Collection[str]) -> dict[str, float]:
     return predictions
 
 
-def _rows(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
+def _rows(lines: list[str], width: int) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(lines[1:], start=2):
         fields = _fields(line, number)
-        if len(fields) != 2:
-            raise UnreadableFile(f"Line {number:,} of the submission has {len(fields)} fields; expected 2.")
+        if len(fields) != width:
+            raise UnreadableFile(
+                f"Line {number:,} of the submission has {len(fields)} fields; expected {width}."
+            )
         yield number, fields
 
 

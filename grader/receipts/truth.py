@@ -5,6 +5,7 @@ import hashlib
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from grader.receipts.containers import text_of
 from grader.receipts.numbers import finite_number
@@ -12,6 +13,7 @@ from grader.receipts.recount import Row, Settings
 from grader.receipts.unreadable import UnreadableFile
 
 SPLITS = ("public", "private")
+DISTINCT = 1 << 16  # a solution repeats few values in many cells
 _BLANKS = " \t"
 _USAGES = {"public": "Public", "private": "Private", "ignored": "Ignored"}
 
@@ -61,6 +63,7 @@ def read_truth(
     names = sorted(columns.identities)
     lines: dict[str, str] = {}
     rows: dict[str, list[Row]] = {split: [] for split in SPLITS}
+    sets: dict[frozenset[str], frozenset[str]] = {}  # many rows share one: that is small and quick
     for number, record in records:
         if len(record) != len(header):
             raise UnreadableFile(
@@ -74,20 +77,23 @@ def read_truth(
         mentions = {name: _value(record[columns.identities[name]], number) for name in names}
         if value is None:
             raise UnreadableFile(f"Line {number:,} of the solution has no label.")
-        texts = [row_id, _text(value), *(_text(mentions[name]) for name in names), usage]
-        lines[row_id] = ",".join(map(_quoted, texts))
+        lines[row_id] = ",".join([_quoted(row_id), _text(value), *map(_text, mentions.values()), usage])
         if usage != "Ignored":
-            rows[usage.lower()].append(_row(row_id, value, mentions, settings))
+            named = _named(mentions, settings)
+            rows[usage.lower()].append(
+                Row(row_id, value >= settings.label_threshold, sets.setdefault(named, named))
+            )
     return SlowTruth(_digest(names, lines), frozenset(lines), rows)
 
 
-def _row(row_id: str, label: float, mentions: dict[str, float | None], settings: Settings) -> Row:
-    mentioned = (
-        name
-        for name in settings.identities
-        if (value := mentions[name]) is not None and value >= settings.identity_threshold
+def _named(mentions: dict[str, float | None], settings: Settings) -> frozenset[str]:
+    return frozenset(
+        [
+            name
+            for name in settings.identities
+            if (value := mentions[name]) is not None and value >= settings.identity_threshold
+        ]
     )
-    return Row(row_id, label >= settings.label_threshold, frozenset(mentioned))
 
 
 def _records(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -125,15 +131,25 @@ def _columns(header: list[str], label: str | None, identities: Sequence[str] | N
 
 
 def _value(text: str, number: int) -> float | None:
+    try:
+        return _share(text)
+    except ValueError:
+        bare = text.strip(_BLANKS)
+        raise UnreadableFile(f"Line {number:,} of the solution: {bare!r} is no number from 0 to 1.") from None
+
+
+@lru_cache(DISTINCT)
+def _share(text: str) -> float | None:
     bare = text.strip(_BLANKS)
     if not bare:
         return None
     value = finite_number(bare)
     if value is None or not 0 <= value <= 1:
-        raise UnreadableFile(f"Line {number:,} of the solution: {bare!r} is no number from 0 to 1.")
+        raise ValueError(text)
     return value
 
 
+@lru_cache(DISTINCT)
 def _text(value: float | None) -> str:
     if value is None:
         return ""
