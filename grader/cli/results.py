@@ -14,7 +14,7 @@ from grader.errors import OrganizerError
 from grader.files.wording import counted
 from grader.leaderboard.visibility import Phase, Viewer
 from grader.models import JobState, OrganizerJob, Submission
-from grader.services import bundles, competitions, receipts, verification
+from grader.services import bundles, competitions, published_solutions, receipts, verification
 from grader.services.audit import Actor
 from grader.services.submissions import UnknownSubmission
 from grader.services.verification import Verified
@@ -85,7 +85,7 @@ def publish_solution(slug: str, reason: str) -> None:
     """Let everybody see the solution of SLUG, and every team its whole receipts."""
     with opened() as installation:
         with installation.database.write() as session:
-            job = bundles.publish_solution(
+            job = published_solutions.publish(
                 session, competition=competitions.get(session, slug=slug), actor=Actor.shell(), reason=reason
             )
         result = _ended(installation, job, "steps of packing").result

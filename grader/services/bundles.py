@@ -11,8 +11,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader import db
-from grader.errors import OrganizerError, ParticipantError
+from grader.errors import OrganizerError
 from grader.leaderboard import standings
 from grader.leaderboard.visibility import Phase, Viewer, visible_fields
 from grader.models import (
@@ -30,7 +29,6 @@ from grader.services import (
     audit,
     board_lines,
     closing,
-    competitions,
     final_boards,
     organizer_jobs,
     organizers,
@@ -50,28 +48,6 @@ class NotFinal(OrganizerError):
 
     def __init__(self) -> None:
         super().__init__("The results bundle holds the final standings. Make the standings final first.")
-
-
-class NotRevealed(OrganizerError):
-    """A solution is published after the reveal."""
-
-    def __init__(self) -> None:
-        super().__init__("The solution can be published after the private leaderboard is revealed.")
-
-
-class SolutionPublished(OrganizerError):
-    """It is public already."""
-
-    def __init__(self, at: datetime) -> None:
-        super().__init__(f"The solution was published at {at:%Y-%m-%d %H:%M:%S} UTC.")
-        self.at = at
-
-
-class SolutionNotPublished(ParticipantError):
-    """There is no solution that everybody may see."""
-
-    def __init__(self) -> None:
-        super().__init__("The solution of this competition is not published.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +93,14 @@ def request(
     """Have the results bundled; raise NotFinal."""
     if closing.stage(competition, now) is not Stage.FINAL:
         raise NotFinal
-    job = _add_job(session, competition, with_solution=with_solution, actor=actor, now=now)
+    job = organizer_jobs.add(
+        session,
+        competition=competition,
+        kind=OrganizerJobKind.BUNDLE,
+        parameters={"with_solution": with_solution},
+        created_by=actor.user,
+        now=now,
+    )
     audit.record(
         session,
         competition=competition,
@@ -128,43 +111,6 @@ def request(
         now=now,
     )
     return job
-
-
-def publish_solution(
-    session: Session, *, competition: Competition, actor: Actor, reason: str = "", now: datetime | None = None
-) -> OrganizerJob:
-    """Let everybody see the solution and every team its whole receipts: there is no way back.
-
-    Returns the job that writes the file. Raises NotRevealed, SolutionPublished.
-    """
-    competition = competitions.lock(session, competition_id=competition.id)
-    now = now or db.now(session)
-    if competition.revealed_at is None:
-        raise NotRevealed
-    if competition.solution_published_at is not None:
-        raise SolutionPublished(competition.solution_published_at)
-    competition.solution_published_at = now
-    version = competitions.live(competition)
-    audit.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="solution.publish",
-        subject=f"solution {version.solution.number}",
-        after={"sha256": version.solution.digest, "scoring_version": version.number},
-        reason=reason,
-        public_text=f"The solution of scoring version {version.number} was published.",
-        now=now,
-    )
-    return _add_job(session, competition, with_solution=True, actor=actor, now=now)
-
-
-def published_solution(competition: Competition) -> str:
-    """Return the digest, under which the published solution is stored; raise SolutionNotPublished."""
-    version = competition.live_scoring_version
-    if competition.solution_published_at is None or version is None or version.solution.digest is None:
-        raise SolutionNotPublished
-    return version.solution.digest
 
 
 def gather(session: Session, *, competition: Competition, with_receipts: bool) -> FinalResults:
@@ -212,19 +158,6 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
             for submission in submissions.values()
             if with_receipts
         ),
-    )
-
-
-def _add_job(
-    session: Session, competition: Competition, *, with_solution: bool, actor: Actor, now: datetime
-) -> OrganizerJob:
-    return organizer_jobs.add(
-        session,
-        competition=competition,
-        kind=OrganizerJobKind.BUNDLE,
-        parameters={"with_solution": with_solution},
-        created_by=actor.user,
-        now=now,
     )
 
 

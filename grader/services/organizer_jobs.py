@@ -169,11 +169,11 @@ def extend(
     return isinstance(taken, CursorResult) and taken.rowcount == 1
 
 
-def hand_back(session: Session, *, claim: OrganizerClaim) -> None:
-    """Let a claimed job wait again as if it had not been claimed; nothing if the token is not current."""
+def hand_back(session: Session, *, claim: OrganizerClaim, now: datetime) -> None:
+    """Let a claimed job wait again, behind those that wait; nothing if the token is not current."""
     job = _hold(session, claim)
     if job is not None:
-        job.state = JobState.WAITING
+        job.state, job.available_at = JobState.WAITING, now
         job.lease_until = job.token = None
         job.attempt_count -= 1
         session.flush()

@@ -16,7 +16,7 @@ from grader.leaderboard import history
 from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Submission
 from grader.receipts import Receipt, SlowTruth, UnreadableFile
 from grader.receipts.verification import verify_scores
-from grader.services import audit, closing, competitions, organizer_jobs, receipts, score_history
+from grader.services import audit, closing, competitions, organizer_jobs, score_history
 from grader.services.audit import Actor
 from grader.services.closing import NotClosed, Stage
 from grader.storage import BlobDamaged, BlobMissing
@@ -132,26 +132,16 @@ def competing(session: Session, *, version: ScoringVersion) -> list[Submission]:
     return sorted(found, key=lambda submission: submission.id)
 
 
-def receipts_of(
-    session: Session, *, submissions: Sequence[Submission], version: ScoringVersion
-) -> dict[int, Receipt]:
-    """Return the receipts of submissions that have scores, by id."""
-    return {
-        submission.id: receipts.whole(session, submission=submission, version=version)
-        for submission in submissions
-    }
-
-
 def verify_all(
     verified: Verified,
     *,
     submissions: Sequence[Submission],
-    receipt_of: Mapping[int, Receipt],
+    receipt_of: Callable[[Submission], Receipt],
     truth: SlowTruth,
     read: Callable[[str], bytes],
     kept: Callable[[Verified], None],
 ) -> None:
-    """Verify what is not verified yet, one submission after another, and have each kept."""
+    """Verify what is not verified yet, one submission after another; `kept` is called after each."""
     if truth.digest != verified.solution:
         raise OrganizerError(
             f"The stored solution has the hash {truth.digest}, not {verified.solution} as it had when it was "
@@ -160,7 +150,7 @@ def verify_all(
     done = set(verified.submission_ids)
     for submission in submissions:
         if submission.id not in done:
-            _verify(verified, submission, receipt_of[submission.id], truth, read)
+            _verify(verified, submission, receipt_of(submission), truth, read)
             kept(verified)
 
 

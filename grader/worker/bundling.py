@@ -1,4 +1,7 @@
-"""The job that packs the results bundle: a ZIP archive whose bytes depend on its content alone."""
+"""The job that packs the results bundle: a ZIP archive whose bytes depend on its content alone.
+
+It also writes the file of a published solution, with the results or by itself.
+"""
 
 import hashlib
 import io
@@ -18,14 +21,14 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 def bundle(work: Work) -> dict[str, Any]:
     """Pack the newest final standings, with the solution if that was chosen; raise NotFinal.
 
-    The solution is also stored by itself, under its digest, for the page of a published one.
+    The solution is also stored by itself, under its digest, for the page of a published one. Without the
+    results that is all.
     """
     with_solution = bool(work.parameters["with_solution"])
     work.report_progress(0, 3, "Reading the solution")
     with work.database.read() as session:
         competition = session.get_one(Competition, work.competition_id)
         solution = competitions.live(competition).solution
-        is_final = competition.finalized_at is not None
     files: dict[str, bytes] = {}
     digest = with_digest(work.database, work.storage, solution)
     if with_solution:
@@ -33,7 +36,7 @@ def bundle(work: Work) -> dict[str, Any]:
         files[SOLUTION] = content
         work.storage.put(content)
     result = {"with_solution": with_solution, "solution": digest}
-    if not is_final:  # the solution was published between the reveal and the final standings
+    if not work.parameters.get("with_results", True):
         return result
     work.report_progress(1, 3, "Gathering the results")
     with work.database.read() as session:

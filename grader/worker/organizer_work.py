@@ -30,7 +30,7 @@ from grader.storage import Storage, open_storage
 from grader.worker import bundling, diagnosing, settings_check, solution_check, stopping, tying, verifying
 from grader.worker.limits import end_process_after, limit_memory
 from grader.worker.stopping import Stopped
-from grader.worker.work import Handler, Work, WorkLost, problems_of
+from grader.worker.work import Handler, TurnOver, Work, WorkLost, problems_of
 
 TIME_LIMIT_SECONDS = 1800
 
@@ -85,8 +85,7 @@ class OrganizerWorker:
             with self._extended(claim), stopping.exposed():
                 record = self._outcome(claim)
         except Stopped:
-            with self._database.write() as session:
-                organizer_jobs.hand_back(session, claim=claim)
+            self._hand_back(claim)
             raise
         if record is None:
             return False
@@ -110,6 +109,9 @@ class OrganizerWorker:
         )
         try:
             return partial(organizer_jobs.record_result, result=self._handlers[claim.kind](work))
+        except TurnOver:
+            self._hand_back(claim)
+            return None
         except WorkLost:
             logger.info("Organizers' job %s was lost or put away.", claim.job_id)
             return None
@@ -125,6 +127,10 @@ class OrganizerWorker:
                 claim.attempt,
             )
             return partial(organizer_jobs.record_error, incident=incident)
+
+    def _hand_back(self, claim: OrganizerClaim) -> None:
+        with self._database.write() as session:
+            organizer_jobs.hand_back(session, claim=claim, now=db.now(session))
 
     def _extend(self, claim: OrganizerClaim, progress: dict[str, Any] | None = None) -> bool:
         with self._database.write() as session:

@@ -105,7 +105,9 @@ class Sweeper:
     def _work_for_organizers(self) -> bool:
         if not self._has_noted_digests:
             self._has_noted_digests = True  # only tried: the next start tries again
-            digests.note_missing(self._database, open_storage(self._settings.storage()))
+            storage = open_storage(self._settings.storage())
+            digests.note_missing(self._database, storage)
+            digests.write_missing_files(self._database, storage)
         with self._database.read() as session:
             found = organizer_jobs.waiting(session, limit=1, now=db.now(session))
         return bool(found) and self._organizers_child.run(found[0])

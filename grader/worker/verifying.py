@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from grader.models import ScoringVersion
-from grader.receipts import Settings, read_truth
-from grader.services import canonical_solutions, verification
+from grader.models import ScoringVersion, Submission
+from grader.receipts import Receipt, Settings, read_truth
+from grader.services import canonical_solutions, receipts, verification
 from grader.services.verification import Verified
 from grader.worker.digests import with_digest
 from grader.worker.work import Work
@@ -19,19 +19,23 @@ def verify(work: Work) -> dict[str, Any]:
     version_id = work.parameters["scoring_version_id"]
     with work.database.read() as session:
         solution = session.get_one(ScoringVersion, version_id).solution
-    with_digest(work.database, work.storage, solution)
+    digest = with_digest(work.database, work.storage, solution)
     with work.database.read() as session:
         version = session.get_one(ScoringVersion, version_id)
+        solution = version.solution
         submissions = verification.competing(session, version=version)
-        receipt_of = verification.receipts_of(session, submissions=submissions, version=version)
     truth = read_truth(
         b"".join(canonical_solutions.pieces(work.storage, solution=solution)),
         Settings.from_dict(version.metric_settings),
     )
-    verified = _begun(work, version.number, receipt_of[submissions[0].id].solution)
+    verified = _begun(work, version.number, digest)
+
+    def receipt_of(submission: Submission) -> Receipt:
+        with work.database.read() as session:
+            return receipts.whole(session, submission=submission, version=version)
 
     def keep(verified: Verified) -> None:
-        work.keep(verified.as_dict())
+        work.keep(verified.as_dict)
         _tell(work, verified, len(submissions))
 
     _tell(work, verified, len(submissions))

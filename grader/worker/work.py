@@ -12,10 +12,17 @@ from grader.settings import Settings
 from grader.storage import Storage
 
 PROGRESS_SECONDS = 0.5
+KEEP_SECONDS = 1.0
+# After this long work that keeps what it has found lets other organizers' jobs go first.
+TURN_SECONDS = 120.0
 
 
 class WorkLost(Exception):
     """The job is no longer ours: its lease ran out, or its organizer put it away."""
+
+
+class TurnOver(Exception):
+    """The work has kept what it found, and goes on when the jobs that wait have had their turn."""
 
 
 @dataclass(eq=False)
@@ -36,6 +43,8 @@ class Work:
     write_progress: Callable[[dict[str, Any]], bool]
     write_kept: Callable[[dict[str, Any]], bool]
     kept: dict[str, Any]
+    _begun_at: float = field(default_factory=time.monotonic, init=False)
+    _kept_at: float = field(default=float("-inf"), init=False)
     _told_at: float = field(default=float("-inf"), init=False)
     _words: str = field(default="", init=False)
 
@@ -51,10 +60,19 @@ class Work:
         if not self.write_progress({"done": done, "total": total, "words": words}):
             raise WorkLost
 
-    def keep(self, found: dict[str, Any]) -> None:
-        """Keep what was found so far for another attempt; raise WorkLost if the job is not ours."""
-        if not self.write_kept(found):
+    def keep(self, found: Callable[[], dict[str, Any]]) -> None:
+        """Keep what was found so far for another attempt; raise WorkLost if the job is not ours.
+
+        Cheap: within a second it is not even asked what was found. Raises TurnOver after two minutes.
+        """
+        moment = time.monotonic()
+        if moment - self._kept_at < KEEP_SECONDS:
+            return
+        self._kept_at = moment
+        if not self.write_kept(found()):
             raise WorkLost
+        if moment - self._begun_at > TURN_SECONDS:
+            raise TurnOver
 
 
 Handler = Callable[[Work], dict[str, Any]]

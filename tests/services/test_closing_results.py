@@ -15,13 +15,15 @@ from sqlalchemy import select, update
 from grader.leaderboard.visibility import Phase, Viewer
 from grader.models import AuditEntry, Competition, JobState, OrganizerJob, Score, Solution, Split, Submission
 from grader.receipts import Receipt, verify
-from grader.services import bundles, closing, competitions, receipts, verification
+from grader.services import bundles, closing, competitions, published_solutions, receipts, verification
 from grader.services.audit import Actor
-from grader.services.bundles import NotFinal, NotRevealed, SolutionNotPublished, SolutionPublished
+from grader.services.bundles import NotFinal
 from grader.services.closing import NotClosed
+from grader.services.published_solutions import NotRevealed, SolutionNotPublished, SolutionPublished
 from grader.services.receipts import DigestPending, NoReceipt
 from grader.services.verification import NotSettled
-from grader.worker.digests import note_missing
+from grader.worker import work
+from grader.worker.digests import note_missing, write_missing_files
 from grader.worker.organizer_work import OrganizerWorker
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -117,7 +119,7 @@ def test_a_teams_receipt_has_hashes_and_what_it_was_shown_until_the_solution_is_
     }
     with service.database.write() as session:
         closing.reveal(session, competition=competition, actor=ACTOR, now=service.now)
-        bundles.publish_solution(session, competition=competition, actor=ACTOR, now=service.now)
+        published_solutions.publish(session, competition=competition, actor=ACTOR, now=service.now)
     whole = receipt(service, submission_id, Viewer.TEAM, Phase.REVEALED)
     assert whole == receipt(service, submission_id, Viewer.ORGANIZER, Phase.REVEALED)
     assert whole.splits["private"].counts is not None
@@ -194,6 +196,7 @@ def test_a_killed_verification_goes_on_and_verifies_nothing_twice(
         return recount(found, **options)
 
     monkeypatch.setattr(verification, "verify_scores", counted)
+    monkeypatch.setattr(work, "KEEP_SECONDS", 0.0)
     job = ask_to_verify(service, closed)
     with pytest.raises(SystemExit):
         run(service, job, lease=timedelta())
@@ -310,18 +313,23 @@ def test_the_solution_is_published_once_after_the_reveal_and_in_the_public_log(
 ) -> None:
     with service.database.write() as session:
         with pytest.raises(NotRevealed):
-            bundles.publish_solution(session, competition=closed, actor=ACTOR, now=service.now + LATER)
+            published_solutions.publish(session, competition=closed, actor=ACTOR, now=service.now + LATER)
         with pytest.raises(SolutionNotPublished):
-            bundles.published_solution(closed)
+            published_solutions.digest(closed)
         closing.reveal(session, competition=closed, actor=ACTOR, now=service.now + LATER)
-        job = bundles.publish_solution(session, competition=closed, actor=ACTOR, now=service.now + LATER)
+        job = published_solutions.publish(session, competition=closed, actor=ACTOR, now=service.now + LATER)
     competition = service.reload(closed)
     assert run(service, job).state is JobState.DONE
-    digest = bundles.published_solution(competition)
+    digest = published_solutions.digest(competition)
     assert hashlib.sha256(service.storage.read(digest)).hexdigest() == digest
     with service.database.write() as session:
         with pytest.raises(SolutionPublished):
-            bundles.publish_solution(session, competition=competition, actor=ACTOR, now=service.now + LATER)
+            published_solutions.publish(
+                session, competition=competition, actor=ACTOR, now=service.now + LATER
+            )
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "solution.publish")).one()
         assert entry.is_public
         assert entry.after["sha256"] == digest
+    service.storage.delete(digest)  # as after a restore
+    write_missing_files(service.database, service.storage)
+    assert hashlib.sha256(service.storage.read(digest)).hexdigest() == digest

@@ -14,6 +14,7 @@ from grader.errors import OrganizerError
 from grader.files import FileRejected, Problem
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind
 from grader.services import organizer_jobs
+from grader.worker import work as work_module
 from grader.worker.organizer_work import OrganizerWorker
 from grader.worker.work import Handler, Work
 
@@ -131,7 +132,7 @@ def test_the_next_attempt_goes_on_from_what_was_kept_and_no_progress_is_given_up
         started_from.append(done)
         if done == 5:
             return {"done": done}
-        work.keep({"done": done + 1})
+        work.keep(lambda: {"done": done + 1})
         raise SystemExit("killed")  # as with kill -9: nothing is recorded
 
     job = add(service, service.competition())
@@ -141,3 +142,43 @@ def test_the_next_attempt_goes_on_from_what_was_kept_and_no_progress_is_given_up
     job = run(service, job, handler)
     assert started_from == [0, 1, 2, 3, 4, 5]
     assert (job.state, job.result) == (JobState.DONE, {"done": 5})
+
+
+def test_long_work_lets_other_jobs_go_first_and_goes_on_from_what_it_kept(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work_module, "TURN_SECONDS", -1.0)
+    kept: list[int] = []
+
+    def handler(work: Work) -> dict[str, Any]:
+        kept.append(work.kept.get("done", 0))
+        if kept[-1] < 2:
+            work.keep(lambda: {"done": kept[-1] + 1})
+        return {"done": kept[-1]}
+
+    competition = service.competition()
+    long, other = add(service, competition), add(service, competition)
+    for _ in range(2):
+        long = run(service, long, handler)
+        assert (long.state, long.token, long.attempt_count) == (JobState.WAITING, None, 0)
+        with service.database.read() as session:
+            waiting = organizer_jobs.waiting(session, limit=2, now=long.available_at)
+        assert waiting == [other.id, long.id]
+    assert run(service, long, handler).result == {"done": 2}
+    assert kept == [0, 1, 2]
+
+
+def test_within_a_second_it_is_not_asked_again_what_was_found(service: Any) -> None:
+    asked: list[int] = []
+
+    def found() -> dict[str, Any]:
+        asked.append(1)
+        return {}
+
+    def handler(work: Work) -> dict[str, Any]:
+        for _ in range(3):
+            work.keep(found)
+        return {}
+
+    run(service, add(service, service.competition()), handler)
+    assert asked == [1]

@@ -2,8 +2,8 @@
 
 from flask import Blueprint, Response, send_file
 
-from grader.services import bundles
-from grader.services.receipts import DigestPending
+from grader.services import published_solutions
+from grader.services.published_solutions import SolutionNotWritten
 from grader.storage import BlobMissing
 from webapp import finding
 from webapp.site import current_site
@@ -16,11 +16,11 @@ def download(slug: str) -> Response:
     """Download the published solution in its canonical form: its sha256 is its digest."""
     site = current_site()
     with site.database.read() as session:
-        digest = bundles.published_solution(finding.competition_of(session, slug))
+        digest = published_solutions.digest(finding.competition_of(session, slug))
     try:
         stream = site.storage.open(digest)
     except BlobMissing as error:
-        raise DigestPending from error
+        raise SolutionNotWritten from error
     return send_file(
         stream, mimetype="text/csv", as_attachment=True, download_name="solution.csv", etag=digest
     )

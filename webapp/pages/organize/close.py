@@ -9,7 +9,14 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import JobState, OrganizerJob, OrganizerJobKind, Role
-from grader.services import bundles, close_checks, closing, organizer_jobs, verification
+from grader.services import (
+    bundles,
+    close_checks,
+    closing,
+    organizer_jobs,
+    published_solutions,
+    verification,
+)
 from grader.services.organizer_jobs import UnknownOrganizerJob
 from webapp import finding
 from webapp.errors import BadRequest, wants_json
@@ -73,7 +80,9 @@ def finalize(slug: str) -> ResponseReturnValue:
 def publish_solution(slug: str) -> ResponseReturnValue:
     """Let everybody see the solution."""
     reason = request.form.get("reason", "").strip()
-    return _act(slug, bundles.publish_solution, "The solution is public.", must_confirm=True, reason=reason)
+    return _act(
+        slug, published_solutions.publish, "The solution is public.", must_confirm=True, reason=reason
+    )
 
 
 @blueprint.post("/bundle")

@@ -1,0 +1,115 @@
+"""The solution of a competition, for everybody from the moment on that its organizers publish it.
+
+What is published is the solution of the live scoring version: when another version comes, its solution is
+written too.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from grader import db
+from grader.errors import OrganizerError, ParticipantError
+from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Solution
+from grader.services import audit, competitions, organizer_jobs
+from grader.services.audit import Actor
+
+
+class NotRevealed(OrganizerError):
+    """A solution is published after the reveal."""
+
+    def __init__(self) -> None:
+        super().__init__("The solution can be published after the private leaderboard is revealed.")
+
+
+class SolutionPublished(OrganizerError):
+    """It is public already."""
+
+    def __init__(self, at: datetime) -> None:
+        super().__init__(f"The solution was published at {at:%Y-%m-%d %H:%M:%S} UTC.")
+        self.at = at
+
+
+class SolutionNotPublished(ParticipantError):
+    """There is no solution that everybody may see."""
+
+    def __init__(self) -> None:
+        super().__init__("The solution of this competition is not published.")
+
+
+class SolutionNotWritten(ParticipantError):
+    """A worker has not yet written the file of a published solution."""
+
+    def __init__(self) -> None:
+        super().__init__("The file of the solution is being written. Try again in a minute.")
+
+
+def publish(
+    session: Session, *, competition: Competition, actor: Actor, reason: str = "", now: datetime | None = None
+) -> OrganizerJob:
+    """Let everybody see the solution and every team its whole receipts: there is no way back.
+
+    Returns the job that writes the file. Raises NotRevealed, SolutionPublished.
+    """
+    competition = competitions.lock(session, competition_id=competition.id)
+    now = now or db.now(session)
+    if competition.revealed_at is None:
+        raise NotRevealed
+    if competition.solution_published_at is not None:
+        raise SolutionPublished(competition.solution_published_at)
+    competition.solution_published_at = now
+    version = competitions.live(competition)
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="solution.publish",
+        subject=f"solution {version.solution.number}",
+        after={"sha256": version.solution.digest, "scoring_version": version.number},
+        reason=reason,
+        public_text=f"The solution of scoring version {version.number} was published.",
+        now=now,
+    )
+    return _write(session, competition, actor, now)
+
+
+def write_again(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
+    """Have the file written that belongs to another live scoring version, where the solution is published."""
+    if competition.solution_published_at is not None:
+        _write(session, competition, actor, now)
+
+
+def digest(competition: Competition) -> str:
+    """Return the digest, under which the published solution is stored.
+
+    Raises SolutionNotPublished, and SolutionNotWritten where it is not even computed.
+    """
+    version = competition.live_scoring_version
+    if competition.solution_published_at is None or version is None:
+        raise SolutionNotPublished
+    if version.solution.digest is None:
+        raise SolutionNotWritten
+    return version.solution.digest
+
+
+def list_all(session: Session) -> list[Solution]:
+    """Return the solutions that everybody may see."""
+    versions = session.scalars(
+        select(ScoringVersion)
+        .join(Competition, Competition.live_scoring_version_id == ScoringVersion.id)
+        .where(Competition.solution_published_at.is_not(None))
+        .options(joinedload(ScoringVersion.solution))
+    )
+    return [version.solution for version in versions]
+
+
+def _write(session: Session, competition: Competition, actor: Actor, now: datetime) -> OrganizerJob:
+    return organizer_jobs.add(
+        session,
+        competition=competition,
+        kind=OrganizerJobKind.BUNDLE,
+        parameters={"with_solution": True, "with_results": False},
+        created_by=actor.user,
+        now=now,
+    )
