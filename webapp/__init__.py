@@ -8,6 +8,7 @@ from werkzeug.routing import IntegerConverter
 
 from grader.db import Database
 from grader.services.accounts import password_hasher
+from grader.services.histograms import Histograms
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.worker.checker import Checker
@@ -32,6 +33,7 @@ def create_app(
         settings=settings,
         database=database or Database(settings.database(), pool_size=settings.web_threads),
         storage=storage or open_storage(settings.storage()),
+        histograms=Histograms.of(settings),
         hints=hints or Hints(settings),
         checker=Checker(settings),
         passwords=password_hasher(settings),

@@ -8,6 +8,7 @@ from argon2 import PasswordHasher
 from flask import current_app
 
 from grader.db import Database
+from grader.services.histograms import Histograms
 from grader.settings import Settings
 from grader.storage import Storage
 from grader.worker.checker import Checker
@@ -30,6 +31,7 @@ class Site:
     settings: Settings
     database: Database
     storage: Storage
+    histograms: Histograms
     hints: Hinting
     checker: Checker
     passwords: PasswordHasher

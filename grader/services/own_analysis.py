@@ -6,18 +6,16 @@ holds a score back is ranked from the rounded public table that the team sees an
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from grader.files import FileRejected, RowIds, read_submission
-from grader.metrics.analysis.distributions import Distribution, distribution, even_edges
+from grader.metrics.analysis.distributions import Distribution
 from grader.metrics.analysis.power import HeldBack, held_back
 from grader.models import ScoringVersion, Submission, SubmissionStatus
+from grader.services.histograms import Histograms
 from grader.services.results import SplitResult
 from grader.services.rules import Rules
 from grader.storage import BlobDamaged, BlobMissing, Storage, StorageUnavailable
 
-BINS = 25
-# What is read while somebody waits for a page; larger files have no histogram there.
+# What is read while somebody waits for a page, where no worker kept the histogram of a larger file.
 MAX_ROWS = 500_000
 MAX_BYTES = 20_000_000
 
@@ -32,28 +30,27 @@ class _Line:
     bnsp_auc: float | None
 
 
-def histogram(storage: Storage, *, submission: Submission, version: ScoringVersion) -> Distribution | None:
+def histogram(
+    histograms: Histograms, storage: Storage, *, submission: Submission, version: ScoringVersion
+) -> Distribution | None:
     """Return how a scored file's predictions are distributed over all its rows.
 
-    None for what has no score, for a file that is too large to be read now, whose predictions are too far
-    apart for bins, or that cannot be read at the moment: the page does without.
+    None for what has no score or whose predictions are too far apart for bins, and for what nobody has
+    counted yet and is too large or cannot be read now: the page does without.
     """
-    solution = version.solution
-    if (
-        submission.status is not SubmissionStatus.SCORED
-        or submission.size_bytes > MAX_BYTES
-        or solution.row_count > MAX_ROWS
-    ):
+    if submission.status is not SubmissionStatus.SCORED:
+        return None
+    kept = histograms.get(submission.sha256)
+    if kept is not None:
+        return kept.bins
+    if submission.size_bytes > MAX_BYTES or version.solution.row_count > MAX_ROWS:
         return None
     try:
-        row_ids = RowIds.from_bytes(storage.read(solution.row_ids_sha256))
+        row_ids = RowIds.from_bytes(storage.read(version.solution.row_ids_sha256))
         predictions = read_submission(storage.read(submission.sha256), row_ids).predictions
     except (BlobDamaged, BlobMissing, StorageUnavailable, FileRejected):
         return None
-    with np.errstate(over="ignore"):
-        if not np.isfinite(np.square(np.ptp(predictions))):
-            return None
-    return distribution(predictions, even_edges(predictions, BINS))
+    return histograms.count(submission.sha256, predictions).bins
 
 
 def holding_back(result: SplitResult | None, version: ScoringVersion) -> HeldBack | None:

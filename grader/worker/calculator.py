@@ -7,6 +7,7 @@ from grader.files import FileRejected, read_submission
 from grader.metrics import count_ranks, dense_ranks, report
 from grader.models import Split
 from grader.services import scoring
+from grader.services.histograms import Histograms
 from grader.services.scoring import Breakdown, Claim, Outage, Outcome, Rejection, Scores
 from grader.storage import Storage, StorageUnavailable
 from grader.worker.prepared import PreparedSolution, PreparedSolutions
@@ -18,12 +19,16 @@ logger = logging.getLogger(__name__)
 class Calculator:
     """Computes the outcomes of claims in one process, which keeps the last few prepared solutions.
 
-    A file is read and sorted once: its ranks are kept for every later scoring version.
+    A file is read and sorted once: its ranks are kept for every later scoring version, and its histogram for
+    the pages.
     """
 
-    def __init__(self, storage: Storage, ranks: RankCache | None) -> None:
+    def __init__(
+        self, storage: Storage, ranks: RankCache | None, histograms: Histograms | None = None
+    ) -> None:
         self._storage = storage
         self._ranks = ranks
+        self._histograms = histograms
         self._solutions = PreparedSolutions(partial(PreparedSolution.load, storage))
 
     def outcome(self, claim: Claim) -> Outcome:
@@ -64,4 +69,6 @@ class Calculator:
         file = RankedFile(dense_ranks(submission.predictions), notes)
         if self._ranks:
             self._ranks.put(claim.submission_sha256, claim.row_ids_sha256, file)
+        if self._histograms:
+            self._histograms.count(claim.submission_sha256, submission.predictions)
         return file

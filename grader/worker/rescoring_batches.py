@@ -9,6 +9,7 @@ from grader import db
 from grader.crash_points import reach
 from grader.db import Database
 from grader.services import batches
+from grader.services.histograms import Histograms
 from grader.services.scoring import Claim, Outcome
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
@@ -37,10 +38,16 @@ class BatchScorer:
     """
 
     def __init__(
-        self, database: Database, storage: Storage, *, lease: timedelta, ranks: RankCache | None = None
+        self,
+        database: Database,
+        storage: Storage,
+        *,
+        lease: timedelta,
+        ranks: RankCache | None = None,
+        histograms: Histograms | None = None,
     ) -> None:
         self._database = database
-        self._calculator = Calculator(storage, ranks)
+        self._calculator = Calculator(storage, ranks, histograms)
         self._lease = lease
 
     @classmethod
@@ -51,6 +58,7 @@ class BatchScorer:
             open_storage(settings.storage()),
             lease=timedelta(seconds=BATCH_SECONDS + settings.scoring_lease_seconds),
             ranks=RankCache.of(settings),
+            histograms=Histograms.of(settings),
         )
 
     def run(self, scoring_version_id: int) -> bool:

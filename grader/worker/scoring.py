@@ -8,6 +8,7 @@ from grader import db
 from grader.crash_points import reach
 from grader.db import Database
 from grader.services import scoring
+from grader.services.histograms import Histograms
 from grader.services.scoring import Claim, Outcome
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
@@ -26,10 +27,16 @@ class Scorer:
     """
 
     def __init__(
-        self, database: Database, storage: Storage, *, lease: timedelta, ranks: RankCache | None = None
+        self,
+        database: Database,
+        storage: Storage,
+        *,
+        lease: timedelta,
+        ranks: RankCache | None = None,
+        histograms: Histograms | None = None,
     ) -> None:
         self._database = database
-        self._calculator = Calculator(storage, ranks)
+        self._calculator = Calculator(storage, ranks, histograms)
         self._lease = lease
 
     @classmethod
@@ -40,6 +47,7 @@ class Scorer:
             open_storage(settings.storage()),
             lease=timedelta(seconds=settings.scoring_lease_seconds),
             ranks=RankCache.of(settings),
+            histograms=Histograms.of(settings),
         )
 
     def run(self, job_id: int) -> bool:

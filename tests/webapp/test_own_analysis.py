@@ -54,11 +54,22 @@ def test_without_the_table_nothing_tells_what_holds_a_file_back(arena: Any, feed
     assert ("BPSN" in both) is (feedback is Feedback.TERMS)
 
 
-def test_a_page_does_without_a_histogram_where_the_file_is_gone(arena: Any) -> None:
-    first, _ = entered(arena)
+def lose_all_blobs(arena: Any) -> None:
     for path in (arena.settings.data_dir / "blobs").rglob("*"):
         if path.is_file():
             path.unlink()
+
+
+def test_a_histogram_is_counted_once_and_the_file_not_read_again(arena: Any) -> None:
+    first, _ = entered(arena)
+    page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
+    lose_all_blobs(arena)
+    assert arena.ann.browser.get(f"{HERE}/submissions/{first}").text == page
+
+
+def test_a_page_does_without_a_histogram_where_the_file_is_gone(arena: Any) -> None:
+    first, _ = entered(arena)
+    lose_all_blobs(arena)
     answer = arena.ann.browser.get(f"{HERE}/submissions/{first}")
     assert answer.status_code == 200
     assert "All 400 predictions" not in answer.text

@@ -117,7 +117,8 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         )
         version = competitions.live(competition)
         _ = version.solution  # loaded while the session is open
-    histogram = own_analysis.histogram(current_site().storage, submission=submission, version=version)
+    site = current_site()
+    histogram = own_analysis.histogram(site.histograms, site.storage, submission=submission, version=version)
     return render_template(
         "submissions/show.html",
         competition=view,
