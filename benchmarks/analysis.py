@@ -1,8 +1,8 @@
-"""What the report with an interval for every value costs beside the bare score.
+"""What the report with an interval for every value costs beside the bare score, and what the rest adds.
 
     .venv/bin/python benchmarks/analysis.py
 
-Both are measured on the same prepared split in the same process, in turn; the ratio is that of the medians.
+All are measured on the same prepared split in the same process, in turn; the ratio is that of the medians.
 """
 
 import statistics
@@ -13,6 +13,9 @@ import jigsaw_like
 import numpy as np
 
 from grader.metrics import MetricSettings, count_pairs, prepare, report
+from grader.metrics.analysis import Rows
+from grader.metrics.analysis.curve import equality_curves
+from grader.metrics.analysis.distributions import all_distributions
 from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.paired import Measured, paired_report, score_difference
 from grader.metrics.analysis.uncertainty import uncertainty_report
@@ -28,9 +31,12 @@ def main() -> None:
     sets = Sets(split)
     others = predictions + np.random.default_rng(1).normal(scale=0.01, size=ROWS)
     first, second = Measured.of(sets, predictions), Measured.of(sets, others)
+    rows = Rows.of(data.labels, predictions, data.identities)
     works: dict[str, Callable[[], object]] = {
         "the bare score": lambda: report(count_pairs(split, predictions), settings),
         "with all intervals": lambda: uncertainty_report(sets, predictions, settings),
+        "all distributions by class": lambda: list(all_distributions(rows)),
+        "all curves of both classes": lambda: [curve.as_dict() for curve in equality_curves(rows)],
         "another score: tied or not": lambda: score_difference(Measured.of(sets, others), first),
         "all paired differences": lambda: paired_report(sets, first, second),
     }

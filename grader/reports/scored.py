@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from grader.metrics import MetricSettings, PreparedSplit
-from grader.metrics.analysis.curve import EqualityCurve, LabelClass, equality_curve
-from grader.metrics.analysis.distributions import ScoreDistributions, score_distributions
+from grader.metrics.analysis.curve import EqualityCurve, equality_curves
+from grader.metrics.analysis.distributions import ScoreDistributions, all_distributions
 from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.intervals import Estimate
 from grader.metrics.analysis.pinned import NOT_ROBUST, pinned_aucs
@@ -144,7 +144,7 @@ def held_back_section(found: MetricTable, settings: MetricSettings) -> Section:
 
 def distributions_section(rows: Rows, names: Sequence[str]) -> Section:
     """Return how the predictions of subgroup and background are distributed, class by class."""
-    found = [score_distributions(rows, name, bins=25) for name in names]
+    found = list(all_distributions(rows.only(names), bins=25))
     blocks = tuple(chart for each in found for chart in _distribution_charts(each))
     return Section(
         "distributions",
@@ -157,13 +157,10 @@ def distributions_section(rows: Rows, names: Sequence[str]) -> Section:
 
 def curves_section(rows: Rows, names: Sequence[str]) -> Section:
     """Return the curves whose area against the diagonal is the AEG, with the widest gap marked."""
-    classes: tuple[LabelClass, ...] = ("negative", "positive")
-    curves = [
-        curve
-        for name in names
-        for label_class in classes
-        if (curve := equality_curve(rows, name, label_class)) is not None
-    ]
+    curves = sorted(
+        equality_curves(rows.only(names), ("negative", "positive")),
+        key=lambda curve: names.index(curve.name),
+    )
     text = (
         "Each point is a threshold: the share of the subgroup and of its background at or above it. On the "
         "diagonal both are treated alike; the area between is the AEG. An AEG of 0 does not mean that they "

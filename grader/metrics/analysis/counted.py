@@ -1,6 +1,6 @@
 """The exact pair counts behind every AUC and AEG of some rows, whatever the background is."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,8 +51,8 @@ def count(rows: Rows, kept: BoolArray | None = None) -> Counted:
     cells: dict[str, Mapping[Cell, Comparison]] = {}
     backgrounds: dict[str, Comparison] = {}
     overall = None
-    for names, considered in _considered_together(rows, everything):
-        counts = _count(rows, names, considered)
+    for names, considered in rows.considered_together():
+        counts = _count(rows, names, considered & everything)
         if counts.rows == np.count_nonzero(everything):
             overall = overall_comparison(counts)
         for identity in counts.identities:
@@ -72,18 +72,6 @@ def _background(counts: PairCounts, identity: IdentityCounts) -> Comparison:
         counts.positives - identity.positives,
         counts.negatives - identity.negatives,
     )
-
-
-def _considered_together(rows: Rows, kept: BoolArray) -> Iterator[tuple[Sequence[str], BoolArray]]:
-    """Yield the identities that are compared on the same rows, with those rows."""
-    if rows.background == "all":
-        yield rows.names, kept
-        return
-    together: dict[bytes, list[str]] = {}
-    for name in rows.names:
-        together.setdefault(np.packbits(rows.considered(name)).tobytes(), []).append(name)
-    for names in together.values():
-        yield names, rows.considered(names[0]) & kept
 
 
 def _count(rows: Rows, names: Sequence[str], kept: BoolArray) -> PairCounts:

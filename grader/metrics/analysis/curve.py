@@ -10,6 +10,7 @@ import numpy as np
 from grader.metrics.analysis.rows import Rows
 from grader.metrics.auc import Comparison
 from grader.metrics.prepared import FloatArray, IndexArray
+from grader.metrics.ranks import dense_ranks
 
 LabelClass = Literal["positive", "negative"]
 
@@ -58,35 +59,56 @@ class EqualityCurve:
         positive rates of negative ones, so that in both a higher rate means higher predictions.
     thresholds : ndarray of float64, shape (k,)
         The distinct predictions of both sets, descending.
-    subgroup_passed, background_passed : ndarray of int64, shape (k,)
-        Rows of each set with ``prediction >= threshold``.
+    passed : ndarray of int64, shape (k,)
+        Rows of both sets together with ``prediction >= threshold``.
+    places : ndarray of int64, shape (subgroup_rows,)
+        Where in `thresholds` the predictions of the subgroup stand, ascending.
     """
 
     name: str
     label_class: LabelClass
     thresholds: FloatArray
-    subgroup_passed: IndexArray
-    background_passed: IndexArray
+    passed: IndexArray
+    places: IndexArray
 
     @property
     def subgroup_rows(self) -> int:
         """Rows of the subgroup in this class."""
-        return int(self.subgroup_passed[-1])
+        return self.places.size
 
     @property
     def background_rows(self) -> int:
         """Rows of the background in this class."""
-        return int(self.background_passed[-1])
+        return int(self.passed[-1]) - self.places.size
 
-    @cached_property
+    @property
     def x(self) -> FloatArray:
         """The subgroup's rates, of shape (k + 1,), beginning at 0."""
-        return np.concatenate(([0.0], self.subgroup_passed / self.subgroup_rows))
+        subgroup, _ = self._passed_at(np.arange(self.thresholds.size))
+        return np.concatenate(([0.0], subgroup / self.subgroup_rows))
 
-    @cached_property
+    @property
     def y(self) -> FloatArray:
         """The background's rates, of shape (k + 1,), beginning at 0."""
-        return np.concatenate(([0.0], self.background_passed / self.background_rows))
+        _, background = self._passed_at(np.arange(self.thresholds.size))
+        return np.concatenate(([0.0], background / self.background_rows))
+
+    @cached_property
+    def bends(self) -> IndexArray:
+        """The thresholds at which the curve may bend, by their place, the last one among them.
+
+        It does so before and at a prediction of the subgroup; from there to the next one only the
+        background's rate moves, straight upwards.
+        """
+        distinct = self.places[np.diff(self.places, prepend=-1) > 0]
+        pairs = np.stack([distinct - 1, distinct], axis=1).ravel()
+        bends = np.append(np.maximum(pairs, 0), self.thresholds.size - 1)
+        return bends[np.diff(bends, prepend=-1) > 0]
+
+    @cached_property
+    def _passed(self) -> tuple[IndexArray, IndexArray]:
+        """How many rows of the subgroup and of the background pass the thresholds at the bends."""
+        return self._passed_at(self.bends)
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -96,9 +118,9 @@ class EqualityCurve:
         the mean height of the background's rows before and after it. Doubled, that counts 2 for
         each of the background's rows above them and 1 for each tie.
         """
-        heights = np.concatenate(([0], self.background_passed))
-        widths = np.diff(self.subgroup_passed, prepend=0)
-        doubled = np.dot(widths, heights[:-1] + heights[1:])
+        subgroup, background = self._passed
+        heights = np.concatenate(([0], background))
+        doubled = np.dot(np.diff(subgroup, prepend=0), heights[:-1] + heights[1:])
         return Comparison(int(doubled), self.background_rows, self.subgroup_rows)
 
     @property
@@ -110,13 +132,17 @@ class EqualityCurve:
 
     def at(self, threshold: float) -> ThresholdMark:
         """Return the rates at any threshold, whether a row has that prediction or not."""
-        place = int(np.searchsorted(-self.thresholds, -threshold, side="right"))
-        return ThresholdMark(float(threshold), float(self.x[place]), float(self.y[place]))
+        place = int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1
+        return (
+            self._mark(float(threshold), place) if place >= 0 else ThresholdMark(float(threshold), 0.0, 0.0)
+        )
 
     def widest(self) -> ThresholdMark:
         """Return the threshold with the largest Equality Gap in either direction, the highest of equals."""
-        place = 1 + int(np.argmax(np.abs(self.x - self.y)[1:]))
-        return ThresholdMark(float(self.thresholds[place - 1]), float(self.x[place]), float(self.y[place]))
+        subgroup, background = self._passed
+        gaps = np.abs(subgroup / self.subgroup_rows - background / self.background_rows)
+        place = int(self.bends[np.argmax(gaps)])
+        return self._mark(self.thresholds[place], place)
 
     def meets_diagonal(self) -> bool:
         """Return whether the rates are equal somewhere between the two ends of the curve.
@@ -124,16 +150,32 @@ class EqualityCurve:
         Between two thresholds the curve is a straight line: the rates of a decision by lot between
         them.
         """
-        ours, theirs = self.subgroup_passed, self.background_passed
+        ours, theirs = self._passed
         signs = np.sign(ours[:-1] * self.background_rows - theirs[:-1] * self.subgroup_rows)
         # One straight line from end to end is the diagonal itself.
         return signs.size == 0 or bool((signs == 0).any() or (signs[1:] != signs[:-1]).any())
 
     def points(self, most: int = 200) -> list[tuple[float, float]]:
-        """Return at most so many points of the curve, the ends among them, for drawing it."""
-        size = self.x.size
-        places = np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(np.int64))
-        return [(float(self.x[place]), float(self.y[place])) for place in places]
+        """Return at most so many points where the curve bends, the ends among them, for drawing it."""
+        kept = np.linspace(0, self.bends.size, min(self.bends.size + 1, most)).round().astype(np.int64)
+        xs, ys = (
+            passed[kept[1:] - 1] / rows
+            for passed, rows in zip(self._passed, (self.subgroup_rows, self.background_rows), strict=True)
+        )
+        return [(0.0, 0.0), *zip(xs.tolist(), ys.tolist(), strict=True)]
+
+    def _passed_at(self, places: IndexArray) -> tuple[IndexArray, IndexArray]:
+        """Return how many rows of the subgroup and of the background pass some of the thresholds."""
+        subgroup = np.searchsorted(self.places, places, side="right")
+        return subgroup, self.passed[places] - subgroup
+
+    def _mark(self, threshold: float, place: int) -> ThresholdMark:
+        subgroup, background = self._passed_at(np.array([place]))
+        return ThresholdMark(
+            float(threshold),
+            float(subgroup[0] / self.subgroup_rows),
+            float(background[0] / self.background_rows),
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data, with the curve thinned out to what can be drawn."""
@@ -182,27 +224,21 @@ def equality_curves(
 
     One at a time, because together they may take more memory than all the rest of a report.
     """
-    thresholds, ranks = np.unique(rows.predictions, return_inverse=True)
+    ranks = dense_ranks(rows.predictions)
+    predictions = np.empty(int(ranks.max(initial=0)) + 1)
+    predictions[ranks] = rows.predictions
+    members = {name: np.flatnonzero(mentions) for name, mentions in rows.members.items()}
     for label_class in label_classes:
         of_class = rows.positive if label_class == "positive" else ~rows.positive
-        everybody = np.bincount(ranks[of_class], minlength=thresholds.size)
-        for name in rows.names:
-            subgroup = np.bincount(ranks[of_class & rows.members[name]], minlength=thresholds.size)
-            blank = np.bincount(ranks[of_class & ~rows.considered(name)], minlength=thresholds.size)
-            background = everybody - blank - subgroup
-            if subgroup.any() and background.any():
-                yield _curve(name, label_class, thresholds, subgroup, background)
-
-
-def _curve(
-    name: str, label_class: LabelClass, thresholds: FloatArray, subgroup: IndexArray, background: IndexArray
-) -> EqualityCurve:
-    """Return the curve from the rows at each ascending threshold; some thresholds have none."""
-    reached = np.flatnonzero(subgroup + background)[::-1]
-    return EqualityCurve(
-        name=name,
-        label_class=label_class,
-        thresholds=thresholds[reached],
-        subgroup_passed=np.cumsum(subgroup[reached]),
-        background_passed=np.cumsum(background[reached]),
-    )
+        for names, considered in rows.considered_together():
+            kept = of_class & considered
+            at = np.bincount(ranks[kept], minlength=predictions.size)
+            reached = np.flatnonzero(at)[::-1]
+            place_of = np.empty(predictions.size, np.int64)
+            place_of[reached] = np.arange(reached.size)
+            thresholds, passed = predictions[reached], np.cumsum(at[reached])
+            for name in names:
+                subgroup = members[name][kept[members[name]]]
+                if 0 < subgroup.size < np.count_nonzero(kept):
+                    places = np.sort(place_of[ranks[subgroup]])
+                    yield EqualityCurve(name, label_class, thresholds, passed, places)

@@ -1,5 +1,6 @@
 """How the predictions are distributed: Figure 1 and Table 7 of Borkan et al. (2019)."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -7,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from grader.metrics.analysis.moments import power_of_two_near
 from grader.metrics.analysis.rows import Rows
-from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector, refuse_where
+from grader.metrics.prepared import FloatArray, IndexArray, as_vector, refuse_where
 
 BINS = 50
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,8 @@ def distribution(predictions: ArrayLike, edges: Sequence[float] | None = None) -
     refuse_where(~np.isfinite(values), "predictions", "finite")
     bounds = even_edges(values) if edges is None else tuple(map(float, edges))
     refuse_where((values < bounds[0]) | (values > bounds[-1]), "predictions", "within the edges")
-    return _distribution(bounds, _bins(values, bounds), values)
+    measure = _Measure(bounds, _bins(values, bounds), values)
+    return measure.distribution(measure.of(np.arange(values.size)))
 
 
 def even_edges(predictions: FloatArray, bins: int = BINS) -> tuple[float, ...]:
@@ -100,8 +104,10 @@ def even_edges(predictions: FloatArray, bins: int = BINS) -> tuple[float, ...]:
     if lowest >= 0 and highest <= 1:
         lowest, highest = 0.0, 1.0
     elif lowest == highest:
-        lowest, highest = lowest - 0.5, highest + 0.5
-    return tuple(np.linspace(lowest, highest, bins + 1).tolist())
+        room = max(0.5, abs(lowest) * 2.0**-20)
+        lowest, highest = max(lowest - room, -_LARGEST), min(highest + room, _LARGEST)
+    # Halved, for the range of two finite numbers may not be one.
+    return tuple((2 * np.linspace(lowest / 2, highest / 2, bins + 1)).tolist())
 
 
 def score_distributions(rows: Rows, name: str, bins: int = BINS) -> ScoreDistributions:
@@ -125,19 +131,60 @@ def score_distributions(rows: Rows, name: str, bins: int = BINS) -> ScoreDistrib
 def all_distributions(rows: Rows, bins: int = BINS) -> Iterator[ScoreDistributions]:
     """Yield the distributions of each identity, as `score_distributions` returns them for one."""
     edges = even_edges(rows.predictions, bins)
-    places = _bins(rows.predictions, edges)
+    measure = _Measure(edges, _even_bins(rows.predictions, edges), rows.predictions)
+    members = {name: np.flatnonzero(mentions) for name, mentions in rows.members.items()}
+    for names, considered in rows.considered_together():
+        classes = considered & ~rows.positive, considered & rows.positive
+        everybody = [measure.of(np.flatnonzero(of_class)) for of_class in classes]
+        for name in names:
+            subgroup = [measure.of(members[name][of_class[members[name]]]) for of_class in classes]
+            negative, positive = (all_of - inside for all_of, inside in zip(everybody, subgroup, strict=True))
+            yield ScoreDistributions(
+                name=name,
+                background_negative=measure.distribution(negative),
+                background_positive=measure.distribution(positive),
+                subgroup_negative=measure.distribution(subgroup[0]),
+                subgroup_positive=measure.distribution(subgroup[1]),
+            )
 
-    def of(which: BoolArray) -> Distribution:
-        return _distribution(edges, places[which], rows.predictions[which])
 
-    for name in rows.names:
-        subgroup, background = rows.members[name], rows.background_of(name)
-        yield ScoreDistributions(
-            name=name,
-            background_negative=of(background & ~rows.positive),
-            background_positive=of(background & rows.positive),
-            subgroup_negative=of(subgroup & ~rows.positive),
-            subgroup_positive=of(subgroup & rows.positive),
+@dataclass(frozen=True, eq=False, slots=True)
+class _Sums:
+    """What is added up of some rows: how many are in each bin, and their centered values and the squares."""
+
+    counts: IndexArray
+    values: float
+    squares: float
+
+    def __sub__(self, other: "_Sums") -> "_Sums":
+        return _Sums(self.counts - other.counts, self.values - other.values, self.squares - other.squares)
+
+
+class _Measure:
+    """Adds up rows, so that a background is all rows less the subgroup and need not be looked at."""
+
+    def __init__(self, edges: tuple[float, ...], bins: IndexArray, predictions: FloatArray) -> None:
+        self._edges = edges
+        self._bins = bins
+        self._scale = power_of_two_near(predictions) if predictions.size else 1.0
+        scaled = predictions / self._scale
+        self._center = float(scaled.mean()) if scaled.size else 0.0
+        self._centered = scaled - self._center
+
+    def of(self, rows: IndexArray) -> _Sums:
+        values = self._centered[rows]
+        counts = np.bincount(self._bins[rows], minlength=len(self._edges) - 1)
+        return _Sums(counts, float(values.sum()), float(np.square(values).sum()))
+
+    def distribution(self, sums: _Sums) -> Distribution:
+        size = int(sums.counts.sum())
+        mean = sums.values / size if size else 0.0
+        deviation = math.sqrt(max(sums.squares / size - mean * mean, 0.0)) if size else 0.0
+        return Distribution(
+            edges=self._edges,
+            counts=tuple(sums.counts.tolist()),
+            mean=(self._center + mean) * self._scale if size else None,
+            deviation=deviation * self._scale if size else None,
         )
 
 
@@ -147,10 +194,14 @@ def _bins(predictions: FloatArray, edges: Sequence[float]) -> IndexArray:
     return np.minimum(bins, len(edges) - 2)
 
 
-def _distribution(edges: tuple[float, ...], bins: IndexArray, predictions: FloatArray) -> Distribution:
-    return Distribution(
-        edges=edges,
-        counts=tuple(np.bincount(bins, minlength=len(edges) - 1).tolist()),
-        mean=float(predictions.mean()) if predictions.size else None,
-        deviation=float(predictions.std()) if predictions.size else None,
-    )
+def _even_bins(predictions: FloatArray, edges: Sequence[float]) -> IndexArray:
+    """Return the same where all bins have one width: by a division, and one step where rounding misled it."""
+    most, bounds = len(edges) - 2, np.array(edges)
+    if not (bounds[1:] > bounds[:-1]).all():
+        return _bins(predictions, edges)
+    bins_of_unit = (most + 1) / (edges[-1] / 2 - edges[0] / 2)
+    bins = ((predictions / 2 - edges[0] / 2) * bins_of_unit).astype(np.int64)
+    np.clip(bins, 0, most, out=bins)
+    bins -= predictions < bounds[bins]
+    bins += (predictions >= bounds[bins + 1]) & (bins < most)
+    return bins

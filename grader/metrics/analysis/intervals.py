@@ -5,6 +5,10 @@ from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any
 
+from grader.metrics.reports import BiasReport
+from grader.metrics.subgroups import BIAS_AUCS, BiasAuc, Cell, SubgroupReport
+
+GAPS: tuple[Cell, ...] = ("positive_aeg", "negative_aeg")
 LEVEL = 0.95
 CHECKED_ROWS = 50
 CHECKED_AUCS = (0.6, 0.95)
@@ -21,8 +25,9 @@ class Estimate:
     standard_error : float or None
         Of another draw of rows of the same sizes. None where a compared set has fewer than 2 rows.
     low, high : float or None
-        The interval. None without a standard error, and at the ends of the scale (an AUC of 0 or
-        1), where the rows do not tell how far off another draw would be.
+        The interval. None without a standard error, and where that is 0: at the ends of the scale
+        (an AUC of 0 or 1), or where all compared rows are ties. The rows then differ in nothing,
+        and do not tell how far off another draw would be.
     is_checked : bool
         Whether the interval is in the range where its coverage was checked: at least 50 rows in
         each compared set, and for AUCs a value between 0.6 and 0.95 (for an AEG, the AUC between
@@ -73,7 +78,7 @@ def logit_interval(
     Returns
     -------
     tuple of float
-        Never outside 0..1. Where the value is 0 or 1 nothing is known: (None, None).
+        Never outside 0..1. Where the value is 0 or 1, or the error 0, nothing is known: (None, None).
 
     Notes
     -----
@@ -84,7 +89,7 @@ def logit_interval(
     Pepe, The Statistical Evaluation of Medical Tests for Classification and Prediction (2003),
     section 5.2.5.
     """
-    if not 0 < value < 1:
+    if not (0 < value < 1 and standard_error):
         return None, None
     center = math.log(value / (1 - value))
     reach = quantile(level) * standard_error / (value * (1 - value))
@@ -107,14 +112,47 @@ def gap_estimate(auc: Estimate, gap: float) -> Estimate:
     return Estimate(gap, auc.standard_error, low, high, auc.is_checked)
 
 
-def is_checked_auc(auc: float, first: int, second: int) -> bool:
-    """Tell whether the coverage of an AUC's interval was checked for such an AUC and such sizes."""
-    return min(first, second) >= CHECKED_ROWS and CHECKED_AUCS[0] <= auc <= CHECKED_AUCS[1]
+def is_checked_cell(cell: Cell, value: float, sizes: tuple[int, int]) -> bool:
+    """Tell whether the coverage of a cell's interval was checked for such a value and such compared sets.
+
+    An AEG is looked at by the AUC that it derives from, which lies about one half.
+    """
+    lowest, highest = CHECKED_AUCS
+    auc, lowest = (0.5 - value, 1 - highest) if cell in GAPS else (value, lowest)
+    return min(sizes) >= CHECKED_ROWS and lowest <= auc <= highest
 
 
-def is_checked_gap(auc: float, first: int, second: int) -> bool:
-    """Tell the same of an AEG by the AUC that it derives from, which lies about one half."""
-    return min(first, second) >= CHECKED_ROWS and 1 - CHECKED_AUCS[1] <= auc <= CHECKED_AUCS[1]
+def is_checked_overall(values: BiasReport) -> bool:
+    """Tell the same of the overall AUC."""
+    sizes = values.positives, values.rows - values.positives
+    return values.overall_auc is not None and is_checked_cell("subgroup_auc", values.overall_auc, sizes)
+
+
+def compared_sizes(values: BiasReport, line: SubgroupReport) -> dict[Cell, tuple[int, int]]:
+    """Return how many rows are in the two sets behind each cell of an identity."""
+    n1, n0 = line.positives, line.size - line.positives
+    b1, b0 = values.positives - n1, values.rows - values.positives - n0
+    return {
+        "subgroup_auc": (n1, n0),
+        "bpsn_auc": (b1, n0),
+        "bnsp_auc": (n1, b0),
+        "positive_aeg": (b1, n1),
+        "negative_aeg": (b0, n0),
+    }
+
+
+def is_checked_mean(values: BiasReport, term: BiasAuc) -> bool:
+    """Tell the same of a power mean: whether each of its values is in that range."""
+    return all(
+        is_checked_cell(term, value, compared_sizes(values, line)[term])
+        for line in values.subgroups
+        if line.in_score and (value := getattr(line, term)) is not None
+    )
+
+
+def is_checked_score(values: BiasReport) -> bool:
+    """Tell the same of the score: whether each of its terms is in that range."""
+    return is_checked_overall(values) and all(is_checked_mean(values, term) for term in BIAS_AUCS)
 
 
 def _expit(value: float) -> float:

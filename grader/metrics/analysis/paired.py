@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grader.metrics.analysis.influence import CELLS, Influences, Sets, influences
-from grader.metrics.analysis.intervals import LEVEL, quantile
+from grader.metrics.analysis.intervals import (
+    LEVEL,
+    is_checked_cell,
+    is_checked_mean,
+    is_checked_overall,
+    is_checked_score,
+    quantile,
+)
 from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector
 from grader.metrics.ranks import RankArray, count_ranks, dense_ranks
 from grader.metrics.reports import BiasReport, report
@@ -26,10 +33,13 @@ class Difference:
     difference, standard_error : float or None
         Both submissions are measured on the same rows, so that what moves both does not move this.
     low, high : float or None
-        The interval, symmetric about the difference.
+        The interval, symmetric about the difference. None where the standard error is 0: the rows
+        then do not tell how far off another draw would be.
     p_value : float or None
         Of the two-sided test that the true difference is 0. Where the standard error is 0, 1 for
-        equal values and else 0.
+        equal values and else None.
+    is_checked : bool
+        Whether both submissions are in the range where the coverage of intervals was checked.
     """
 
     difference: float | None
@@ -37,12 +47,13 @@ class Difference:
     low: float | None
     high: float | None
     p_value: float | None
+    is_checked: bool = False
 
     @property
     def is_tied(self) -> bool | None:
         """Whether 0 lies in the interval: the data does not tell which is better."""
         if self.low is None or self.high is None:
-            return None
+            return True if self.p_value == 1 else None
         return self.low <= 0 <= self.high
 
     def as_dict(self) -> dict[str, Any]:
@@ -119,7 +130,12 @@ def score_difference(first: Measured, second: Measured, *, level: float = LEVEL)
         All None where one of the scores is undefined.
     """
     return _of_rows(
-        first.report.score, second.report.score, first.influences.score, second.influences.score, level
+        first.report.score,
+        second.report.score,
+        first.influences.score,
+        second.influences.score,
+        level,
+        is_checked=all(is_checked_score(each.report) for each in (first, second)),
     )
 
 
@@ -153,7 +169,9 @@ def paired_report(sets: Sets, first: Measured, second: Measured, *, level: float
     ):
         compared = _compared(sets.split.labels, members)
         cells[line.name] = {
-            cell: _of_cell(getattr(line, cell), getattr(other, cell), compared[cell], first, second, level)
+            cell: _of_cell(
+                cell, getattr(line, cell), getattr(other, cell), compared[cell], first, second, level
+            )
             for cell in CELLS
         }
     return PairedReport(
@@ -165,6 +183,7 @@ def paired_report(sets: Sets, first: Measured, second: Measured, *, level: float
             first.influences.overall_auc,
             second.influences.overall_auc,
             level,
+            is_checked=all(map(is_checked_overall, reports)),
         ),
         power_means={
             term: _of_rows(
@@ -173,6 +192,7 @@ def paired_report(sets: Sets, first: Measured, second: Measured, *, level: float
                 mine[term],
                 theirs[term],
                 level,
+                is_checked=all(is_checked_mean(each, term) for each in reports),
             )
             for term in BIAS_AUCS
         },
@@ -200,6 +220,7 @@ def _compared(positive: BoolArray, members: IndexArray) -> dict[Cell, _Compared]
 
 
 def _of_cell(
+    cell: Cell,
     value: float | None,
     other: float | None,
     compared: _Compared,
@@ -209,14 +230,15 @@ def _of_cell(
 ) -> Difference:
     if value is None or other is None:
         return _UNDEFINED
-    sizes = compared[0].size, compared[1].size
+    sizes = (compared[0].size, compared[1].size)
     if min(sizes) < 2:
         return Difference(value - other, None, None, None, None)
     variance = 0.0
     placements = zip(_placements(first.ranks, *compared), _placements(second.ranks, *compared), strict=True)
     for size, (mine, theirs) in zip(sizes, placements, strict=True):
         variance += float(np.var(mine - theirs, ddof=1)) / size
-    return _difference(value - other, math.sqrt(variance), level)
+    checked = all(is_checked_cell(cell, each, sizes) for each in (value, other))
+    return _difference(value - other, math.sqrt(variance), level, is_checked=checked)
 
 
 def _placements(ranks: RankArray, first: IndexArray, second: IndexArray) -> tuple[FloatArray, FloatArray]:
@@ -235,17 +257,20 @@ def _of_rows(
     mine: FloatArray | None,
     theirs: FloatArray | None,
     level: float,
+    *,
+    is_checked: bool,
 ) -> Difference:
     if value is None or other is None:
         return _UNDEFINED
     if mine is None or theirs is None:
         return Difference(value - other, None, None, None, None)
-    return _difference(value - other, math.sqrt(float(np.square(mine - theirs).sum())), level)
+    error = math.sqrt(float(np.square(mine - theirs).sum()))
+    return _difference(value - other, error, level, is_checked=is_checked)
 
 
-def _difference(difference: float, error: float, level: float) -> Difference:
+def _difference(difference: float, error: float, level: float, *, is_checked: bool) -> Difference:
     reach = quantile(level) * error
     if not error:
-        return Difference(difference, error, difference, difference, float(difference == 0))
+        return Difference(difference, error, None, None, 1.0 if difference == 0 else None)
     p_value = math.erfc(abs(difference) / error / math.sqrt(2))
-    return Difference(difference, error, difference - reach, difference + reach, p_value)
+    return Difference(difference, error, difference - reach, difference + reach, p_value, is_checked)

@@ -1,6 +1,6 @@
 """One model's predictions beside the truth, row by row: what every analysis starts from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -116,6 +116,17 @@ class Rows:
         if self.background == "all":
             return np.ones(self.size, np.bool_)
         return ~np.isnan(self.identities[name])
+
+    def considered_together(self) -> Iterator[tuple[Sequence[str], BoolArray]]:
+        """Yield the identities that are compared on the same rows, with those rows."""
+        if self.background == "all":
+            yield self.names, np.ones(self.size, np.bool_)
+            return
+        together: dict[bytes, list[str]] = {}
+        for name in self.names:
+            together.setdefault(np.packbits(self.considered(name)).tobytes(), []).append(name)
+        for names in together.values():
+            yield names, self.considered(names[0])
 
     def background_of(self, name: str) -> BoolArray:
         """Return which rows an identity is compared with, of shape (n,)."""

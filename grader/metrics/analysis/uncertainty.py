@@ -7,23 +7,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.influence import Influences, Sets, influences
+from grader.metrics.analysis.influence import Sets, influences
 from grader.metrics.analysis.intervals import (
+    GAPS,
     LEVEL,
     NOTHING,
     Estimate,
+    compared_sizes,
     estimate,
     gap_estimate,
-    is_checked_auc,
-    is_checked_gap,
+    is_checked_cell,
+    is_checked_mean,
+    is_checked_overall,
+    is_checked_score,
 )
 from grader.metrics.prepared import FloatArray, as_vector
 from grader.metrics.ranks import count_ranks, dense_ranks
 from grader.metrics.reports import BiasReport, report
 from grader.metrics.settings import MetricSettings
 from grader.metrics.subgroups import BIAS_AUCS, BiasAuc, Cell, SubgroupReport
-
-GAPS: tuple[Cell, ...] = ("positive_aeg", "negative_aeg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,25 +116,22 @@ def uncertainty_report(
     values = report(count_ranks(sets.ranked, ranks), settings)
     found = influences(sets, ranks, values, settings)
     cells = {line.name: _cells(values, line, found.variances[line.name], level) for line in values.subgroups}
-    overall = _of_rows(
-        values.overall_auc,
-        found.overall_auc,
-        level,
-        is_checked=values.overall_auc is not None
-        and is_checked_auc(values.overall_auc, values.positives, values.rows - values.positives),
-    )
-    means = {term: _mean(values, term, found, cells, level) for term in BIAS_AUCS}
     return UncertaintyReport(
         report=values,
         level=level,
-        score=_of_rows(
-            values.score,
-            found.score,
-            level,
-            is_checked=overall.is_checked and all(mean.is_checked for mean in means.values()),
+        score=_of_rows(values.score, found.score, level, is_checked=is_checked_score(values)),
+        overall_auc=_of_rows(
+            values.overall_auc, found.overall_auc, level, is_checked=is_checked_overall(values)
         ),
-        overall_auc=overall,
-        power_means=means,
+        power_means={
+            term: _of_rows(
+                getattr(values.power_means, term),
+                found.power_means[term],
+                level,
+                is_checked=is_checked_mean(values, term),
+            )
+            for term in BIAS_AUCS
+        },
         cells=cells,
     )
 
@@ -140,44 +139,18 @@ def uncertainty_report(
 def _cells(
     values: BiasReport, line: SubgroupReport, variances: Mapping[Cell, float | None], level: float
 ) -> dict[Cell, Estimate]:
-    n1, n0 = line.positives, line.size - line.positives
-    b1, b0 = values.positives - n1, values.rows - values.positives - n0
-    sizes: dict[Cell, tuple[int, int]] = {
-        "subgroup_auc": (n1, n0),
-        "bpsn_auc": (b1, n0),
-        "bnsp_auc": (n1, b0),
-        "positive_aeg": (b1, n1),
-        "negative_aeg": (b0, n0),
-    }
     found: dict[Cell, Estimate] = {}
-    for cell, (first, second) in sizes.items():
+    for cell, sizes in compared_sizes(values, line).items():
         value = getattr(line, cell)
         if value is None:
             found[cell] = NOTHING
-        elif cell in GAPS:
-            checked = is_checked_gap(0.5 - value, first, second)
-            auc = estimate(0.5 - value, variances[cell], is_checked=checked, level=level)
-            found[cell] = gap_estimate(auc, value)
-        else:
-            checked = is_checked_auc(value, first, second)
-            found[cell] = estimate(value, variances[cell], is_checked=checked, level=level)
+            continue
+        auc = 0.5 - value if cell in GAPS else value
+        checked = is_checked_cell(cell, value, sizes)
+        found[cell] = estimate(auc, variances[cell], is_checked=checked, level=level)
+        if cell in GAPS:
+            found[cell] = gap_estimate(found[cell], value)
     return found
-
-
-def _mean(
-    values: BiasReport,
-    term: BiasAuc,
-    found: Influences,
-    cells: Mapping[str, Mapping[Cell, Estimate]],
-    level: float,
-) -> Estimate:
-    in_mean = [cells[line.name][term] for line in values.subgroups if line.in_score]
-    return _of_rows(
-        getattr(values.power_means, term),
-        found.power_means[term],
-        level,
-        is_checked=all(each.is_checked for each in in_mean if each.value is not None),
-    )
 
 
 def _of_rows(

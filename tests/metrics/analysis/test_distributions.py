@@ -56,6 +56,30 @@ def test_the_bins_are_those_of_numpy(predictions, bins):
     assert distribution(values, edges).counts == tuple(np.histogram(values, edges)[0])
 
 
+@given(
+    st.lists(st.one_of(st.floats(-1e308, 1e308), st.integers(-3, 3).map(float)), min_size=1, max_size=60),
+    st.integers(1, 12),
+)
+def test_the_bins_of_a_report_are_those_of_its_rows_alone(predictions, bins):
+    dice = np.random.default_rng(len(predictions))
+    mentions, labels = dice.integers(0, 2, (2, len(predictions)))
+    rows = Rows.of(labels, predictions, {"cat": mentions})
+    found = score_distributions(rows, "cat", bins=bins)
+    edges = found.subgroup_negative.edges
+    scale = max(map(abs, predictions)) or 1.0
+    for each, of, inside in (
+        (found.background_negative, 0, 0),
+        (found.background_positive, 1, 0),
+        (found.subgroup_negative, 0, 1),
+        (found.subgroup_positive, 1, 1),
+    ):
+        alone = rows.predictions[(labels == of) & (mentions == inside)]
+        assert each.counts == distribution(alone, edges).counts
+        if alone.size:
+            assert each.mean / scale == pytest.approx((alone / scale).mean(), abs=1e-12)
+            assert each.deviation / scale == pytest.approx((alone / scale).std(), abs=1e-7)
+
+
 def test_background_and_subgroup_are_drawn_by_class_in_the_same_bins():
     rng = np.random.default_rng(1)
     cat = rng.choice([0, 1, np.nan], 500)
