@@ -40,6 +40,7 @@ def init_app(app: Flask, site: Site) -> None:
         SESSION_COOKIE_SAMESITE="Lax",
     )
     app.before_request(identify)
+    app.add_template_global(way_back)
 
 
 def identify() -> None:
@@ -159,6 +160,15 @@ def safe_target(target: str | None) -> str:
     except HTTPException:  # unknown here, or known by another spelling
         return home
     return target
+
+
+def way_back() -> str | None:
+    """Return where somebody who logs in or signs up from this page goes on; None for the first page."""
+    if request.blueprint == "account":
+        return request.args.get("next")
+    if request.method != "GET" or request.endpoint in (None, "competitions.index"):
+        return None
+    return request.full_path.rstrip("?")
 
 
 def _is_local_path(target: str) -> bool:

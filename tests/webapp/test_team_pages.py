@@ -141,6 +141,31 @@ def test_a_program_joins_by_code_or_waits_for_an_organizer(arena: Any) -> None:
     assert (waits.status_code, waits.json["entry"]) == (200, "waiting")
 
 
+def test_somebody_new_signs_up_and_comes_back_to_the_invitation(arena: Any, duo: Any) -> None:
+    link, browser = link_of(duo[0]), arena.app.test_client()
+    page = browser.get(link, follow_redirects=True)
+    asked = next(each for each in re.findall(r'href="([^"]+)"', page.text) if each.startswith("/sign-up"))
+    address = unescape(asked)
+    form = {"name": "Dora", "password": "correct horse battery"}
+    token = re.search(r'name="csrf_token" value="([^"]+)"', browser.get(address).text)
+    assert token
+    answer = browser.post(address, data={**form, "csrf_token": token[1]})
+    assert answer.headers["Location"] == link
+    assert "Join Duo ?" in text(browser.get(link))
+
+
+def test_a_page_leads_to_the_login_and_back(arena: Any) -> None:
+    arena.competition()
+    stranger = arena.app.test_client()
+    assert f'href="/login?next={HERE}/leaderboard?sort%3Dteam"' in stranger.get(
+        f"{HERE}/leaderboard?sort=team"
+    ).text.replace("%2F", "/").replace("%3F", "?")
+    assert 'href="/login"' in stranger.get("/").text
+    assert (
+        "<title>Public leaderboard · Toxicity · Fairboard</title>" in stranger.get(f"{HERE}/leaderboard").text
+    )
+
+
 def test_an_upload_before_joining_says_where_to_join(arena: Any) -> None:
     arena.competition(rules="Be kind.")
     ann = arena.person("Ann")
