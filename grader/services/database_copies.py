@@ -58,8 +58,8 @@ def size_bytes(database: Database) -> int:
         if kind_of(database) == "sqlite"
         else "SELECT pg_database_size(current_database())"
     )
-    with database.engine.connect() as connection:
-        return int(connection.execute(text(query)).scalar_one())
+    with database.read() as session:
+        return int(session.execute(text(query)).scalar_one())
 
 
 def copy_out(database: Database, folder: Path, *, look: Callable[[Session], None]) -> Tables:
@@ -103,10 +103,10 @@ def copy_in(database: Database, folder: Path, *, tables: Tables, revision: str) 
 
 def is_empty(database: Database) -> bool:
     """Tell whether no table has a row."""
-    with database.engine.connect() as connection:
+    with database.read() as session:
         return not any(
-            connection.execute(select(literal(1)).select_from(table(name)).limit(1)).first()
-            for name in inspect(connection).get_table_names()
+            session.execute(select(literal(1)).select_from(table(name)).limit(1)).first()
+            for name in inspect(session.connection()).get_table_names()
             if name != "alembic_version"
         )
 

@@ -72,8 +72,8 @@ def downgrade(database: Database, revision: str) -> None:
 
 def current(database: Database) -> str | None:
     """Return the revision that the database has, None if it has no tables yet."""
-    with database.engine.connect() as connection:
-        return MigrationContext.configure(connection).get_current_revision()
+    with database.read() as session:  # /readyz asks for it, and waits for no writer
+        return MigrationContext.configure(session.connection()).get_current_revision()
 
 
 def head() -> str | None:

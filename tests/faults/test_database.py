@@ -302,9 +302,12 @@ def test_eight_processes_that_write_to_sqlite_at_once_show_nobody_a_locked_datab
         list(pool.map(run, range(8)))
     assert len(sent) == 8 * files
     seconds.sort()
-    print(f"{len(seconds)} uploads by 8 processes: median {seconds[len(seconds) // 2]:.3f} s, ", end="")
-    print(f"99 % within {seconds[len(seconds) * 99 // 100]:.3f} s, longest {seconds[-1]:.3f} s")
+    median, most = seconds[len(seconds) // 2], seconds[len(seconds) * 99 // 100]
+    print(f"{len(seconds)} uploads by 8 processes: median {median:.3f} s, ", end="")
+    print(f"99 % within {most:.3f} s, longest {seconds[-1]:.3f} s")
     assert seconds[-1] < BUSY_TIMEOUT_MS / 1000
-    if files < 100:
+    if files >= 100:
+        assert most < max(2, 10 * median)  # the second for a machine that is busy with other things
+    else:
         score_everything(service)
         check_invariants(service.database, service.storage, acknowledged=acknowledged(service, sent))

@@ -35,6 +35,12 @@ def test_a_site_with_tables_and_room_is_ready(arena: Any) -> None:
     assert (answer.status_code, answer.json["status"]) == (200, "ready")
 
 
+def test_readiness_waits_for_nobody_who_writes(arena: Any) -> None:
+    with arena.app.extensions["fairboard"].database.write() as session:
+        session.connection()
+        assert arena.app.test_client().get("/readyz").status_code == 200
+
+
 def test_a_site_without_its_tables_is_not_ready(arena: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("grader.services.schema.head", lambda: "9999")
     answer = arena.app.test_client().get("/readyz")
