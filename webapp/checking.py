@@ -1,9 +1,9 @@
-"""Checking a file before it costs anything: against the row ids alone, in the site's bounded child."""
+"""Checking a file before it costs anything: against row ids and names alone, in the site's bounded child."""
 
 from functools import partial
 
 from grader.models import Competition
-from grader.services import competitions
+from grader.services import competitions, other_labels
 from grader.worker.checker import Checked
 from webapp.site import current_site
 from webapp.uploads import Upload
@@ -12,7 +12,12 @@ from webapp.uploads import Upload
 def check(competition: Competition, upload: Upload) -> Checked | None:
     """Return all problems and notes of a file; None if there was no time, and scoring will tell them."""
     site = current_site()
+    with site.database.read() as session:
+        names = other_labels.names(session, competition_id=competition.id)
     sha256 = competitions.live(competition).solution.row_ids_sha256
     return site.checker.check(
-        upload.stream, row_ids_sha256=sha256, open_row_ids=partial(site.storage.open, sha256)
+        upload.stream,
+        row_ids_sha256=sha256,
+        open_row_ids=partial(site.storage.open, sha256),
+        other_labels=names,
     )

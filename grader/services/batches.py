@@ -12,7 +12,7 @@ from sqlalchemy import Select, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import JobState, ScoringJob, ScoringVersion, ScoringVersionState
-from grader.services import scoring
+from grader.services import other_labels, scoring
 from grader.services.scoring import Claim, Outcome
 
 # What `scoring.free` implies, in words by which the index of a version's jobs finds the open ones at once.
@@ -102,4 +102,5 @@ def _take(session: Session, jobs: Sequence[ScoringJob], *, lease: timedelta, now
         .values(state=JobState.CLAIMED, lease_until=now + lease, token=token, attempt_count=1)
         .execution_options(synchronize_session=False)
     )
-    return [scoring.claim_of(job, token=token, attempt=1) for job in jobs]
+    names = other_labels.names(session, competition_id=jobs[0].scoring_version.competition_id)
+    return [scoring.claim_of(job, token=token, attempt=1, other_labels=names) for job in jobs]

@@ -4,6 +4,7 @@ The histogram needs no truth: it is of all rows together, so that it tells nothi
 holds a score back is ranked from the rounded public table that the team sees anyway.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.files import FileRejected, RowIds, read_submission
@@ -31,7 +32,12 @@ class _Line:
 
 
 def histogram(
-    histograms: Histograms, storage: Storage, *, submission: Submission, version: ScoringVersion
+    histograms: Histograms,
+    storage: Storage,
+    *,
+    submission: Submission,
+    version: ScoringVersion,
+    other_labels: Sequence[str],
 ) -> Distribution | None:
     """Return how a scored file's predictions are distributed over all its rows.
 
@@ -47,7 +53,8 @@ def histogram(
         return None
     try:
         row_ids = RowIds.from_bytes(storage.read(version.solution.row_ids_sha256))
-        predictions = read_submission(storage.read(submission.sha256), row_ids).predictions
+        data = storage.read(submission.sha256)
+        predictions = read_submission(data, row_ids, other_labels=other_labels).predictions
     except (BlobDamaged, BlobMissing, StorageUnavailable, FileRejected):
         return None
     return histograms.count(submission.sha256, predictions).bins

@@ -22,7 +22,7 @@ from grader.models import (
     ScoringVersionState,
     SubmissionStatus,
 )
-from grader.services import limits, result_notices, score_rows
+from grader.services import limits, other_labels, result_notices, score_rows
 from grader.services.rules import Rules
 from grader.services.score_rows import Results
 
@@ -89,6 +89,7 @@ class Claim:
     row_ids_sha256: str
     prepared_sha256: str
     rules: Rules
+    other_labels: tuple[str, ...] = ()
 
 
 def add_job(session: Session, *, submission_id: int, scoring_version_id: int, now: datetime) -> ScoringJob:
@@ -131,10 +132,11 @@ def claim(session: Session, *, job_id: int, lease: timedelta, now: datetime) -> 
     ).scalar()
     if taken is None:
         return None
-    return claim_of(job, token=token, attempt=taken)
+    names = other_labels.names(session, competition_id=job.scoring_version.competition_id)
+    return claim_of(job, token=token, attempt=taken, other_labels=names)
 
 
-def claim_of(job: ScoringJob, *, token: str, attempt: int) -> Claim:
+def claim_of(job: ScoringJob, *, token: str, attempt: int, other_labels: tuple[str, ...]) -> Claim:
     """Return the claim on a job that was just taken under a token."""
     version = job.scoring_version
     return Claim(
@@ -147,6 +149,7 @@ def claim_of(job: ScoringJob, *, token: str, attempt: int) -> Claim:
         row_ids_sha256=version.solution.row_ids_sha256,
         prepared_sha256=version.solution.prepared_sha256,
         rules=Rules.from_dict(version.metric_settings),
+        other_labels=other_labels,
     )
 
 

@@ -61,12 +61,15 @@ class Calculator:
         return Scores(results, file.notes)
 
     def _kept(self, claim: Claim) -> RankedFile | None:
-        return self._ranks.get(claim.submission_sha256, claim.row_ids_sha256) if self._ranks else None
+        """Return the ranks of a file that were kept, if this competition accepts its columns as well."""
+        file = self._ranks.get(claim.submission_sha256, claim.row_ids_sha256) if self._ranks else None
+        return file if file and set(file.other_labels) <= set(claim.other_labels) else None
 
     def _read(self, claim: Claim, solution: PreparedSolution) -> RankedFile:
-        submission = read_submission(self._storage.read(claim.submission_sha256), solution.row_ids)
+        data = self._storage.read(claim.submission_sha256)
+        submission = read_submission(data, solution.row_ids, other_labels=claim.other_labels)
         notes = [note.as_dict() for note in submission.notes]
-        file = RankedFile(dense_ranks(submission.predictions), notes)
+        file = RankedFile(dense_ranks(submission.predictions), notes, submission.other_labels)
         if self._ranks:
             self._ranks.put(claim.submission_sha256, claim.row_ids_sha256, file)
         if self._histograms:

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from tempfile import TemporaryFile
@@ -46,9 +46,17 @@ class Checker:
         self._start_afresh()
 
     def check(
-        self, upload: IO[bytes], *, row_ids_sha256: str, open_row_ids: Callable[[], BinaryIO]
+        self,
+        upload: IO[bytes],
+        *,
+        row_ids_sha256: str,
+        open_row_ids: Callable[[], BinaryIO],
+        other_labels: Sequence[str] = (),
     ) -> Checked | None:
-        """Return everything that is wrong with a file and worth a remark; None if it was not checked."""
+        """Return everything that is wrong with a file and worth a remark; None if it was not checked.
+
+        Columns named for one of the `other_labels` may stand in the file.
+        """
         if self._pid != os.getpid():
             self._start_afresh()
         if not self._places.acquire(blocking=False):
@@ -57,7 +65,7 @@ class Checker:
             if not self._turn.acquire(timeout=self._wait_seconds):
                 return None
             try:
-                return self._ask(upload, row_ids_sha256, open_row_ids)
+                return self._ask(upload, row_ids_sha256, open_row_ids, other_labels)
             finally:
                 self._turn.release()
         finally:
@@ -76,10 +84,14 @@ class Checker:
         self._child = None  # a forked process has its own
 
     def _ask(
-        self, upload: IO[bytes], row_ids_sha256: str, open_row_ids: Callable[[], BinaryIO]
+        self,
+        upload: IO[bytes],
+        row_ids_sha256: str,
+        open_row_ids: Callable[[], BinaryIO],
+        other_labels: Sequence[str],
     ) -> Checked | None:
         try:
-            return self._running().ask(upload, row_ids_sha256, open_row_ids)
+            return self._running().ask(upload, row_ids_sha256, open_row_ids, other_labels)
         except OSError:
             self.close()
             logger.warning("The process that checks files has died of one, or took too long.")
@@ -114,14 +126,20 @@ class _Child:
         return self.process.poll() is not None
 
     def ask(
-        self, upload: IO[bytes], row_ids_sha256: str, open_row_ids: Callable[[], BinaryIO]
+        self,
+        upload: IO[bytes],
+        row_ids_sha256: str,
+        open_row_ids: Callable[[], BinaryIO],
+        other_labels: Sequence[str],
     ) -> Checked | None:
         """Have a file checked; raise OSError if the child ends or does not answer in time."""
         with ExitStack() as files:
             sent = [_with_descriptor(upload, files)]
             if self._row_ids_sha256 != row_ids_sha256:
                 sent.append(_with_descriptor(files.enter_context(open_row_ids()), files))
-            socket.send_fds(self.socket, [b"?"], [file.fileno() for file in sent])
+            question = json.dumps({"other_labels": list(other_labels)}).encode() + b"\n"
+            begun = socket.send_fds(self.socket, [question], [file.fileno() for file in sent])
+            self.socket.sendall(question[begun:])
             self._row_ids_sha256 = row_ids_sha256
             answer = json.loads(self._read_line())
         return Checked(answer["problems"], answer["notes"]) if answer else None

@@ -8,6 +8,7 @@ from grader.metrics import MetricSettings
 from grader.metrics.prepared import FloatArray
 from grader.models import ScoringVersion, Split, Submission
 from grader.reports import Analysis, Inputs, analyse, stored
+from grader.services import other_labels
 from grader.services.solutions import LiveSolution
 from grader.worker.work import Work
 
@@ -65,8 +66,10 @@ def _solution(live: LiveSolution, label: str) -> Solution:
 def _model(work: Work, live: LiveSolution, submission_id: int) -> _Model:
     """Read a submission; its file's name is its team's own and stands in no report."""
     with work.database.read() as session:
-        sha256 = session.get_one(Submission, submission_id).sha256
-    return _Model(f"#{submission_id}", read_submission(work.storage.read(sha256), live.row_ids).predictions)
+        submission = session.get_one(Submission, submission_id)
+        names = other_labels.names(session, competition_id=submission.competition_id)
+    data = work.storage.read(submission.sha256)
+    return _Model(f"#{submission_id}", read_submission(data, live.row_ids, other_labels=names).predictions)
 
 
 def _analysed(solution: Solution, models: list[_Model], settings: MetricSettings, split: Split) -> Analysis:

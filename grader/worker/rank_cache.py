@@ -22,7 +22,7 @@ from grader.metrics import RankArray
 from grader.settings import Settings
 
 # Raised whenever the reading of files or their ranks may give anything else than before.
-FORMAT = 1
+FORMAT = 2
 ALIGNMENT = 64
 CHECKSUM_BYTES = 8
 
@@ -37,10 +37,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RankedFile:
-    """What scoring needs of an accepted file: its ranks in the order of the row ids, and its notes."""
+    """What scoring needs of an accepted file: its ranks in the order of the row ids, and its notes.
+
+    `other_labels` are those of its columns that only a competition with such labels accepts.
+    """
 
     ranks: RankArray
     notes: list[dict[str, Any]]
+    other_labels: tuple[str, ...] = ()
 
 
 class RankCache:
@@ -158,6 +162,7 @@ def _pack(file: RankedFile, names: dict[str, str]) -> bytes:
         "rows": ranks.size,
         "type": ranks.dtype.str,
         "notes": file.notes,
+        "other_labels": file.other_labels,
     }
     line = json.dumps(header).encode()
     start = CHECKSUM_BYTES + len(line) + 1
@@ -175,7 +180,7 @@ def _unpack(entry: bytes, names: dict[str, str]) -> RankedFile | None:
     if header.get("format") != FORMAT or any(header[key] != value for key, value in names.items()):
         return None
     ranks = np.frombuffer(entry, header["type"], count=header["rows"], offset=end + 1)
-    return RankedFile(ranks, header["notes"])
+    return RankedFile(ranks, header["notes"], tuple(header["other_labels"]))
 
 
 def _write(path: Path, entry: bytes) -> None:

@@ -6,7 +6,7 @@ from grader.files import read_submission
 from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.paired import Measured, score_difference
 from grader.models import ScoringVersion, Split
-from grader.services import ties
+from grader.services import other_labels, ties
 from grader.services.solutions import LiveSolution
 from grader.services.ties import Place
 from grader.worker.work import Work
@@ -19,16 +19,21 @@ def compare(work: Work) -> dict[str, Any]:
     with work.database.read() as session:
         version = session.get_one(ScoringVersion, version_id)
         _ = version.solution  # loaded while the session is open
+        names = other_labels.names(session, competition_id=version.competition_id)
         boards = {split: ties.places(session, scoring_version_id=version_id, split=split) for split in Split}
     live = LiveSolution.load(work.storage, version)
     return {
         "splits": {
-            split.value: _compared(work, live, split, places) for split, places in boards.items() if places
+            split.value: _compared(work, live, split, places, names)
+            for split, places in boards.items()
+            if places
         }
     }
 
 
-def _compared(work: Work, live: LiveSolution, split: Split, places: list[Place]) -> list[dict[str, Any]]:
+def _compared(
+    work: Work, live: LiveSolution, split: Split, places: list[Place], names: tuple[str, ...]
+) -> list[dict[str, Any]]:
     settings = live.rules.metric
     prepared = live.truth.prepare(split, identities=live.rules.identities, settings=settings)
     sets, rows = Sets(prepared), live.truth.rows(split)
@@ -36,7 +41,7 @@ def _compared(work: Work, live: LiveSolution, split: Split, places: list[Place])
     above: Measured | None = None
     for done, place in enumerate(places):
         work.report_progress(done, len(places), f"Comparing teams on the {split.value} rows")
-        file = read_submission(work.storage.read(place.sha256), live.row_ids)
+        file = read_submission(work.storage.read(place.sha256), live.row_ids, other_labels=names)
         measured = Measured.of(sets, file.predictions[rows], settings)
         difference = score_difference(above, measured).as_dict() if above is not None else None
         lines.append({"submission_id": place.submission_id, "difference": difference})

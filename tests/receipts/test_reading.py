@@ -82,6 +82,17 @@ def test_what_the_grader_rejects_is_not_read(data):
         read_predictions(data, frozenset(IDS))
 
 
+def test_columns_of_other_labels_are_passed_over_alike():
+    header, *rows = CLEAN.decode().splitlines()
+    for first, last in (("insult,", ",obscene"), ('"ins""ult, too",', ""), ("", ",obscene")):
+        lines = [f"{first}{header}{last}", *(f"{first}{row}{last}" for row in rows)]
+        data = "\n".join(lines).encode()
+        labels = ("insult", 'ins"ult, too', "obscene")
+        expected = read_submission(data, RowIds.of(IDS), other_labels=labels).predictions
+        found = read_predictions(data, frozenset(IDS))
+        assert [found[row_id] for row_id in IDS] == expected.tolist()
+
+
 def test_ids_that_are_texts_are_read_alike():
     data = '"a,""b""",1\n é ,2\n"\U0001f600 x",3\n7.0,4\nx y,5\n'
     data = ("id,prediction\n" + data).encode()

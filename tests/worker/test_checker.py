@@ -56,6 +56,17 @@ def test_all_problems_are_told_at_once(checker: Checker) -> None:
     ]
 
 
+def test_columns_of_other_labels_are_known_by_name_from_file_to_file(checker: Checker) -> None:
+    file = b"id,prediction,insult\nr2,0.1,\nr0,0.2,x\nr1,0.3,\n"
+    ids = {"row_ids_sha256": "a", "open_row_ids": row_ids}
+    many = [f"obscène {number}" for number in range(20_000)]  # more than one piece of the socket
+    for names in (["insult"], [*many, "insult"]):
+        told = checker.check(BytesIO(file), other_labels=names, **ids)
+        assert told is not None and [note["code"] for note in told.notes] == ["columns_not_read"]
+    told = checker.check(BytesIO(file), **ids)
+    assert told is not None and [each["code"] for each in told.problems] == ["unexpected_column"]
+
+
 def test_files_on_disk_and_in_memory_are_read_from_their_beginning(checker: Checker, tmp_path: Path) -> None:
     path = tmp_path / "clean.csv"
     path.write_bytes(CLEAN)

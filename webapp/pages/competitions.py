@@ -4,7 +4,7 @@ from flask import Blueprint, Response, g, render_template, send_file
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import announcements, drafts, participations, rescoring_notices
+from grader.services import announcements, drafts, other_labels, participations, rescoring_notices
 from grader.services.competitions import NoScoringVersion
 from grader.services.participations import EntryState
 from webapp import finding, prose
@@ -59,11 +59,13 @@ def evaluation(slug: str) -> ResponseReturnValue:
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
+        names = other_labels.names(session, competition_id=competition.id)
     return render_template(
         "competitions/evaluation.html",
         competition=view,
         metric=view.metric(),
         text=prose.render(competition.evaluation),
+        other_labels=names,
     )
 
 

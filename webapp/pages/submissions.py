@@ -22,6 +22,7 @@ from grader.services import (
     competitions,
     disputes,
     limits,
+    other_labels,
     own_analysis,
     placing,
     receipts,
@@ -117,8 +118,11 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         )
         version = competitions.live(competition)
         _ = version.solution  # loaded while the session is open
+        names = other_labels.names(session, competition_id=competition.id)
     site = current_site()
-    histogram = own_analysis.histogram(site.histograms, site.storage, submission=submission, version=version)
+    histogram = own_analysis.histogram(
+        site.histograms, site.storage, submission=submission, version=version, other_labels=names
+    )
     return render_template(
         "submissions/show.html",
         competition=view,

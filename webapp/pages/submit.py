@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import ParticipantError
 from grader.models import Competition, Submission
-from grader.services import limits, participations, repeats, submissions
+from grader.services import limits, other_labels, participations, repeats, submissions
 from webapp import auth, checking, errors, finding, uploads
 from webapp.pages.submissions import blueprint
 from webapp.representations.allowance import AllowanceView, Clock
@@ -125,6 +125,7 @@ def _page(slug: str, refusal: Refusal | None = None) -> str:
         context = _team_context(session, competition)
         entry_fault = _entry_fault(session, competition)
         file_limit_bytes = submissions.size_cap(competition)
+        names = other_labels.names(session, competition_id=competition.id)
     is_test = g.organizer_role is not None
     with site.storage.open(view.sample_submission_sha256) as sample:
         first_lines = [sample.readline(200).decode(errors="replace") for _ in range(SAMPLE_LINES)]
@@ -139,6 +140,7 @@ def _page(slug: str, refusal: Refusal | None = None) -> str:
         clock=Clock.of(competition, now),
         sample="".join(first_lines),
         file_limit_bytes=file_limit_bytes,
+        other_labels=names,
         **context,
     )
 

@@ -1,0 +1,156 @@
+"""A submission whose columns of other labels stand beside the prediction, on every way that it is read."""
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+from grader import db
+from grader.files import ColumnRole, read_solution
+from grader.models import Role, Submission
+from grader.services import competitions, organizer_jobs, organizers, rescoring, scoring, solutions
+from grader.services.audit import Actor
+from grader.services.conditions import Conditions
+from grader.worker.calculator import Calculator
+from grader.worker.organizer_work import OrganizerWorker
+from grader.worker.rank_cache import RankCache
+
+HERE = "/competitions/toxicity"
+IDENTITIES = ("male", "female", "black or african")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]) -> Any:
+    """A competition whose solution has another label, and one without; Ann takes part, Ed organizes."""
+    sqlite = request.param == "sqlite"
+    arena = make_arena() if sqlite else make_arena(database_url=request.getfixturevalue("postgresql_url"))
+    roles = {"id": ColumnRole.ID, "toxicity": ColumnRole.LABEL, "Usage": ColumnRole.USAGE}
+    roles |= dict.fromkeys(IDENTITIES, ColumnRole.IDENTITY) | {"insult": ColumnRole.OTHER_LABEL}
+    solution = read_solution(with_column(arena.truth.solution(), "insult", "0.5"), roles=roles)
+    stored = solutions.store(arena.storage, solution, split_key=b"key", identities=IDENTITIES)
+    with arena.database.write() as session:
+        actor = Actor(None, "tests")
+        competition = competitions.create(
+            session,
+            slug="toxicity",
+            title="Toxicity",
+            solution=stored,
+            conditions=Conditions(max_daily_submissions=None),
+            actor=actor,
+            now=arena.now(),
+        )
+    arena.competition("plain")
+    arena.ann, arena.ed = arena.person("Ann"), arena.person("Ed")
+    with arena.database.write() as session:
+        organizers.add(
+            session,
+            competition=competitions.get(session, slug=competition.slug),
+            user=arena.ed.user,
+            role=Role.EDITOR,
+            actor=Actor.shell(),
+            now=arena.now(),
+        )
+    arena.alone = arena.truth.predictions()
+    arena.beside = with_column(arena.alone, "insult", "no number")
+    return arena
+
+
+def with_column(data: bytes, name: str, value: str) -> bytes:
+    header, *rows = data.decode().splitlines()
+    return "\n".join([f"{header},{name}", *(f"{row},{value}" for row in rows), ""]).encode()
+
+
+def check(arena: Any, file: bytes, slug: str = "toxicity") -> dict[str, Any]:
+    data = {"file": (BytesIO(file), "p.csv")}
+    path = f"/api/v1/competitions/{slug}/check"
+    return dict(arena.app.test_client().post(path, data=data, headers=arena.ann.bearer).json)
+
+
+def told(arena: Any, submission_id: int) -> dict[str, Any]:
+    path = f"/api/v1/submissions/{submission_id}"
+    return dict(arena.app.test_client().get(path, headers=arena.ann.bearer).json)
+
+
+def test_the_pages_name_the_columns_that_are_not_scored(scene: Any) -> None:
+    for page in ("submit", "evaluation"):
+        assert "<code>insult</code>" in scene.ann.browser.get(f"{HERE}/{page}").text
+        assert "<code>insult</code>" not in scene.ann.browser.get(f"/competitions/plain/{page}").text
+
+
+def test_the_check_knows_the_labels_of_each_competition(scene: Any) -> None:
+    assert "columns_not_read" in [note["code"] for note in check(scene, scene.beside)["notes"]]
+    for file, slug in ((scene.beside, "plain"), (with_column(scene.alone, "target", "1"), "toxicity")):
+        answer = check(scene, file, slug)
+        assert [problem["code"] for problem in answer["problems"]] == ["unexpected_column"]
+
+
+def test_only_the_prediction_is_scored_and_the_file_says_so(scene: Any) -> None:
+    alone, beside = scene.submit(scene.ann, scene.alone), scene.submit(scene.ann, scene.beside)
+    elsewhere = scene.submit(scene.ann, scene.beside, slug="plain")
+    scene.score_all()
+    first, second = told(scene, alone), told(scene, beside)
+    assert (second["public_score"], second["terms"]) == (first["public_score"], first["terms"])
+    assert [note for note in second["notes"] if note not in first["notes"]] == [
+        {
+            "code": "columns_not_read",
+            "message": "Only 'prediction' is scored; the column 'insult' was not read.",
+            "line": 1,
+            "count": 1,
+        }
+    ]
+    assert (
+        "the column &#39;insult&#39; was not read"
+        in scene.ann.browser.get(f"{HERE}/submissions/{beside}").text
+    )
+    assert told(scene, elsewhere)["status"] == "rejected"
+
+
+def test_ranks_that_were_kept_are_not_believed_where_the_file_would_be_refused(
+    scene: Any, tmp_path: Any
+) -> None:
+    sent = [scene.submit(scene.ann, scene.beside), scene.submit(scene.ann, scene.beside, slug="plain")]
+    calculator = Calculator(scene.storage, RankCache(tmp_path / "ranks", max_bytes=1_000_000))
+    outcomes = {}
+    with scene.database.write() as session:
+        for job_id in scoring.waiting(session, older_than=timedelta(), limit=9, now=db.now(session)):
+            claim = scoring.claim(session, job_id=job_id, lease=timedelta(seconds=9), now=db.now(session))
+            outcomes[claim.submission_id] = [type(calculator.outcome(claim)).__name__ for _ in range(2)]
+    assert outcomes == {sent[0]: ["Scores"] * 2, sent[1]: ["Rejection"] * 2}
+
+
+def test_a_solution_corrected_without_the_label_still_scores_the_file(scene: Any) -> None:
+    beside = scene.submit(scene.ann, scene.beside)
+    scene.score_all()
+    corrected = read_solution(scene.truth.solution(), label="toxicity", identities=IDENTITIES)
+    with scene.database.read() as session:
+        live = competitions.live(competitions.get(session, slug="toxicity"))
+    stored = solutions.store_corrected(scene.storage, corrected, live=live)
+    with scene.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        version = rescoring.prepare(
+            session, competition=competition, solution=stored, reason="Tests.", actor=Actor(None, "tests")
+        )
+    scene.score_all()
+    with scene.database.read() as session:
+        assert rescoring.progress(session, scoring_version_id=version.id).done == 1
+    assert told(scene, beside)["status"] == "scored"
+
+
+def test_a_diagnosis_and_a_comparison_of_teams_read_the_file(scene: Any) -> None:
+    beside = scene.submit(scene.ann, scene.beside)
+    scene.score_all()
+    assert scene.ed.post(f"{HERE}/organize/submissions/{beside}/diagnosis").status_code == 303
+    assert scene.ed.post(f"{HERE}/organize/ties").status_code == 303
+    with scene.database.read() as session:
+        jobs = organizer_jobs.waiting(session, limit=10, now=db.now(session))
+    for job_id in jobs:
+        OrganizerWorker(scene.settings, scene.database, scene.storage).run(job_id)
+    page = scene.ed.browser.get(f"{HERE}/organize/submissions/{beside}/diagnosis.json")
+    assert page.status_code == 200, page.text
+    assert json.loads(page.text)
+    assert "Ann" in scene.ed.browser.get(f"{HERE}/organize/ties").text
+    with scene.database.read() as session:
+        assert session.get_one(Submission, beside).size_bytes == len(scene.beside)
