@@ -1,6 +1,7 @@
 """The mailer: sends what stands in the outbox. It runs in the sweeper's process; several may run at once."""
 
 import logging
+import math
 import smtplib
 import ssl
 import threading
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import format_datetime
+from functools import partial
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -17,6 +19,7 @@ from grader.db import Database
 from grader.services import mail
 from grader.services.mail import Letter
 from grader.settings import Settings, SmtpSecurity
+from grader.worker.insisting import insist
 
 TIMEOUT_SECONDS = 20  # of each step; all together stay below the lease
 
@@ -35,8 +38,9 @@ class Mailer:
         while not stop.is_set():
             try:
                 self.send_waiting(stop)
-            except SQLAlchemyError:
-                logger.exception("The database could not be asked for e-mails.")
+            except SQLAlchemyError as error:
+                trace = None if db.is_unavailable(error) else error
+                logger.error("The database could not be asked for e-mails: %s", error, exc_info=trace)  # noqa: TRY400
             except (OSError, smtplib.SMTPException) as error:
                 logger.warning("The mail server %s: %s", self._settings.smtp_host, error)
             except Exception:  # nobody would miss a mailer that ended
@@ -74,10 +78,14 @@ class Mailer:
         except ValueError as error:  # a header that cannot be written
             self._record_failed(letter, error, is_final=True)
         else:
-            with self._database.write() as session:
-                mail.record_sent(session, letter=letter, now=db.now(session))
+            # For as long as this process lives: what is not noted is sent again.
+            insist(partial(self._record_sent, letter), patience_seconds=math.inf)
             return True
         return False
+
+    def _record_sent(self, letter: Letter) -> None:
+        with self._database.write() as session:
+            mail.record_sent(session, letter=letter, now=db.now(session))
 
     def _message(self, letter: Letter) -> EmailMessage:
         """Return an e-mail as plain text; its Message-ID is the same at every try."""

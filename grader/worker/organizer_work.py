@@ -28,6 +28,7 @@ from grader.services.organizer_jobs import LEASE, OrganizerClaim
 from grader.settings import Settings, load
 from grader.storage import Storage, open_storage
 from grader.worker import bundling, diagnosing, settings_check, solution_check, stopping, tying, verifying
+from grader.worker.insisting import insist
 from grader.worker.limits import end_process_after, limit_memory
 from grader.worker.stopping import Stopped
 from grader.worker.work import Handler, TurnOver, Work, WorkLost, problems_of
@@ -89,10 +90,14 @@ class OrganizerWorker:
             raise
         if record is None:
             return False
+        recorded = insist(partial(self._record, claim, record))
+        reach("organizer_job.after_commit")
+        return recorded
+
+    def _record(self, claim: OrganizerClaim, record: "partial[bool]") -> bool:
         with self._database.write() as session:
             recorded = record(session, claim=claim, now=db.now(session))
             reach("organizer_job.before_commit")
-        reach("organizer_job.after_commit")
         return recorded
 
     def _outcome(self, claim: OrganizerClaim) -> "partial[bool] | None":

@@ -2,8 +2,9 @@
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 
 from grader import db
 from grader.crash_points import reach
@@ -15,6 +16,7 @@ from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.worker import stopping
 from grader.worker.calculator import Calculator
+from grader.worker.insisting import insist
 from grader.worker.rank_cache import RankCache
 from grader.worker.stopping import Stopped
 
@@ -83,9 +85,7 @@ class BatchScorer:
             return False
         reach("batch.after_claim")
         outcomes = self._compute(claims)
-        with self._database.write() as session:
-            recorded = batches.record(session, claims=claims, outcomes=outcomes, now=db.now(session))
-            reach("batch.before_commit")
+        recorded = insist(partial(self._record, claims, outcomes))
         reach("batch.after_commit")
         logger.info(
             "Scoring version %s: %s jobs claimed, %s computed, %s recorded, %.2f s.",
@@ -96,6 +96,12 @@ class BatchScorer:
             time.monotonic() - start,
         )
         return True
+
+    def _record(self, claims: Sequence[Claim], outcomes: Mapping[int, Outcome]) -> int:
+        with self._database.write() as session:
+            recorded = batches.record(session, claims=claims, outcomes=outcomes, now=db.now(session))
+            reach("batch.before_commit")
+        return recorded
 
     def _compute(self, claims: Sequence[Claim]) -> dict[int, Outcome]:
         """Compute the first job, and further ones while there is time."""

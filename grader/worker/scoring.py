@@ -3,6 +3,7 @@
 import logging
 import time
 from datetime import timedelta
+from functools import partial
 
 from grader import db
 from grader.crash_points import reach
@@ -14,6 +15,7 @@ from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.worker import stopping
 from grader.worker.calculator import Calculator
+from grader.worker.insisting import insist
 from grader.worker.rank_cache import RankCache
 from grader.worker.stopping import Stopped
 
@@ -64,11 +66,7 @@ class Scorer:
         reach("claim.after_commit")
         start = time.monotonic()
         outcome = self._outcome(claim)
-        with self._database.write() as session:
-            recorded = scoring.record(
-                session, job_id=job_id, token=claim.token, outcome=outcome, now=db.now(session)
-            )
-            reach("record.before_commit")
+        recorded = insist(partial(self._record, claim, outcome))
         reach("record.after_commit")
         logger.info(
             "Job %s (submission %s, attempt %s): %s, %s, %.2f s.",
@@ -79,6 +77,14 @@ class Scorer:
             "recorded" if recorded else "the lease was lost",
             time.monotonic() - start,
         )
+        return recorded
+
+    def _record(self, claim: Claim, outcome: Outcome) -> bool:
+        with self._database.write() as session:
+            recorded = scoring.record(
+                session, job_id=claim.job_id, token=claim.token, outcome=outcome, now=db.now(session)
+            )
+            reach("record.before_commit")
         return recorded
 
     def _outcome(self, claim: Claim) -> Outcome:

@@ -137,8 +137,11 @@ def _repeat(step: Step, wait_seconds: float, stop: threading.Event) -> None:
     while not stop.is_set():
         try:
             has_done_something = step()
-        except Exception:
-            logger.exception("The lane %s broke; it goes on.", threading.current_thread().name)
+        except Exception as error:
+            # All lanes say so for as long as the database is away; there is nothing to look for.
+            trace = None if db.is_unavailable(error) else error
+            name = threading.current_thread().name
+            logger.error("The lane %s broke; it goes on: %s", name, error, exc_info=trace)  # noqa: TRY400
             has_done_something = False
         if not has_done_something:
             stop.wait(wait_seconds)

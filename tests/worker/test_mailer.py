@@ -9,6 +9,7 @@ import time
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import select
 
@@ -185,6 +186,27 @@ def test_a_claimed_e_mail_is_nobody_elses_until_its_lease_ends(service: Any, now
     with service.database.write() as session:
         mail.record_failed(session, letter=first, error="late", is_final=True, now=now + LEASE)
     assert second is not None and rows(service)[0].error is None
+
+
+def test_what_was_sent_while_the_database_went_away_is_noted_when_it_is_back_and_goes_out_once(
+    service: Any, mailer: Mailer, post: Any, now: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record_sent, tries = mail.record_sent, []
+
+    def away_at_first(*args: Any, **kwargs: Any) -> None:
+        tries.append(len(post.received))
+        if len(tries) < 3:
+            raise psycopg.OperationalError("The connection is gone.")
+        record_sent(*args, **kwargs)
+
+    monkeypatch.setattr(mail, "record_sent", away_at_first)
+    monkeypatch.setattr("grader.worker.insisting.PAUSE_SECONDS", 0)
+    write(service, now)
+    assert mailer.send_waiting() == 1
+    assert tries == [1, 1, 1]
+    assert rows(service)[0].sent_at is not None
+    with service.database.write() as session:
+        assert mail.claim(session, now=now + LEASE) is None
 
 
 def test_mailers_beside_each_other_send_each_e_mail_once(

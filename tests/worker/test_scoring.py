@@ -4,6 +4,7 @@ import logging
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import select, update
 
@@ -89,6 +90,27 @@ def test_no_transaction_is_open_while_a_file_is_read(service: Any) -> None:
     assert Scorer(service.database, storage, lease=LEASE).run(accepted.job_ids[0])  # type: ignore[arg-type]
     assert storage.open_connections == [0, 0, 0]
     assert service.submission(accepted).status is SubmissionStatus.SCORED
+
+
+def test_a_score_that_the_database_could_not_take_at_once_is_recorded_within_the_same_attempt(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accepted = service.submit(service.competition())
+    record, calls = scoring.record, []
+
+    def restart_once(*args: Any, **kwargs: Any) -> bool:
+        recorded = record(*args, **kwargs)
+        calls.append(recorded)
+        if len(calls) == 1:
+            raise psycopg.OperationalError("The server was restarted.")
+        return recorded
+
+    monkeypatch.setattr(scoring, "record", restart_once)
+    assert Scorer(service.database, service.storage, lease=LEASE).run(accepted.job_ids[0])
+    assert calls == [True, True]
+    assert service.submission(accepted).status is SubmissionStatus.SCORED
+    with service.database.read() as session:
+        assert session.scalars(select(ScoringJob.attempt_count)).one() == 1
 
 
 def test_a_solution_is_prepared_once_for_many_files(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,34 @@
+"""Writing what is known already, such as a score: a database that is away for a moment is asked again."""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from grader import db, disk
+
+PATIENCE_SECONDS = 10.0  # longer than a restart of PostgreSQL, shorter than what a scoring's limits leave
+PAUSE_SECONDS = 0.5
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+
+def insist(write: Callable[[], T], *, patience_seconds: float = PATIENCE_SECONDS) -> T:
+    """Return what `write` returns; do it again while the database or its disk cannot be used.
+
+    It must be safe to do twice: whether a COMMIT took effect whose answer was lost is not known.
+    """
+    end = time.monotonic() + patience_seconds
+    is_told = False
+    while True:
+        try:
+            return write()
+        except Exception as error:
+            if not (db.is_unavailable(error) or disk.is_full(error)) or time.monotonic() >= end:
+                raise
+            if not is_told:
+                logger.warning("The database cannot be written at the moment; it is tried again: %s", error)
+                is_told = True
+        time.sleep(PAUSE_SECONDS)
