@@ -61,5 +61,5 @@ class Plan:
     @property
     def team_count(self) -> int:
         """How many teams there have to be, for each may send `team_limit` files."""
-        expected = self.uploads or int(40 * self.seconds / 1.5)
+        expected = max(self.uploads, int(40 * self.seconds / 1.5))  # none runs out of slots before the end
         return self.clients + 1 + expected * 5 // 4 // self.team_limit
