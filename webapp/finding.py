@@ -5,8 +5,8 @@ from typing import Any
 from flask import g
 
 from grader.leaderboard.visibility import Viewer
-from grader.models import Competition, CompetitionState
-from grader.services import competitions, organizers
+from grader.models import Competition, CompetitionState, ScoringVersion
+from grader.services import competitions, organizers, rescoring
 from grader.services.competitions import UnknownCompetition
 
 
@@ -20,6 +20,12 @@ def competition_of(session: Any, slug: str) -> Competition:
     if competition.state is CompetitionState.DRAFT and g.organizer_role is None:
         raise UnknownCompetition(slug)
     return competition
+
+
+def scoring_version_of(session: Any, slug: str, number: int) -> tuple[Competition, ScoringVersion]:
+    """Return a competition and one of its scoring versions; raise UnknownScoringVersion as well."""
+    competition = competition_of(session, slug)
+    return competition, rescoring.get(session, competition=competition, number=number)
 
 
 def listed(session: Any) -> list[Competition]:

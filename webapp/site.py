@@ -1,7 +1,7 @@
 """The parts of one running site, and the doors to them from a request."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, cast
 
 from argon2 import PasswordHasher
@@ -12,6 +12,7 @@ from grader.services.histograms import Histograms
 from grader.settings import Settings
 from grader.storage import Storage
 from grader.worker.checker import Checker
+from webapp.differences import Differences
 
 
 class Hinting(Protocol):
@@ -35,6 +36,7 @@ class Site:
     hints: Hinting
     checker: Checker
     passwords: PasswordHasher
+    differences: Differences = field(default_factory=Differences)
 
     @property
     def is_https(self) -> bool:

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from grader.leaderboard.comparison import BoardChange, TeamChange
 from grader.models import Competition, ScoringVersion
-from grader.services import rescoring_difference
+from grader.services import rescoring_difference, rescoring_tables
 from grader.services.rescoring_difference import Compared, NothingToCompare, Preview
 
 TOPS = (1, 3, 10)
@@ -40,10 +40,10 @@ def write_difference(
     for name, pieces in (
         (
             "submissions.csv",
-            rescoring_difference.submissions_csv(session, competition=competition, versions=versions),
+            rescoring_tables.submissions_csv(session, competition=competition, versions=versions),
         ),
-        ("teams.csv", rescoring_difference.teams_csv(found)),
-        ("selections.csv", rescoring_difference.selections_csv(found)),
+        ("teams.csv", rescoring_tables.teams_csv(found)),
+        ("selections.csv", rescoring_tables.selections_csv(found)),
     ):
         path = folder / name
         with path.open("w", encoding="utf-8", newline="") as file:

@@ -13,6 +13,8 @@ from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal
 
 SCORE_DECIMALS = 5
+_UNITS = 100_000.0
+_CLEARLY_NEARER = 0.49  # than to a tie, whatever the product was rounded to
 TERM_DECIMALS = 4
 CELL_DECIMALS = 2
 AUTOMATIC_SELECTION_COUNT = 2
@@ -66,6 +68,10 @@ def round_half_even(value: float, decimals: int) -> Decimal:
 
 def score_units(score: float) -> int:
     """Return a score as displayed, in units of 0.00001."""
+    scaled = score * _UNITS
+    nearest = round(scaled)
+    if abs(scaled - nearest) < _CLEARLY_NEARER:  # a board of 100,000 submissions rounds each of them
+        return nearest
     return int(round_half_even(score, SCORE_DECIMALS).scaleb(SCORE_DECIMALS))
 
 

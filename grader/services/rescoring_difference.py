@@ -4,18 +4,18 @@ The comparison itself is pure, see `leaderboard.comparison`. Every submission is
 under both versions, also late, benchmark and hidden ones and those of disqualified teams.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy import Select, String, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from grader.errors import OrganizerError
 from grader.leaderboard import comparison, standings
 from grader.leaderboard.comparison import Difference, ScorePair
 from grader.leaderboard.history import Scored
-from grader.leaderboard.standings import Standing
 from grader.models import (
     Competition,
     JobState,
@@ -29,7 +29,6 @@ from grader.models import (
     Team,
 )
 from grader.services import competitions, rescoring, score_history, scoring
-from grader.services.spreadsheets import csv_lines
 
 CHUNK = 2_000
 
@@ -96,7 +95,7 @@ def preview(session: Session, *, competition: Competition, versions: Compared) -
     return Preview(
         versions=versions,
         difference=comparison.compare(
-            (pair for _, pair in _pairs(session, competition, versions)),
+            (pair for _, pair in pairs(session, competition=competition, versions=versions)),
             disqualified=score_history.disqualified(session, competition_id=competition.id),
             selection_count=competition.selection_count,
         ),
@@ -105,6 +104,28 @@ def preview(session: Session, *, competition: Competition, versions: Compared) -
         ),
         gaps=gaps(session, competition=competition, version=versions.after),
     )
+
+
+def state(session: Session, *, competition: Competition, versions: Compared) -> str:
+    """Return a digest of all that `preview` depends on: while it stays the same, so does the preview.
+
+    Scores are only ever added, with the end of a job.
+    """
+    jobs = (
+        select(ScoringJob.scoring_version_id, ScoringJob.state, func.count())
+        .where(ScoringJob.scoring_version_id.in_([version.id for version in versions]))
+        .group_by(ScoringJob.scoring_version_id, ScoringJob.state)
+        .order_by(ScoringJob.scoring_version_id, ScoringJob.state)
+    )
+    parts = [
+        competition.id,
+        competition.selection_count,
+        [version.id for version in versions],
+        session.execute(jobs).all(),
+        _listed(session, competition, Submission, "team_id", "kind", "is_selected", "status"),
+        _listed(session, competition, Team, "name", "disqualified_at"),
+    ]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def gaps(session: Session, *, competition: Competition, version: ScoringVersion) -> Gaps:
@@ -125,89 +146,21 @@ def gaps(session: Session, *, competition: Competition, version: ScoringVersion)
     return Gaps(unfinished, lost)
 
 
-def submissions_csv(session: Session, *, competition: Competition, versions: Compared) -> Iterator[str]:
-    """Return every submission's displayed scores under both versions as CSV, piece by piece."""
-    numbers = tuple(f"v{version.number}" for version in versions)
-    yield csv_lines(
-        [
-            [
-                *("submission", "team_id", "team", "kind", "is_selected", "submitted_at"),
-                *(f"{split}_{number}" for split in Split for number in numbers),
-                *(f"{split}_change" for split in Split),
-            ]
-        ]
-    )
-    batch: list[tuple[object, ...]] = []
-    for team, pair in _pairs(session, competition, versions):
-        batch.append(_submission_cells(team, pair))
-        if len(batch) == CHUNK:
-            yield csv_lines(batch)
-            batch.clear()
-    yield csv_lines(batch)
+def _listed(
+    session: Session, competition: Competition, model: type[Submission] | type[Team], *names: str
+) -> str | None:
+    """Return some columns of a competition's rows as one text; the database puts it together."""
+    columns = [model.id, *(getattr(model, name) for name in names)]
+    line = columns[0].cast(String)
+    for column in columns[1:]:
+        line = line + "," + func.coalesce(column.cast(String), "")
+    rows = select(line.label("line")).where(model.competition_id == competition.id).order_by(model.id)
+    return session.scalar(select(func.aggregate_strings(rows.subquery().c.line, ";")))
 
 
-def teams_csv(found: Preview) -> Iterator[str]:
-    """Return every team's rank on both boards under both versions as CSV."""
-    numbers = tuple(f"v{version.number}" for version in found.versions)
-    columns = [f"{name}_{number}" for name in ("rank", "score", "submission") for number in numbers]
-    yield csv_lines([["board", "team_id", "team", *columns, "rank_change", "score_change"]])
-    for split, board in ((Split.PUBLIC, found.difference.public), (Split.PRIVATE, found.difference.private)):
-        yield csv_lines(
-            [
-                split.value,
-                each.team_id,
-                found.teams[each.team_id],
-                *(
-                    cell
-                    for pair in zip(_cells(each.before), _cells(each.after), strict=True)
-                    for cell in pair
-                ),
-                each.rank_change,
-                change_text(each.score_change),
-            ]
-            for each in board.teams
-        )
-
-
-def selections_csv(found: Preview) -> Iterator[str]:
-    """Return which submissions come to compete on the private leaderboard, or cease to, as CSV."""
-    yield csv_lines([["team_id", "team", "submission", "change"]])
-    yield csv_lines(
-        [each.team_id, found.teams[each.team_id], submission_id, words]
-        for each in found.difference.selections
-        for words, submission_ids in (("enters", each.entering), ("leaves", each.leaving))
-        for submission_id in submission_ids
-    )
-
-
-def change_text(units: int | None) -> str | None:
-    """Return a change of a displayed score with its sign, such as ``+0.00120``; None where unknown."""
-    return None if units is None else f"{'+' if units > 0 else ''}{standings.score_text(units)}"
-
-
-def _cells(line: Standing | None) -> tuple[int | None, str | None, int | None]:
-    if line is None:
-        return None, None, None
-    return line.rank, standings.score_text(line.entry.score_units), line.entry.submission_id
-
-
-def _submission_cells(team: str, pair: ScorePair) -> tuple[object, ...]:
-    known = pair.known
-    return (
-        known.submission_id,
-        known.team_id,
-        team,
-        known.kind.value,
-        "true" if known.is_selected else "false",
-        known.submitted_at.isoformat().replace("+00:00", "Z"),
-        *(side and standings.score_text(side.public_units) for side in (pair.before, pair.after)),
-        *(side and standings.score_text(side.private_units) for side in (pair.before, pair.after)),
-        change_text(pair.public_change),
-        change_text(pair.private_change),
-    )
-
-
-def _pairs(session: Session, competition: Competition, versions: Compared) -> Iterator[tuple[str, ScorePair]]:
+def pairs(
+    session: Session, *, competition: Competition, versions: Compared
+) -> Iterator[tuple[str, ScorePair]]:
     """Return each submission that has scores, with its team's name, in the order of ids."""
     rows = session.execute(_query(competition, versions).execution_options(yield_per=CHUNK))
     for row in rows:

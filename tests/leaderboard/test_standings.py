@@ -1,5 +1,6 @@
 """Rounding, ranking and the tie rule."""
 
+import math
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -32,6 +33,13 @@ def entry(submission_id: int, units: int, *, second: int = 0, team_id: int = 1) 
 def test_rounding_a_score_takes_the_nearest_multiple_of_the_exact_value(score: float) -> None:
     error = abs(Fraction(standings.score_units(score), 10**5) - Fraction(score))
     assert error <= Fraction(1, 2 * 10**5)
+
+
+@given(st.integers(0, 10**5 - 1), st.sampled_from([-1, 0, 1]))
+def test_beside_a_tie_a_score_rounds_as_decimals_do(below: int, side: int) -> None:
+    tie = (below + 0.5) / 10**5
+    score = math.nextafter(tie, side * math.inf) if side else tie
+    assert standings.score_units(score) == standings.round_half_even(score, 5) * 10**5
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from grader.services import (
     rescoring_difference,
     rescoring_notices,
     rescoring_publication,
+    rescoring_tables,
     rosters,
     selections,
     solutions,
@@ -360,9 +361,9 @@ def test_the_preview_is_the_difference_of_the_boards_before_and_after(
             texts = [
                 "".join(each)
                 for each in (
-                    rescoring_difference.submissions_csv(session, competition=current, versions=versions),
-                    rescoring_difference.teams_csv(found),
-                    rescoring_difference.selections_csv(found),
+                    rescoring_tables.submissions_csv(session, competition=current, versions=versions),
+                    rescoring_tables.teams_csv(found),
+                    rescoring_tables.selections_csv(found),
                 )
             ]
         return found, texts

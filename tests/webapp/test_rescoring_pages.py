@@ -5,9 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
-from grader.models import Role, User
-from grader.services import competitions, organizer_jobs, organizers
+from grader.models import Role, Team, User
+from grader.services import competitions, organizer_jobs, organizers, rescoring_difference
 from grader.services.audit import Actor
 from grader.worker.organizer_work import OrganizerWorker
 
@@ -214,3 +215,32 @@ def run_newest(arena: Any) -> int:
         job_id = max(organizer_jobs.waiting(session, limit=10, now=arena.now()))
     assert OrganizerWorker(arena.settings, arena.database, arena.storage).run(job_id)
     return int(job_id)
+
+
+def test_a_difference_is_computed_once_for_a_state_of_the_competition(
+    arena: Any, people: dict[str, Any], check: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed: list[int] = []
+    compute = rescoring_difference.preview
+
+    def counted(session: Any, **options: Any) -> Any:
+        computed.append(1)
+        return compute(session, **options)
+
+    monkeypatch.setattr(rescoring_difference, "preview", counted)
+    begin(people, check())
+    path = f"{ROOT}/rescoring/2"
+    incomplete = page(people["Eva"], f"{path}/difference")
+    arena.score_all()
+    complete = page(people["Eva"], f"{path}/difference")
+    assert len(computed) == 2
+    assert "not the whole difference" in incomplete and "not the whole difference" not in complete
+    assert "Ann" in page(people["Vic"], f"{path}/teams.csv")
+    assert page(people["Vic"], f"{path}/difference").count("Ann") == complete.count("Ann")
+    assert len(computed) == 2
+    with arena.database.write() as session:
+        session.scalars(select(Team).where(Team.name == "Ann")).one().name = "Anna"
+    assert "Anna" in page(people["Eva"], f"{path}/difference")
+    arena.submit(people["Bob"], arena.truth.predictions(noise=1.0, seed=5))
+    assert "1 submission has" in page(people["Eva"], f"{path}/difference")
+    assert len(computed) == 4

@@ -14,6 +14,7 @@ from webapp.pages.entry import blueprint as entry
 from webapp.pages.leaderboards import blueprint as leaderboards
 from webapp.pages.log import blueprint as log
 from webapp.pages.organize import diagnosis as organize_diagnosis
+from webapp.pages.organize import rescoring_difference, scoring_version
 from webapp.pages.organize import ties as organize_ties
 from webapp.pages.organize.announcements import blueprint as organize_announcements
 from webapp.pages.organize.audit import blueprint as organize_audit
@@ -38,7 +39,14 @@ from webapp.pages.teams import blueprint as teams
 from webapp.site import current_site
 
 # They have added themselves to a family's blueprint.
-ADDED_TO_FAMILIES = (account_access, comparing, organize_diagnosis, organize_ties)
+ADDED_TO_FAMILIES = (
+    account_access,
+    comparing,
+    organize_diagnosis,
+    organize_ties,
+    rescoring_difference,
+    scoring_version,
+)
 CURRENT = Markup(' aria-current="page"')
 
 

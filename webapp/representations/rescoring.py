@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from grader.leaderboard import standings
 from grader.leaderboard.comparison import BoardChange, ScorePair, TeamChange
 from grader.models import JobState, OrganizerJob, ScoringVersion, ScoringVersionState
 from grader.services.rescoring import Progress
-from grader.services.rescoring_difference import Compared, Preview, change_text
+from grader.services.rescoring_difference import Compared, Preview
+from grader.services.rescoring_tables import change_text
 from grader.services.rules import Rules
 from webapp import formats
 from webapp.representations.board import change
@@ -244,27 +245,9 @@ class DifferenceView:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class PublishForm:
-    """What an organizer has entered into the form of a publication, as text."""
-
-    reason: str = ""
-    notice: str = ""
-    extra_submissions: str = ""
-    extra_day: str = ""
-    closes_at: str = ""
-    selection_deadline: str = ""
-    lose_scores: bool = False
-
-
 def suggested_notice(version: ScoringVersion, competition_title: str) -> str:
     """Return the words that the notice begins with."""
     return (
         f"All submissions to {competition_title} were scored again. {version.reason}\n\n"
         "Your files did not change and nothing of your limits was used."
     )
-
-
-def utc_text(moment: datetime | None) -> str:
-    """Return a time as the fields of forms hold it."""
-    return moment.strftime("%Y-%m-%dT%H:%M") if moment else ""
