@@ -5,6 +5,7 @@ import pytest
 pytest_plugins = (
     "tests.fixtures.arena",
     "tests.fixtures.databases",
+    "tests.fixtures.economy",
     "tests.fixtures.invariants",
     "tests.fixtures.rescorings",
     "tests.fixtures.service",

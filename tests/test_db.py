@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from sqlalchemy import select, text, update
+from sqlalchemy import make_url, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, ProgrammingError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
@@ -102,6 +102,7 @@ def test_many_that_read_and_then_write_neither_fail_nor_lose_an_update(database:
         assert session.scalars(select(SetupLink.token_sha256)).one() == "80"
 
 
+@pytest.mark.usefixtures("waiting_for_the_disk")
 def test_sqlite_keeps_what_is_committed_through_a_power_cut(sqlite_url: str) -> None:
     database = Database(sqlite_url)
     with database.engine.connect() as connection:
@@ -133,6 +134,16 @@ def test_sessions_go_on_after_the_server_has_ended_all_connections(postgresql_ur
         assert session.scalars(select(SetupLink.token_sha256)).all() == ["kept"]
     database.dispose()
     other.dispose()
+
+
+def test_a_server_that_is_cut_off_is_not_waited_for_and_the_url_says_for_how_long(postgresql_url: str) -> None:
+    url = make_url(postgresql_url).update_query_dict({"keepalives_idle": "7"})
+    database = Database(url.render_as_string(hide_password=False))
+    with database.read() as session:
+        driver: Any = session.connection().connection.driver_connection
+        used = driver.info.get_parameters()
+    database.dispose()
+    assert (used["connect_timeout"], used["tcp_user_timeout"], used["keepalives_idle"]) == ("5", "30000", "7")
 
 
 def test_a_writer_that_stopped_in_the_middle_keeps_nobody_waiting_for_ever(

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from pydantic import SecretStr
-from sqlalchemy import event, func, select
+from sqlalchemy import func, select
 
 from grader import db
 from grader.db import Database
@@ -425,10 +425,6 @@ def expecting(refusal: type[Exception] | None) -> AbstractContextManager[Any]:
     return nullcontext() if refusal is None else pytest.raises(refusal)
 
 
-def _never_wait_for_the_disk(connection: Any, _record: object) -> None:
-    connection.execute("PRAGMA synchronous = OFF")
-
-
 @pytest.fixture
 def make_installation(
     tmp_path: Path, migrated_sqlite: Path, request: pytest.FixtureRequest
@@ -447,8 +443,6 @@ def make_installation(
                 secret_key=SecretStr("not so secret"),
             )
             database = Database(options.database(), pool_size=3)
-            if kind == "sqlite":
-                event.listen(database.engine, "connect", _never_wait_for_the_disk)
             made.append(Installation(Service(database, open_storage(options.storage()), options), url))
             patch.setattr(db, "now", lambda session: made[-1].clock)
             return made[-1]
