@@ -3,17 +3,19 @@
 import dataclasses
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 
 import click
 from redis import Redis
 from redis.exceptions import RedisError
 
-from grader.cli.installation import load_settings, opened_database
+from grader.cli.installation import load_settings, make_data_folder, opened_database
 from grader.db import Database
-from grader.services import diagnosis, schema
+from grader.services import diagnosis, machine_check, schema
 from grader.services.diagnosis import Finding, Level
-from grader.settings import Settings
-from grader.storage import open_storage
+from grader.settings import PREFIX, Settings
+from grader.storage import Storage, StorageUnavailable, open_storage
+from grader.supervisor import lock, valkey
 
 MARKS = {Level.OK: "ok     ", Level.WARNING: "warning", Level.ALARM: "ALARM  "}
 
@@ -24,8 +26,7 @@ MARKS = {Level.OK: "ok     ", Level.WARNING: "warning", Level.ALARM: "ALARM  "}
 def doctor(read_all: bool, as_json: bool) -> None:
     """Look at everything that can go wrong and say what to do; exit with 1 where something is wrong."""
     settings = load_settings()
-    with opened_database(settings) as database:
-        findings = list(_findings(settings, database, read_all))
+    findings = list(_findings(settings, read_all))
     if as_json:
         click.echo(json.dumps({"findings": [dataclasses.asdict(each) for each in findings]}, indent=1))
     else:
@@ -35,35 +36,66 @@ def doctor(read_all: bool, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _findings(settings: Settings, database: Database, read_all: bool) -> Iterator[Finding]:
-    yield from diagnosis.of_settings(settings)
-    yield from diagnosis.of_disks(settings)
-    yield from diagnosis.of_tables(database)
+def _findings(settings: Settings, read_all: bool) -> Iterator[Finding]:
+    make_data_folder(settings)
+    yield from machine_check.of_settings(settings)
+    yield from machine_check.of_rights(settings)
+    yield from machine_check.of_disks(settings)
+    yield from _of_service(settings)
     yield from _of_broker(settings)
     yield from _of_arithmetic()
+    storage = open_storage(settings.storage())
+    yield from diagnosis.of_storage(storage)
+    try:
+        with opened_database(settings) as database:
+            yield from _of_database(settings, database, storage, read_all)
+    except click.ClickException as error:
+        yield diagnosis.alarm("database", error.message)
+
+
+def _of_database(
+    settings: Settings, database: Database, storage: Storage, read_all: bool
+) -> Iterator[Finding]:
+    yield from diagnosis.of_tables(database)
     if not schema.is_current(database):
         return
-    yield from diagnosis.of_blobs(database, open_storage(settings.storage()), read_all=read_all)
+    with suppress(StorageUnavailable):  # told above
+        yield from diagnosis.of_blobs(database, storage, read_all=read_all)
     with database.read() as session:
         yield from diagnosis.of_scoring(session)
         if settings.sends_mail():
             yield from diagnosis.of_mail(session)
 
 
+def _of_service(settings: Settings) -> Iterator[Finding]:
+    served_by = lock.holder(settings.data_dir)
+    yield diagnosis.ok(
+        "service",
+        f"The folder is served by {served_by}."
+        if served_by
+        else "`fairboard serve` does not run on this folder.",
+    )
+
+
 def _of_broker(settings: Settings) -> Iterator[Finding]:
-    if settings.broker_url is None:
-        yield Finding(Level.OK, "queue", "None is set: `serve` starts its own, and the sweeper needs none.")
+    if settings.broker_url is not None:
+        url = settings.broker_url.get_secret_value().replace("redis+socket://", "unix://", 1)
+        hint = f"Does it run, and is {PREFIX}BROKER_URL right?"
+    elif lock.holder(settings.data_dir):
+        url = f"unix://{valkey.socket_path(settings.data_dir.resolve())}"
+        hint = f"{settings.data_dir / 'valkey' / 'valkey.log'} says why."
+    else:
+        yield diagnosis.ok("queue", "None is set: `serve` starts its own, and the sweeper needs none.")
         return
-    url = settings.broker_url.get_secret_value().replace("redis+socket://", "unix://", 1)
     try:
         with Redis.from_url(url, socket_timeout=2, socket_connect_timeout=2) as broker:
             broker.ping()
-    except RedisError as error:
-        yield Finding(
-            Level.WARNING, "queue", f"It does not answer ({error}). The sweeper scores alone, seconds later."
+    except (RedisError, ValueError) as error:
+        yield diagnosis.warning(
+            "queue", f"It does not answer ({error}). {hint} The sweeper scores alone, seconds later."
         )
     else:
-        yield Finding(Level.OK, "queue", "It answers.")
+        yield diagnosis.ok("queue", "It answers.")
 
 
 def _of_arithmetic() -> Iterator[Finding]:
@@ -72,6 +104,9 @@ def _of_arithmetic() -> Iterator[Finding]:
     try:
         check_golden_vectors()
     except Exception as error:  # whatever is wrong with this machine's libraries
-        yield Finding(Level.ALARM, "arithmetic", f"This machine computes other scores than others: {error}")
+        yield diagnosis.alarm(
+            "arithmetic",
+            f"This machine computes other scores than others: {error}. Install the locked packages again.",
+        )
     else:
-        yield Finding(Level.OK, "arithmetic", "The golden vectors have the scores that they have everywhere.")
+        yield diagnosis.ok("arithmetic", "The golden vectors have the scores that they have everywhere.")

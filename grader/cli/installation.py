@@ -2,6 +2,7 @@
 
 import os
 import re
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from urllib.parse import urlsplit
 import click
 from pydantic import ValidationError
 from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError, SQLAlchemyError
 
 from grader import disk
 from grader.db import Database
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 DATABASES = ("postgresql", "sqlite")
 STORAGES = ("file", "s3")
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+BROKERS = ("redis", "rediss", "redis+socket")
 
 
 class SchemaDiffers(OrganizerError):
@@ -74,11 +77,23 @@ def opened_database(settings: Settings) -> Iterator[Database]:
 
 @contextmanager
 def database_failures_in_a_sentence() -> Iterator[None]:
-    """Say that the database cannot be used where it cannot be reached."""
+    """Say that the database cannot be used where it cannot be reached, or is damaged."""
     try:
         yield
     except OperationalError as error:
-        raise click.ClickException(f"The database cannot be used: {error.orig}") from error
+        reason = " ".join(str(error.orig).split())
+        hint = (
+            "Check the rights of its file and folder."
+            if isinstance(error.orig, sqlite3.Error)
+            else f"Does it run, and is {PREFIX}DATABASE_URL right?"
+        )
+        raise click.ClickException(f"The database cannot be used: {reason}. {hint}") from error
+    except DatabaseError as error:
+        if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
+            raise
+        raise click.ClickException(
+            f"The database is damaged ({error.orig}). Move it away and restore a backup: `fairboard restore`."
+        ) from error
 
 
 @contextmanager
@@ -152,6 +167,12 @@ def _unusable_urls(settings: Settings) -> Iterator[str]:
         yield f"{PREFIX}DATABASE_URL: expected postgresql://user:password@host/name or sqlite:////path."
     if urlsplit(settings.storage()).scheme not in STORAGES:
         yield f"{PREFIX}STORAGE_URL: expected s3://bucket/prefix or file:///folder."
+    broker = settings.broker_url.get_secret_value() if settings.broker_url else None
+    if broker and urlsplit(broker).scheme not in BROKERS:
+        yield f"{PREFIX}BROKER_URL: expected redis://host:6379/0, rediss://… or redis+socket:///path."
+    site = urlsplit(settings.base_url or "http://localhost")
+    if site.scheme not in ("http", "https") or not site.netloc:
+        yield f"{PREFIX}BASE_URL: expected an address such as https://board.example.org."
 
 
 def _unusable(problems: list[str]) -> click.ClickException:

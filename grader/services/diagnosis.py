@@ -1,27 +1,24 @@
-"""What an operator wants to know of an installation: what is well, what will go wrong, what is wrong."""
+"""What an operator wants to know of what is stored: what is well, what will go wrong, what is wrong."""
 
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
-from grader import db, disk
+from grader import db
 from grader.db import Database
-from grader.models import Mail, Submission, SubmissionStatus
+from grader.models import AuditEntry, Login, Mail, ScoringJob, Submission, SubmissionStatus
 from grader.services import blobs, mail, queue_health, schema, scoring
-from grader.services.backups import AUTOMATIC_FOLDER
 from grader.services.queue_health import Sign
-from grader.settings import PREFIX, Settings
+from grader.settings import PREFIX
 from grader.storage import BlobDamaged, BlobMissing, Storage
 
 SHOWN = 5
 CLOCK_TOLERANCE = timedelta(seconds=5)
 MAIL_PATIENCE = timedelta(hours=1)
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _PROBE = b"What `fairboard doctor` stores to see whether it can.\n"
 # Without any of them a crash of the machine may lose what was answered 201.
 _DURABILITY = ("fsync", "full_page_writes", "synchronous_commit")
@@ -44,24 +41,26 @@ class Finding:
     message: str
 
 
-def of_settings(settings: Settings) -> Iterator[Finding]:
-    """Look at settings that work and are not what one wants."""
-    if settings.host not in LOOPBACK and not (settings.base_url or "").startswith("https://"):
-        yield _warning(
-            "settings", f"Others reach the site without TLS: {PREFIX}BASE_URL is no https address."
-        )
-    for path in (settings.data_dir, settings.data_dir / "secret_key"):
-        if path.exists() and path.stat().st_mode & 0o077:
-            yield _warning("settings", f"Other users of this machine may read {path}: chmod go= {path}.")
-    if not settings.sends_mail():
-        yield _ok("settings", "No e-mail is sent: there is no mail server in the settings.")
+def ok(subject: str, message: str) -> Finding:
+    """Return that something is well."""
+    return Finding(Level.OK, subject, message)
+
+
+def warning(subject: str, message: str) -> Finding:
+    """Return that something may go wrong."""
+    return Finding(Level.WARNING, subject, message)
+
+
+def alarm(subject: str, message: str) -> Finding:
+    """Return that something is wrong."""
+    return Finding(Level.ALARM, subject, message)
 
 
 def of_tables(database: Database) -> Iterator[Finding]:
     """Look at the tables' version, at the database's soundness and promises, and at its clock."""
     current = schema.current(database)
     if current != schema.head():
-        yield _alarm(
+        yield alarm(
             "database",
             f"The tables are of another version ({current or 'none'}; this one needs {schema.head()}): "
             "`fairboard migrate`.",
@@ -70,24 +69,26 @@ def of_tables(database: Database) -> Iterator[Finding]:
     with database.read() as session:
         is_sqlite = session.get_bind().dialect.name == "sqlite"
         yield from _soundness(session) if is_sqlite else _durability(session)
-        ahead = db.now(session) - datetime.now(UTC)
-    if abs(ahead) > CLOCK_TOLERANCE:
-        yield _warning(
-            "clock",
-            f"The database's clock differs from this machine's by {ahead.total_seconds():+.0f} s; "
-            "deadlines go by the database's.",
-        )
+        now, newest = db.now(session), _newest(session)
+    yield from _clock(now - datetime.now(UTC), newest - now if newest else timedelta(0))
 
 
-def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterator[Finding]:
-    """Look whether the storage can be written and has every blob that rows name, read whole if `read_all`."""
+def of_storage(storage: Storage) -> Iterator[Finding]:
+    """Look whether the storage can be written and read."""
     try:
         probe = storage.put(_PROBE)
         storage.read(probe.sha256)
         storage.delete(probe.sha256)
     except Exception as error:  # of whatever store it is
-        yield _alarm("storage", f"The storage cannot be used: {error}")
-        return
+        yield alarm(
+            "storage",
+            f"The storage cannot be used, so uploads are refused and jobs wait: {error}. "
+            f"Mend its rights or its address ({PREFIX}STORAGE_URL).",
+        )
+
+
+def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterator[Finding]:
+    """Look whether the storage has every blob that rows name, read whole if `read_all`."""
     with database.read() as session:
         required = blobs.required(session)
     listed = list(storage.blobs())
@@ -98,17 +99,18 @@ def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterato
     if missing:
         rows = ", ".join(f"{blob.row} ({blob.sha256[:12]}…)" for blob in missing[:SHOWN])
         more = f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
-        yield _alarm("storage", f"Rows name blobs that are gone: {rows}{more}. Restore them from a backup.")
+        yield alarm("storage", f"Rows name blobs that are gone: {rows}{more}. Restore them from a backup.")
     damaged = sorted(_damaged(storage, required & stored)) if read_all else []
     if damaged:
         names = ", ".join(damaged[:SHOWN])
-        yield _alarm("storage", f"{len(damaged):,} blobs are damaged: {names}. Restore them from a backup.")
+        yield alarm("storage", f"{len(damaged):,} blobs are damaged: {names}. Restore them from a backup.")
     if not missing and not damaged:
         how = "has and could read" if read_all else "has"
-        yield _ok("storage", f"The storage {how} all {len(required):,} blobs that rows name.")
+        yield ok("storage", f"The storage {how} all {len(required):,} blobs that rows name.")
     if orphans:
         size = sum(blob.size for blob in orphans)
-        yield _ok("storage", f"{len(orphans):,} blobs ({_mb(size)}) are named by no row and go within a day.")
+        what = f"{len(orphans):,} blobs ({megabytes(size)})"
+        yield ok("storage", f"{what} are named by no row and go within a day.")
 
 
 def of_scoring(session: Session) -> Iterator[Finding]:
@@ -117,24 +119,24 @@ def of_scoring(session: Session) -> Iterator[Finding]:
     sign, _, overdue_since = queue_health.sign_of_life(session, now)
     oldest = scoring.oldest_open(session)
     if sign is Sign.STALLED and overdue_since is not None:
-        yield _alarm(
+        yield alarm(
             "scoring",
-            f"Nobody scores: a job has been free for {_age(now - overdue_since)}. Is a worker or a sweeper "
-            "running, and what does its log say?",
+            f"Nobody scores: a job has been free for {_age(now - overdue_since)}. "
+            "Start `fairboard serve`, or read its log where it runs.",
         )
     elif oldest is not None:
-        yield _ok("scoring", f"The oldest unfinished job exists for {_age(now - oldest)}.")
+        yield ok("scoring", f"The oldest unfinished job exists for {_age(now - oldest)}.")
     else:
-        yield _ok("scoring", "Nothing waits.")
+        yield ok("scoring", "Nothing waits.")
     failed = session.scalars(
         select(Submission.id).where(Submission.status == SubmissionStatus.FAILED).order_by(Submission.id)
     ).all()
     if failed:
         named = ", ".join(f"#{each}" for each in failed[:SHOWN])
-        yield _warning(
+        yield warning(
             "scoring",
             f"{len(failed):,} submissions failed by our fault: {named}. Their pages name the incident "
-            "that the log explains.",
+            "that the log explains; `fairboard competition retry SLUG` tries them again.",
         )
 
 
@@ -150,71 +152,54 @@ def of_mail(session: Session) -> Iterator[Finding]:
         error = session.scalar(
             select(Mail.error).where(Mail.sent_at.is_(None), Mail.error.is_not(None)).order_by(Mail.id.desc())
         )
-        yield _warning(
+        yield warning(
             "e-mail",
-            f"{count:,} e-mails could not be sent for up to {_age(now - oldest)}: {error or 'no answer'}.",
+            f"{count:,} e-mails could not be sent for up to {_age(now - oldest)}: {error or 'no answer'}. "
+            f"Check {PREFIX}SMTP_*; then they go by themselves.",
         )
     else:
-        yield _ok("e-mail", "Nothing is stuck in the outbox.")
+        yield ok("e-mail", "Nothing is stuck in the outbox.")
 
 
-def of_disks(settings: Settings) -> Iterator[Finding]:
-    """Look at the room on each disk of this machine, and say what could be freed where it is short."""
-    reserve = settings.disk_reserve_mb * 1_000_000
-    is_short = False
-    for folder in disk.folders(settings):
-        free = disk.free_bytes(folder)
-        what = f"{folder} has {_mb(free)} free; the reserve is {_mb(reserve)}."
-        if free < reserve:
-            yield _alarm("disk", f"Uploads are refused: {what}")
-        elif free < 2 * reserve:
-            yield _warning("disk", f"Soon uploads will be refused: {what}")
-        else:
-            yield _ok("disk", what)
-        is_short = is_short or free < 2 * reserve
-    if is_short:
-        yield from _what_to_free(settings)
+def _newest(session: Session) -> datetime | None:
+    """Return the time of the newest thing that happened, as it was written down then."""
+    written = (Submission.submitted_at, ScoringJob.finished_at, AuditEntry.at, Login.last_used_at)
+    return max(filter(None, (session.scalar(select(func.max(each))) for each in written)), default=None)
 
 
-def _what_to_free(settings: Settings) -> Iterator[Finding]:
-    found = (
-        (
-            settings.cache(),
-            f"everything in it can be deleted; it is computed again. {PREFIX}RANK_CACHE_MB makes it smaller.",
-        ),
-        (
-            settings.data_dir.absolute() / AUTOMATIC_FOLDER,
-            "copies of the database from before migrations; delete those that are not needed any more.",
-        ),
-        *(
-            (folder / "drafts", "files that were being stored; those older than a day are left over.")
-            for folder in disk.folders(settings)[1:]
-        ),
-        (settings.data_dir.absolute() / "valkey", "the queue's log; only while the service is stopped."),
-    )
-    for size, folder, why in sorted(((_size(folder), folder, why) for folder, why in found), reverse=True):
-        if size:
-            yield _warning("disk", f"To free: {_mb(size)} in {folder}: {why}")
-    yield _warning("disk", "To free: blobs that no row names: `fairboard orphans --delete`.")
+def _clock(ahead: timedelta, future: timedelta) -> Iterator[Finding]:
+    if abs(ahead) > CLOCK_TOLERANCE:
+        yield warning(
+            "clock",
+            f"The database's clock differs from this machine's by {ahead.total_seconds():+.0f} s; deadlines "
+            "go by the database's. Set both by NTP (timedatectl set-ntp true).",
+        )
+    if future > CLOCK_TOLERANCE:
+        yield warning(
+            "clock",
+            f"The newest row is dated {_age(future)} in the future: the clock was ahead, or is behind now, "
+            "and deadlines go by it. Set it by NTP (timedatectl set-ntp true).",
+        )
 
 
 def _soundness(session: Session) -> Iterator[Finding]:
     finding = session.execute(text("PRAGMA quick_check")).scalar_one()
     if finding == "ok":
-        yield _ok("database", "SQLite finds its file sound.")
+        yield ok("database", "SQLite finds its file sound.")
     else:
-        yield _alarm("database", f"SQLite finds its file damaged: {finding}. Restore a backup.")
+        yield alarm("database", f"SQLite finds its file damaged: {finding}. Restore a backup.")
 
 
 def _durability(session: Session) -> Iterator[Finding]:
     off = [name for name in _DURABILITY if session.execute(text(f"SHOW {name}")).scalar_one() == "off"]
     if off:
-        yield _alarm(
+        yield alarm(
             "database",
-            f"PostgreSQL may lose what was accepted when its machine stops: {', '.join(off)} is off.",
+            f"PostgreSQL may lose what was accepted when its machine stops: {', '.join(off)} is off. "
+            "Turn it on in postgresql.conf.",
         )
     else:
-        yield _ok("database", "PostgreSQL keeps what it commits.")
+        yield ok("database", "PostgreSQL keeps what it commits.")
 
 
 def _damaged(storage: Storage, names: set[str]) -> Iterator[str]:
@@ -225,25 +210,10 @@ def _damaged(storage: Storage, names: set[str]) -> Iterator[str]:
             yield sha256
 
 
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def _mb(size: int) -> str:
+def megabytes(size: int) -> str:
+    """Return a size in MB."""
     return f"{size / 1e6:,.0f} MB"
 
 
 def _age(age: timedelta) -> str:
     return str(timedelta(seconds=round(age.total_seconds())))
-
-
-def _ok(subject: str, message: str) -> Finding:
-    return Finding(Level.OK, subject, message)
-
-
-def _warning(subject: str, message: str) -> Finding:
-    return Finding(Level.WARNING, subject, message)
-
-
-def _alarm(subject: str, message: str) -> Finding:
-    return Finding(Level.ALARM, subject, message)

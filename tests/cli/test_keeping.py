@@ -3,11 +3,15 @@
 import json
 import os
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
+from grader import db
 from grader.db import Database
+from grader.models import Submission
 from grader.services import diagnosis, schema
 from grader.services.diagnosis import Level
 from grader.supervisor.service import _prepare_database
@@ -172,6 +176,52 @@ def test_the_doctor_looks_at_tables_of_another_version_and_goes_no_further(admin
     assert code == 1
     assert any(f"another version ({OLDER}; this one needs" in message for _, _, message in found)
     assert not any(subject == "storage" for _, subject, _ in found)
+
+
+@on_sqlite
+def test_the_doctor_goes_on_without_a_database_and_without_a_storage(admin, service, monkeypatch):
+    monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://u:geheim@127.0.0.1:1/nothing")
+    monkeypatch.setenv("FAIRBOARD_STORAGE_URL", "file:///proc/blobs")
+    code, found = findings(admin)
+    alarms = {subject: message for level, subject, message in found if level == "alarm"}
+    assert code == 1
+    assert "Does it run, and is FAIRBOARD_DATABASE_URL right?" in alarms["database"]
+    assert "Mend its rights or its address (FAIRBOARD_STORAGE_URL)" in alarms["storage"]
+    assert "arithmetic" in {subject for _, subject, _ in found} and "geheim" not in str(found)
+
+
+@pytest.mark.parametrize("command", [("doctor",), ("user", "list"), ("serve", "--port", "0")])
+def test_a_damaged_database_is_said_in_a_sentence(run, monkeypatch, tmp_path, command):
+    (tmp_path / "fairboard.db").write_bytes(b"no database at all" * 1000)
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path))
+    result = run(*command)
+    assert result.exit_code == 1
+    assert "The database is damaged (file is not a database). Move it away and restore" in result.output
+
+
+@on_sqlite
+def test_the_doctor_tells_of_rows_from_the_future(admin, service):
+    service.submit(service.competition())
+    with service.database.write() as session:
+        session.execute(update(Submission).values(submitted_at=db.now(session) + timedelta(hours=3)))
+    _, found = findings(admin)
+    (message,) = (message for _, subject, message in found if subject == "clock")
+    assert re.match(r"The newest row is dated (3:00:00|2:59:\d\d) in the future", message)
+
+
+@on_sqlite
+def test_the_doctor_looks_at_rights_and_at_the_key(admin, service, settings, monkeypatch):
+    settings.data_dir.chmod(0o755)
+    monkeypatch.setenv("FAIRBOARD_SECRET_KEY", "hush")
+    monkeypatch.setattr("os.geteuid", lambda: 54321)
+    _, found = findings(admin)
+    warnings = [message for level, _, message in found if level == "warning"]
+    assert any("The secret key has 4 characters" in message for message in warnings)
+    assert (
+        f"Other users of this machine may read {settings.data_dir}: chmod go= {settings.data_dir}."
+        in warnings
+    )
+    assert any(message.startswith("You are user 54321 and ") for message in warnings)
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
