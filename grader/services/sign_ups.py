@@ -1,6 +1,7 @@
 """Signing up by a one-time link: mailed to an address that asked for it, or an organizer's invitation."""
 
 from datetime import datetime, timedelta
+from urllib.parse import quote
 
 from argon2 import PasswordHasher
 from sqlalchemy.orm import Session
@@ -12,10 +13,11 @@ MAILED_FOR = timedelta(days=1)
 INVITED_FOR = timedelta(days=14)
 
 
-def ask(session: Session, *, address: str, now: datetime) -> None:
+def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> None:
     """Mail a sign-up link to an address, and a way back in to one that has an account; raise InvalidAddress.
 
-    Both cost the same: nothing but the mailbox tells whether somebody has an account.
+    Both cost the same: nothing but the mailbox tells whether somebody has an account. `then` is the path to
+    which a new account goes on.
     """
     address = addresses.clean_address(address)
     user = addresses.owner(session, address=address)
@@ -29,7 +31,8 @@ def ask(session: Session, *, address: str, now: datetime) -> None:
         now=now,
     )
     if user is None:
-        body = _SIGN_UP.format(site=mail.SITE, token=token)
+        onward = "" if then == "/" else f"?next={quote(then)}"
+        body = _SIGN_UP.format(site=mail.SITE, token=token, onward=onward)
     else:
         body = _HAVE_ONE.format(name=user.name, site=mail.SITE, token=token)
     mail.write(session, to_address=address, subject="Your account", body=body, now=now)
@@ -73,7 +76,7 @@ _SIGN_UP = """Hello,
 
 this link makes your account at {site}. It works once, for a day:
 
-{site}/sign-up/{token}
+{site}/sign-up/{token}{onward}
 
 If you did not ask for it, do nothing: nothing is kept of your address.
 """

@@ -32,9 +32,9 @@ def token_of(letter: Mail) -> str:
     return re.findall(r"\{site\}/[a-z-]+/(\S+)", letter.body)[0]
 
 
-def ask(service: Any, use_case: Any, address: str) -> Mail:
+def ask(service: Any, use_case: Any, address: str, **given: Any) -> Mail:
     with service.database.write() as session:
-        use_case(session, address=address, now=service.now)
+        use_case(session, address=address, now=service.now, **given)
     return outbox(service)[-1]
 
 
@@ -49,6 +49,11 @@ def sign_up(service: Any, passwords: Any, name: str = "Ada", address: str = ADA)
 def test_signing_up_by_mail_makes_an_account_whose_address_is_confirmed(service: Any, passwords: Any) -> None:
     ada = sign_up(service, passwords, address=" Ada@Example.org ")
     assert (ada.email, ada.email_key, ada.email_verified_at) == ("Ada@Example.org", ADA, service.now)
+
+
+def test_a_sign_up_link_goes_on_to_where_the_person_came_from(service: Any) -> None:
+    letter = ask(service, sign_ups.ask, ADA, then="/competitions/toxicity/team/link/a?b=c d")
+    assert re.search(r"/sign-up/[\w-]+\?next=/competitions/toxicity/team/link/a%3Fb%3Dc%20d\n", letter.body)
 
 
 def test_a_sign_up_link_works_once_and_for_a_day(service: Any, passwords: Any) -> None:

@@ -279,6 +279,7 @@ def test_an_account_is_deleted_with_its_password_only_and_leaves_its_standing(ar
     assert ada.post("/account/delete", {"current_password": "wrong"}).status_code == 422
     assert "cannot be undone" in ada.browser.get("/account/delete").text
     assert ada.post("/account/delete", {"current_password": PASSWORD}).status_code == 302
+    assert "Your account is deleted." in ada.browser.get("/").text
     assert ada.browser.get("/account").status_code == 302
     api = arena.app.test_client()
     assert api.get("/api/v1/competitions", headers=ada.bearer).status_code == 401

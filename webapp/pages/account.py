@@ -141,7 +141,9 @@ def delete() -> ResponseReturnValue:
         return render_template("account/delete.html", problems={"current_password": WRONG_PASSWORD}), 422
     with current_site().database.write() as session:
         deletion.delete_account(session, user=g.user, now=db.now(session))
-    return auth.log_out(everywhere=True)
+    gone = auth.log_out(everywhere=True)
+    flash("Your account is deleted.")
+    return gone
 
 
 def _password_is_right() -> bool:

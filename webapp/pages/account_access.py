@@ -173,7 +173,8 @@ def _ask_for_sign_up_mail() -> ResponseReturnValue:
     address = request.form.get("email", "")
     try:
         with _at_its_own_pace(), current_site().database.write() as session:
-            sign_ups.ask(session, address=address, now=db.now(session))
+            then = auth.safe_target(request.args.get("next"))
+            sign_ups.ask(session, address=address, then=then, now=db.now(session))
     except addresses.InvalidAddress as error:
         problems = {"email": error.message}
         return render_template("account/ask_for_sign_up.html", problems=problems, email=address), 422
