@@ -38,7 +38,8 @@ class SplitResult:
     """What a submission got on one split.
 
     `score` is the text with 5 decimals, `score_units` the same in units of 0.00001, `weakest_term` the name
-    of the lowest of the four terms. Where the viewer may not see the terms they are empty and it is None;
+    of the lowest of the four terms, None where all are the same. Where the viewer may not see the terms they
+    are empty and it is None;
     `identities` is empty where the viewer may not see the table.
     """
 
@@ -148,7 +149,7 @@ def _split_result(
         score=standings.score_text(units),
         score_units=units,
         terms=terms,
-        weakest_term=min(terms, key=terms.__getitem__, default=None),
+        weakest_term=min(terms, key=terms.__getitem__) if len(set(terms.values())) > 1 else None,
         identities=_table(score.counts, rules, cells) if cells else (),
     )
 

@@ -6,7 +6,8 @@ function localize(root) {
     element.title = moment.toLocaleString(undefined, { dateStyle: "full", timeStyle: "short" }) + " (your time)";
     if (element.dataset.local !== undefined && moment.getTimezoneOffset() !== 0) {
       delete element.dataset.local;
-      const local = moment.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+      const weekday = moment.getDate() === moment.getUTCDate() ? undefined : "short"; // there it is another day
+      const local = moment.toLocaleTimeString(undefined, { weekday, hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
       element.after(` (${local} your time)`);
     }
   }
