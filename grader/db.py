@@ -36,6 +36,14 @@ BUSY_TIMEOUT_MS = 30_000
 FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 0.005, 0.0005
 # PostgreSQL ends a writer that stopped half-way, or whose machine is gone: everybody waits for its locks.
 IDLE_TIMEOUT_MS = 30_000
+# A server that is gone without a word: without them a thread would wait for it for a quarter of an hour.
+_NETWORK_PATIENCE = {
+    "connect_timeout": "5",  # seconds
+    "tcp_user_timeout": "30000",  # milliseconds that what was sent may stay without an answer of its machine
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+}
 
 # PostgreSQL's SQLSTATE: connection lost, no resources, shut down or starting, I/O error; lock not available,
 # serialization failure, deadlock.
@@ -162,6 +170,8 @@ def _create_engine(url: str, *, pool_size: int) -> Engine:
     # What is written stays out of errors, and so out of logs: hashes of passwords, scores that are hidden.
     options: dict[str, Any] = {"pool_size": pool_size, "max_overflow": 0, "hide_parameters": True}
     if parsed.get_backend_name() != "sqlite":
+        if parsed.get_backend_name() == "postgresql":
+            parsed = parsed.set(query={**_NETWORK_PATIENCE, **parsed.query})
         engine = create_engine(parsed, pool_pre_ping=True, **options)
         if parsed.get_backend_name() == "postgresql":
             event.listen(engine, "begin", _begin_postgresql)

@@ -136,7 +136,9 @@ def test_sessions_go_on_after_the_server_has_ended_all_connections(postgresql_ur
     other.dispose()
 
 
-def test_a_server_that_is_cut_off_is_not_waited_for_and_the_url_says_for_how_long(postgresql_url: str) -> None:
+def test_a_server_that_is_cut_off_is_not_waited_for_and_the_url_says_for_how_long(
+    postgresql_url: str,
+) -> None:
     url = make_url(postgresql_url).update_query_dict({"keepalives_idle": "7"})
     database = Database(url.render_as_string(hide_password=False))
     with database.read() as session:
