@@ -1,5 +1,7 @@
 """Remarks on predictions that were accepted."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,15 +26,20 @@ def remarks_on(predictions: NDArray[np.float64], first_line: int) -> list[Note]:
     return [*_outside(predictions, first_line), *_ties(predictions)]
 
 
-def underflow_note(count: int, first_line: int) -> Note:
-    """Say how many numbers are not 0 but are read as 0, the first of them on `first_line`."""
-    return Note(
-        "underflow",
-        f"{counted(count, 'value')} too small for a 64-bit float (first line {first_line:,}), read as 0; "
-        "values of 0 tie and count one half.",
-        line=first_line,
-        count=count,
-    )
+def underflow_notes(lines: Sequence[int]) -> list[Note]:
+    """Say that the numbers on these lines are not 0 and are read as 0, if there are any."""
+    if not lines:
+        return []
+    found = counted(len(lines), "value")
+    return [
+        Note(
+            "underflow",
+            f"{found} too small for a 64-bit float (first line {lines[0]:,}), read as 0; rows with the same "
+            "value tie and count one half.",
+            line=lines[0],
+            count=len(lines),
+        )
+    ]
 
 
 def _outside(predictions: NDArray[np.float64], first_line: int) -> list[Note]:

@@ -4,12 +4,13 @@ Anything it doubts (spaces, notes on ids, any fault) is left to `grader.files.ro
 """
 
 import re
+from dataclasses import dataclass
 from io import BytesIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.numbers import LONGEST_NUMBER, NUMBER_BYTES, may_underflow
+from grader.files.numbers import LONGEST_NUMBER, NUMBER_BYTES, may_underflow, underflows
 from grader.files.rowids import PADDING_BYTES, RowIds
 
 _LONGEST_MEAN_NUMBER = 64
@@ -18,7 +19,25 @@ _WORD_BYTES = 8
 _LF, _COMMA = ord("\n"), ord(",")
 
 
-def read_proven(body: bytes, row_ids: RowIds) -> tuple[NDArray[np.float64], NDArray[np.int64] | slice] | None:
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """What the rows of a clean submission hold, in the order of the file.
+
+    Attributes
+    ----------
+    predictions : array of float64, shape (n,)
+    positions : array of int64, shape (n,), or slice
+        The place of each row in the solution's order.
+    underflows : list of int
+        The rows whose prediction is read as 0 and is not 0.
+    """
+
+    predictions: NDArray[np.float64]
+    positions: NDArray[np.int64] | slice
+    underflows: list[int]
+
+
+def read_proven(body: bytes, row_ids: RowIds) -> Proven | None:
     """Read rows ``id,prediction``, one a line.
 
     Parameters
@@ -29,10 +48,7 @@ def read_proven(body: bytes, row_ids: RowIds) -> tuple[NDArray[np.float64], NDAr
 
     Returns
     -------
-    predictions : array of float64, shape (n,)
-        In the order of the file.
-    positions : array of int64, shape (n,), or slice
-        The place of each row in the solution's order.
+    Proven or None
 
     Notes
     -----
@@ -44,7 +60,7 @@ def read_proven(body: bytes, row_ids: RowIds) -> tuple[NDArray[np.float64], NDAr
     - beside the ids there are only bytes that numbers are made of: as many other bytes as the ids
       themselves hold. Of such bytes pandas reads exactly our grammar (a test tries all short
       texts), correctly rounded;
-    - all numbers are finite, and none that is not 0 is read as 0.
+    - all numbers are finite.
     """
     rows = len(row_ids)
     if not rows or not row_ids.are_plain:
@@ -64,9 +80,7 @@ def read_proven(body: bytes, row_ids: RowIds) -> tuple[NDArray[np.float64], NDAr
     predictions = _predictions(body) if len(foreign) == row_ids.foreign_bytes else None
     if predictions is None or len(predictions) != rows or not np.isfinite(predictions).all():
         return None
-    if not predictions.all() and may_underflow(body):
-        return None
-    return predictions, positions
+    return Proven(predictions, positions, _underflows(body, predictions))
 
 
 def _positions(body: bytes, row_ids: RowIds) -> NDArray[np.int64] | slice | None:
@@ -85,6 +99,16 @@ def _positions(body: bytes, row_ids: RowIds) -> NDArray[np.int64] | slice | None
     if starts[-1] + row_ids.longest + _WORD_BYTES > len(data):
         data = np.concatenate((data, np.zeros(PADDING_BYTES, np.uint8)))
     return row_ids.positions(data, starts, commas - starts)
+
+
+def _underflows(body: bytes, predictions: NDArray[np.float64]) -> list[int]:
+    if predictions.all() or not may_underflow(body):
+        return []
+    ends = np.flatnonzero(np.frombuffer(body, np.uint8) == _LF)
+    zeros = np.flatnonzero(predictions == 0)
+    starts = np.where(zeros > 0, ends[zeros - 1] + 1, 0)
+    lines = zip(zeros.tolist(), starts.tolist(), ends[zeros].tolist(), strict=True)
+    return [row for row, start, end in lines if underflows(body[start:end].partition(b",")[2])]
 
 
 def _predictions(body: bytes) -> NDArray[np.float64] | None:

@@ -16,7 +16,7 @@ from grader.files.fields import BLANKS, QuoteFault, is_plainly_quoted, split_fie
 from grader.files.findings import Findings
 from grader.files.header import OTHER_DELIMITERS, Layout
 from grader.files.ids import as_integer, describe_id, fault_of_id, without_invisible
-from grader.files.notes import underflow_note
+from grader.files.notes import underflow_notes
 from grader.files.numbers import LONGEST_NUMBER, NUMBER, describe_number, fault_of_number, finite, underflows
 from grader.files.problems import Note, Problem
 from grader.files.rowids import RowIds
@@ -76,7 +76,7 @@ class _Reader:
         # Lines that may still be explained; long ones and faulty quotes count for several.
         self._cost_left = len(row_ids) + _SPARE_ROWS
         self._decimal_ids = self._first_decimal_id = 0
-        self._underflows = self._first_underflow = 0
+        self._underflows = array("q")  # their lines
         self._longest_line = _LONGEST_LINE + 2 * row_ids.longest
         self._source = lines_of(text, layout.offset, self._longest_line)
         self._ahead: deque[bytes] = deque()
@@ -210,8 +210,7 @@ class _Reader:
 
     def _mark_zero(self, value: bytes, number: int) -> None:
         if underflows(value):
-            self._underflows += 1
-            self._first_underflow = self._first_underflow or number
+            self._underflows.append(number)
 
     def _explain_id(self, value: bytes, number: int) -> int | None:
         """Mark an id and return its place, or say what is wrong with it."""
@@ -252,7 +251,7 @@ class _Reader:
         if not is_complete:
             problems.append(faults.reading_stopped(last_line))
         notes = [self._decimal_ids_note()] if self._decimal_ids else []
-        notes += [underflow_note(self._underflows, self._first_underflow)] if self._underflows else []
+        notes += underflow_notes(self._underflows)
         return Rows(
             np.frombuffer(self._predictions, np.float64),
             np.frombuffer(self._first_lines, np.int64),

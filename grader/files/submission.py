@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from grader.files.containers import CHUNK_BYTES, open_content
 from grader.files.header import Header, read_header
-from grader.files.notes import remarks_on
+from grader.files.notes import remarks_on, underflow_notes
 from grader.files.problems import FileRejected, Note, Problem
 from grader.files.proven import read_proven
 from grader.files.rowids import RowIds
@@ -116,11 +116,11 @@ def _read_rows(text: Text, header: Header, row_ids: RowIds) -> SubmissionFile:
     if layout.is_standard and not header.problems:
         proven = read_proven(text.data[layout.offset :], row_ids)
         if proven is not None:
-            in_file_order, positions = proven
             predictions = np.empty(len(row_ids))
-            predictions[positions] = in_file_order
-            remarks = remarks_on(in_file_order, layout.first_line)
-            return SubmissionFile(predictions, (*header.notes, *remarks))
+            predictions[proven.positions] = proven.predictions
+            underflow = underflow_notes([layout.first_line + row for row in proven.underflows])
+            remarks = remarks_on(proven.predictions, layout.first_line)
+            return SubmissionFile(predictions, (*header.notes, *underflow, *remarks))
     rows = read_rows(text, layout, row_ids)
     if header.problems or rows.problems:
         raise FileRejected("submission", [*header.problems, *rows.problems])
