@@ -1,6 +1,7 @@
-"""Which teams are statistically tied with the team directly above: for organizers to see, never the rank.
+"""Which teams are statistically tied with the team directly above: a display, never the rank.
 
-A worker compares the entries that stand on the boards, by the paired test on the same rows.
+A worker compares the entries that stand on the boards, by the paired test on the same rows. Organizers alone
+see it until they publish it, after the reveal; then the private leaderboard has marks for everybody.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from grader.errors import OrganizerError
 from grader.models import (
     Competition,
     JobState,
@@ -25,6 +27,10 @@ from grader.services import audit, competitions, organizer_jobs
 from grader.services.audit import Actor
 
 MAX_TEAMS = 100
+
+
+class TiesNotPublishable(OrganizerError):
+    """A comparison of teams that cannot be shown to everybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,58 @@ def request(session: Session, *, competition: Competition, actor: Actor, now: da
     return job
 
 
+def publish(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
+    """Let everybody see which teams are tied on the private leaderboard; raise TiesNotPublishable."""
+    competition = competitions.lock(session, competition_id=competition.id)
+    if competition.revealed_at is None:
+        raise TiesNotPublishable("Ties can be published once the private leaderboard is revealed.")
+    job = newest(session, competition=competition)
+    board = _private(session, competition, job)
+    if job is None or board is None or board.is_stale:
+        raise TiesNotPublishable("Compare the teams as they stand on the private leaderboard now, first.")
+    if is_published(job):
+        raise TiesNotPublishable("These ties are published already.")
+    job.result = job.result | {"published_at": now.isoformat()}
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="ties.publish",
+        subject=f"scoring version {competitions.live(competition).number}",
+        public_text="It was published which teams are statistically tied on the private leaderboard.",
+        now=now,
+    )
+
+
+def is_published(job: OrganizerJob) -> bool:
+    """Tell whether everybody may see the marks of a comparison."""
+    return "published_at" in job.result
+
+
+def published_marks(session: Session, *, competition: Competition) -> frozenset[int]:
+    """Return the ids of the teams that everybody sees marked as tied with the team directly above.
+
+    They are those of the newest comparison that was published, as long as the same entries stand on the
+    private leaderboard.
+    """
+    job = session.scalar(
+        select(OrganizerJob)
+        .where(
+            OrganizerJob.competition_id == competition.id,
+            OrganizerJob.kind == OrganizerJobKind.TIES,
+            OrganizerJob.result["published_at"].as_string().is_not(None),
+        )
+        .order_by(OrganizerJob.id.desc())
+        .limit(1)
+    )
+    board = _private(session, competition, job) if competition.revealed_at is not None else None
+    if board is None or board.is_stale:
+        return frozenset()
+    return frozenset(
+        line.place.team_id for line in board.lines if line.difference and line.difference["is_tied"]
+    )
+
+
 def newest(session: Session, *, competition: Competition) -> OrganizerJob | None:
     """Return the newest job that compared the teams."""
     return next(
@@ -107,6 +165,11 @@ def found(session: Session, *, competition: Competition, job: OrganizerJob | Non
         _split_ties(session, competition, version_id, Split(split), lines)
         for split, lines in job.result["splits"].items()
     ]
+
+
+def _private(session: Session, competition: Competition, job: OrganizerJob | None) -> SplitTies | None:
+    boards = found(session, competition=competition, job=job)
+    return next((board for board in boards if board.split is Split.PRIVATE), None)
 
 
 def _split_ties(

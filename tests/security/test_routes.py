@@ -147,6 +147,9 @@ TABLE = {
     ("GET", "organize_console.index"): Access(f"{HERE}/organize", (302, 403, 403)),
     ("GET", "organize_console.ties"): Access(f"{HERE}/organize/ties", (302, 403, 403)),
     ("POST", "organize_console.compare_teams"): Access(f"{HERE}/organize/ties", (302, 403, 403)),
+    ("POST", "organize_console.publish_ties"): Access(
+        f"{HERE}/organize/ties/publish", (302, 403, 403), data={"confirm": "yes"}
+    ),
     ("GET", "organize_console.ties_status"): Access(f"{HERE}/organize/ties/status", (302, 403, 403)),
     ("POST", "organize_console.pause"): Access(f"{HERE}/organize/pause", (302, 403, 403)),
     ("POST", "organize_console.resume"): Access(f"{HERE}/organize/resume", (302, 403, 403)),

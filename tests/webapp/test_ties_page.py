@@ -75,3 +75,25 @@ def test_the_private_board_is_compared_once_it_is_settled(scene: Any) -> None:
     scene.ed.post(TIES)
     work(scene)
     assert "Private leaderboard" in scene.ed.browser.get(TIES).text
+
+
+def test_everybody_sees_marks_that_are_published_after_the_reveal(scene: Any) -> None:
+    board, mark = f"{HERE}/leaderboard/private", ">tied</small>"
+    scene.ed.post(TIES)
+    work(scene)
+    assert scene.ed.post(f"{TIES}/publish", {"confirm": "yes"}).status_code == 409
+    scene.reveal()
+    assert "Compare the teams as they stand" in scene.ed.post(f"{TIES}/publish", {"confirm": "yes"}).text
+    scene.ed.post(TIES)
+    work(scene)
+    assert scene.ed.post(f"{TIES}/publish").status_code == 409
+    assert mark not in scene.ann.browser.get(board).text
+    assert scene.ed.post(f"{TIES}/publish", {"confirm": "yes"}).status_code == 303
+    public = scene.app.test_client().get(board).text
+    assert public.count(mark) == 1
+    assert public.index("Bob") < public.index("Cem")
+    assert mark not in scene.ann.browser.get(f"{HERE}/leaderboard").text
+    assert "was published" in scene.ann.browser.get(f"{HERE}/log").text
+    scene.ed.post(TIES)
+    work(scene)
+    assert scene.app.test_client().get(board).text.count(mark) == 1

@@ -15,6 +15,7 @@ from grader.services import (
     rosters,
     score_steps,
     team_results,
+    ties,
 )
 from grader.services import counted as counted_submissions
 from grader.services.closing import Stage
@@ -185,6 +186,9 @@ def _board_page(slug: str, split: Split) -> str:
             closing.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
         )
         newest_final = final_boards.newest(session, competition=competition) if stage is Stage.FINAL else 0
+        tied = (
+            ties.published_marks(session, competition=competition) if split is Split.PRIVATE else frozenset()
+        )
     is_private = split is Split.PRIVATE
     return render_template(
         "leaderboards/show.html",
@@ -199,6 +203,7 @@ def _board_page(slug: str, split: Split) -> str:
         stage=stage_sentence(competition, stage, pending_count=pending_count),
         late_warning=LATE_WARNING if is_private and competition.takes_late_submissions else "",
         finals=range(1, newest_final + 1),
+        tied_team_ids=tied,
         steps=board_charts.steps(top, steps, own_team_id=own_team_id, until=competition.closes_at, now=now),
         slopes=board_charts.slopes(board, asked, own_team_id=own_team_id) if is_private else None,
     )

@@ -19,6 +19,7 @@ class RowView:
     """One line of a leaderboard's page; `counted_id` is the submission behind it on the private one."""
 
     rank: int | None
+    team_id: int
     team: str
     members: tuple[str, ...]
     score: str
@@ -142,6 +143,7 @@ def _row(row: BoardRow, board: Board, own_team_id: int | None) -> RowView:
     text, direction = change(row.rank_change) if has_change else ("", "quiet")
     return RowView(
         rank=row.rank,
+        team_id=row.team_id,
         team=row.team,
         members=() if row.members == (row.team,) else row.members,
         score=row.score,

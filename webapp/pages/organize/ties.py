@@ -4,11 +4,13 @@ from flask import Response, flash, jsonify, redirect, render_template, request, 
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.models import OrganizerJob, Role
+from grader.models import OrganizerJob, Role, Split
 from grader.services import organizer_jobs
 from grader.services import ties as tied_teams
 from webapp import finding
+from webapp.errors import wants_json
 from webapp.organizing import actor, organizers_only
+from webapp.pages.organize.close import NotConfirmed, require_confirmed
 from webapp.pages.organize.console import blueprint
 from webapp.representations.close import JobView
 from webapp.representations.competition import CompetitionView
@@ -19,6 +21,31 @@ from webapp.site import current_site
 @organizers_only(Role.VIEWER)
 def ties(slug: str) -> ResponseReturnValue:
     """Show which teams were tied with the one above when they were compared last."""
+    return _page(slug)
+
+
+@blueprint.post("/ties/publish")
+@organizers_only(Role.EDITOR)
+def publish_ties(slug: str) -> ResponseReturnValue:
+    """Let everybody see which teams are tied on the private leaderboard."""
+    try:
+        require_confirmed()
+        with current_site().database.write() as session:
+            tied_teams.publish(
+                session,
+                competition=finding.competition_of(session, slug),
+                actor=actor(),
+                now=db.now(session),
+            )
+    except (tied_teams.TiesNotPublishable, NotConfirmed) as error:
+        if wants_json():
+            raise
+        return _page(slug, problem=error.message), 409
+    flash("The ties are public.")
+    return redirect(url_for("leaderboards.private", slug=slug), 303)
+
+
+def _page(slug: str, *, problem: str = "") -> str:
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
@@ -30,6 +57,10 @@ def ties(slug: str) -> ResponseReturnValue:
         job=JobView(job) if job else None,
         boards=boards,
         most=tied_teams.MAX_TEAMS,
+        is_published=job is not None and tied_teams.is_published(job),
+        can_publish=view.is_revealed
+        and any(board.split is Split.PRIVATE and not board.is_stale for board in boards),
+        problem=problem,
         etag=_status(job).headers["ETag"],
     )
 
