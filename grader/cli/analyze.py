@@ -15,6 +15,18 @@ if TYPE_CHECKING:
     from grader.metrics import UndefinedPolicy, Weights
     from grader.reports import Inputs
 
+ORDERS = (
+    "mean_auc",
+    "subgroup_auc",
+    "bpsn_auc",
+    "bnsp_auc",
+    "negative_aeg",
+    "positive_aeg",
+    "name",
+    "category",
+    "size",
+    "share_positive",
+)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -63,6 +75,28 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     show_default=True,
     metavar="K",
     help="Show the K lowest identities apart, with their charts.",
+)
+@click.option(
+    "--sort",
+    "order",
+    type=click.Choice(ORDERS),
+    default="mean_auc",
+    show_default=True,
+    help="Sort all identities by a column.",
+)
+@click.option(
+    "--category",
+    "categories",
+    type=(str, NameList()),
+    multiple=True,
+    metavar="NAME IDENTITIES",
+    help='Group identities: --category religion "christian,jewish". May be repeated.',
+)
+@click.option(
+    "--skew",
+    "skewed",
+    metavar="IDENTITY",
+    help="See what pinned AUC makes of half of an identity's negative rows, in 100 trials.",
 )
 @click.option(
     "--pair-columns",
@@ -146,6 +180,7 @@ def _inputs(
     *,
     min_size: int,
     roles_of_pairs: tuple[str, str],
+    categories: tuple[tuple[str, tuple[str, ...]], ...],
     **choices: Any,
 ) -> "Inputs":
     from grader.reports import Inputs
@@ -157,6 +192,7 @@ def _inputs(
         names=(submission.name if submission else "", against.name if against else ""),
         minimum_size=min_size,
         roles=roles_of_pairs,
+        categories={name: category for category, names in categories for name in names},
         **choices,
     )
 

@@ -7,7 +7,6 @@ from typing import Any, Literal
 import numpy as np
 
 from grader.files import Solution
-from grader.files.categories import Categories
 from grader.metrics import MetricSettings, prepare
 from grader.metrics.analysis.annotations import Annotations
 from grader.metrics.analysis.audit import audit
@@ -19,13 +18,15 @@ from grader.metrics.analysis.fuzzed import (
 )
 from grader.metrics.analysis.pairs import compare_pairs
 from grader.metrics.analysis.rows import Background, Rows
-from grader.metrics.analysis.table import MetricTable, metric_table
+from grader.metrics.analysis.skew import SkewExperiment, skew_experiment
+from grader.metrics.analysis.table import Column, MetricTable, metric_table
 from grader.metrics.prepared import FloatArray, IndexArray
-from grader.reports import audited, compared, labelled, scored
+from grader.reports import audited, compared, drawn, labelled, scored
 from grader.reports.blocks import Section
 
 SplitName = Literal["all", "public", "private"]
 MOST_SLICES = 12
+SKEW_SEED = 1
 _USAGE = {"public": (1,), "private": (2,), "all": (1, 2)}
 
 
@@ -52,6 +53,12 @@ class Inputs:
         Identities that fewer rows mention are left out.
     lowest : int
         How many of the lowest identities are shown apart, with their charts.
+    order : str
+        The column by which all identities are sorted.
+    categories : mapping of str to str
+        What some identities are grouped with.
+    skewed : str or None
+        The identity of the skew experiment on pinned AUC, if it is wanted.
     pair_columns : (str, str or None)
         The columns of role and group, for counterfactual pairs.
     roles : (str, str)
@@ -69,6 +76,9 @@ class Inputs:
     background: Background = "all"
     minimum_size: int = 0
     lowest: int = 5
+    order: Column = "mean_auc"
+    categories: Mapping[str, str] = field(default_factory=dict)
+    skewed: str | None = None
     pair_columns: tuple[str, str | None] = ("role", "group")
     roles: tuple[str, str] = ("anti", "pro")
 
@@ -168,36 +178,46 @@ def _of_model(inputs: Inputs, predictions: FloatArray) -> list[Section]:
         settings=inputs.settings,
         background=inputs.background,
     )
-    table = metric_table(rows, minimum_size=inputs.minimum_size)
+    table = metric_table(rows, categories=inputs.categories, minimum_size=inputs.minimum_size)
     names = [line.name for line in table.lines]
     split = prepare(rows.labels, identities, settings=inputs.settings, in_score=names)
     report = scored.measured(rows, split)
     shown = _shown(table, inputs.lowest)
+    others = inputs.others[inputs.label][kept] if inputs.label in inputs.others else None
     sections = [scored.score_section(report)] if report is not None else []
     sections += [
-        scored.identities_section(table, report, lowest=inputs.lowest),
+        scored.identities_section(table, report, lowest=inputs.lowest, order=inputs.order),
         scored.held_back_section(table, inputs.settings),
     ]
-    if inputs.label in inputs.others:
-        others = inputs.others[inputs.label][kept]
+    if others is not None:
         sections.append(
             compared.comparison_section(
                 rows, others, split, minimum_size=inputs.minimum_size, names=inputs.names
             )
         )
-    slices = _slices(
-        rows,
-        {name: texts for name, texts in solution.slices.items() if name not in inputs.pair_columns},
-        kept,
-    )
+    slices = _slices(inputs, rows)
     if slices:
-        sections.append(scored.slices_section(slices, inputs.minimum_size))
+        theirs = _slices(inputs, rows.predicted(others)) if others is not None else {}
+        sections.append(
+            scored.slices_section(slices, theirs, minimum_size=inputs.minimum_size, names=inputs.names)
+        )
     return [
         *sections,
-        scored.distributions_section(rows, shown),
-        scored.curves_section(rows, shown),
-        scored.pinned_section(rows.only(names)),
+        drawn.distributions_section(rows, shown),
+        drawn.curves_section(rows, shown),
+        scored.pinned_section(rows.only(names), _skew(inputs, rows.only(names), others)),
     ]
+
+
+def _skew(inputs: Inputs, rows: Rows, others: FloatArray | None) -> SkewExperiment | None:
+    if inputs.skewed is None:
+        return None
+    if inputs.skewed not in rows.names:
+        raise ValueError(
+            f"There is no identity {inputs.skewed!r} to skew; there are {', '.join(rows.names)}."
+        )
+    models = {inputs.names[0]: rows.predictions} | ({inputs.names[1]: others} if others is not None else {})
+    return skew_experiment(rows, models, inputs.skewed, seed=SKEW_SEED)
 
 
 def _of_labels(inputs: Inputs) -> list[Section]:
@@ -251,10 +271,12 @@ def _shown(table: MetricTable, lowest: int) -> list[str]:
     return [line.name for line in table.lowest(lowest).lines]
 
 
-def _slices(rows: Rows, columns: Mapping[str, Categories], kept: IndexArray) -> dict[str, Rows]:
+def _slices(inputs: Inputs, rows: Rows) -> dict[str, Rows]:
     found: dict[str, Rows] = {}
-    for name, texts in columns.items():
-        codes = texts.codes[kept]
+    for name, texts in inputs.solution.slices.items():
+        if name in inputs.pair_columns:
+            continue
+        codes = texts.codes[inputs.rows]
         for code, value in enumerate(texts.values[:MOST_SLICES]):
             if (codes == code).any():
                 found[f"{name} = {value}"] = rows.where(codes == code)

@@ -1,13 +1,16 @@
 """What a solution says before there is any model."""
 
+from collections.abc import Mapping
+
 from grader.metrics.analysis.audit import DataAudit
 from grader.metrics.analysis.comentions import CoMentions
 from grader.metrics.analysis.fractions import TENTHS, FractionCounts
-from grader.reports.blocks import Chart, Section, matrix_table, number, share, table
+from grader.metrics.analysis.matrix import Matrix
+from grader.reports.blocks import Chart, Section, Table, matrix_table, number, share, table, why_empty
 from grader.reports.svg import Axis, bar_chart
 
-READINGS = {"fractions": "raters' fractions", "binarized": "binarized at the thresholds"}
-UNITS = {"comments": "one count a row", "pairs": "one count a pair of identity and label in a row"}
+READINGS = {"fractions": "fractions", "binarized": "binarized"}
+UNITS = {"comments": "of comments", "pairs": "of pairs of an identity and a label"}
 
 
 def audit_sections(found: DataAudit) -> tuple[Section, ...]:
@@ -20,46 +23,82 @@ def audit_sections(found: DataAudit) -> tuple[Section, ...]:
 
 
 def _associations(found: DataAudit) -> Section:
-    blocks = [
-        matrix_table(f"Pearson correlation ({READINGS[reading]})", matrix)
-        for reading, matrix in found.correlations.items()
-    ]
-    blocks += [
-        matrix_table(f"Positive pointwise mutual information ({UNITS[unit]})", matrix)
-        for unit, matrix in found.ppmi.items()
-    ]
+    matrices = {
+        **{f"Pearson's r ({READINGS[reading]})": matrix for reading, matrix in found.correlations.items()},
+        **{f"PPMI ({UNITS[unit]})": matrix for unit, matrix in found.ppmi.items()},
+    }
+    one_label = len(found.labels) == 1
+    blocks = [_beside(matrices)] if one_label else [matrix_table(*each) for each in matrices.items()]
     means = [
-        (each.identity or "all rows", each.label, f"{each.rows:,}", f"{each.positives:,}", number(each.mean))
+        (
+            each.identity or "all rows",
+            each.label,
+            f"{each.rows:,}",
+            f"{each.positives:,}",
+            number(each.mean),
+            number(each.mean_of_positives),
+        )
         for each in found.mean_labels
     ]
-    blocks.append(table("Mean label", ("rows of", "label", "count", "positive", "mean"), means))
+    head = ("rows of", "label", "count", "positive", "mean", "mean of the positive")
+    blocks.append(table("Mean label", head, means))
     data = {
         "correlations": {reading: matrix.as_dict() for reading, matrix in found.correlations.items()},
         "ppmi": {unit: matrix.as_dict() for unit, matrix in found.ppmi.items()},
         "mean_labels": [each.as_dict() for each in found.mean_labels],
     }
-    return Section("associations", "Identities and labels in the data", (), tuple(blocks), data)
+    text = (
+        "Pearson's correlation, and positive pointwise mutual information: how much more often an identity "
+        "and a label meet than if they were independent, as a natural logarithm, 0 where it is less often."
+    )
+    return Section("associations", "Identities and labels in the data", (text,), tuple(blocks), data)
+
+
+def _beside(matrices: Mapping[str, Matrix]) -> Table:
+    """Return matrices that have one label as the columns of one table."""
+    first = next(iter(matrices.values()))
+    label = first.labels[0]
+    lines = [
+        (identity, *(number(matrix.value(identity, label)) for matrix in matrices.values()))
+        for identity in first.identities
+    ]
+    reasons = (
+        (identity, reason) for matrix in matrices.values() for (identity, _), reason in matrix.reasons.items()
+    )
+    return table(f"Identities and {label}", ("identity", *matrices), lines, notes=why_empty(reasons))
 
 
 def _fractions(found: DataAudit) -> Section:
     columns = (*found.labels, *found.identities)
-    charts = tuple(_fraction_chart(each) for each in columns)
-    thresholds = [f">= {each.threshold:g}" for each in columns[0].sweep] if columns else []
-    sweep = table(
-        "Rows that count as true, by the threshold",
-        ("column", "blank", *thresholds),
-        (
+    graded = [each for each in columns if _is_graded(each)]
+    plain = [each for each in columns if not _is_graded(each)]
+    blocks: list[Table | Chart] = []
+    if graded:
+        thresholds = [f">= {each.threshold:g}" for each in graded[0].sweep]
+        lines = [
             (
                 each.name,
                 f"{each.blanks:,}",
                 *(f"{count.rows:,} ({share(count.share)})" for count in each.sweep),
             )
-            for each in columns
-        ),
-    )
-    return Section(
-        "fractions", "Raters' fractions", (), (sweep, *charts), [each.as_dict() for each in columns]
-    )
+            for each in graded
+        ]
+        head = ("column", "blank", *thresholds)
+        blocks += [table("Rows that count as true, by the threshold", head, lines)]
+        blocks += map(_fraction_chart, graded)
+    if plain:
+        counts = [
+            (each.name, f"{each.blanks:,}", f"{each.tenths[-1]:,}", share(each.sweep[-1].share))
+            for each in plain
+        ]
+        caption = "Columns of 0 and 1 alone, for which no threshold matters"
+        blocks.append(table(caption, ("column", "blank", "true", "share"), counts))
+    data = [each.as_dict() for each in columns]
+    return Section("fractions", "Raters' fractions", (), tuple(blocks), data)
+
+
+def _is_graded(counts: FractionCounts) -> bool:
+    return any(counts.tenths[1:-1]) or len({each.rows for each in counts.sweep}) > 1
 
 
 def _fraction_chart(counts: FractionCounts) -> Chart:
@@ -90,6 +129,11 @@ def _together(found: CoMentions, whole: DataAudit) -> Section:
             for name, line in zip(found.identities, found.rows, strict=True)
         ),
     )
+    mentioned = table(
+        "Identities in the rows that mention one, itself included",
+        ("identity", "mean"),
+        ((name, number(mean)) for name, mean in found.mean_by_identity.items()),
+    )
     blank = "is not mentioned" if whole.background == "all" else "takes no part"
     text = f"{whole.rows:,} rows; a blank identity {blank}."
-    return Section("co_mentions", "Identities together", (text,), (per_row, both), found.as_dict())
+    return Section("co_mentions", "Identities together", (text,), (per_row, mentioned, both), found.as_dict())

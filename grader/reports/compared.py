@@ -1,13 +1,23 @@
 """Two models on the same rows: tables side by side, and the differences with their tests."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from grader.metrics import PreparedSplit
 from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.paired import Difference, Measured, PairedReport, paired_report
 from grader.metrics.analysis.rows import Rows
-from grader.metrics.analysis.table import CELLS, compare_tables, metric_table
+from grader.metrics.analysis.table import CELLS, LineDifference, compare_tables, metric_table
 from grader.metrics.prepared import FloatArray
+from grader.metrics.subgroups import Cell
 from grader.reports.blocks import UNDEFINED, Section, Table, number, signed, table
-from grader.reports.scored import WORDS
+from grader.reports.blocks import Cell as BlockCell
+from grader.reports.scored import UNCHECKED, WORDS, side_by_side
+
+TEXTS = (
+    "Both are measured on the same rows, so that what is hard for both does not blur the difference.",
+    "Tied means that 0 lies in the interval: these rows do not tell which is better.",
+)
 
 
 def comparison_section(
@@ -17,32 +27,18 @@ def comparison_section(
     first, second = names
     tables = [metric_table(each, minimum_size=minimum_size) for each in (rows, rows.predicted(others))]
     differences = compare_tables(tables[1], tables[0])
-    blocks: list[Table] = []
-    data = {"differences": [each.as_dict() for each in differences]}
+    data: dict[str, Any] = {"differences": [each.as_dict() for each in differences]}
+    blocks = [side_by_side(f"{first} beside {second}", tables[0], tables[1], names)]
+    cells: Mapping[str, Mapping[Cell, Difference]] = {}
     if rows.background == "all":
         sets = Sets(split)
         measured = [Measured.of(sets, each, rows.settings) for each in (rows.predictions, others)]
         paired = paired_report(sets, measured[0], measured[1])
-        blocks.append(_terms(paired, measured[0], measured[1], names))
-        blocks.append(_cells(paired, f"{first} minus {second}: * where 0 lies outside the interval"))
+        cells = paired.cells
+        blocks.insert(0, _terms(paired, measured[0], measured[1], names))
         data["paired"] = [paired.as_dict()]
-    lines = [
-        [
-            each.name,
-            *(
-                f"{number(getattr(each.second, cell, None))} / {number(getattr(each.first, cell, None))}"
-                for cell in CELLS
-            ),
-        ]
-        for each in differences
-    ]
-    head = ("identity", *(WORDS[cell] for cell in CELLS))
-    blocks.append(table(f"{first} / {second}", head, lines))
-    texts = (
-        "Both are measured on the same rows, so that what is hard for both does not blur the difference.",
-        "Tied means that 0 lies in the interval: these rows do not tell which is better.",
-    )
-    return Section("comparison", f"{first} against {second}", texts, tuple(blocks), data)
+    blocks.append(_differences(f"{first} minus {second}", differences, cells))
+    return Section("comparison", f"{first} against {second}", TEXTS, tuple(blocks), data)
 
 
 def _terms(paired: PairedReport, first: Measured, second: Measured, names: tuple[str, str]) -> Table:
@@ -57,7 +53,11 @@ def _terms(paired: PairedReport, first: Measured, second: Measured, names: tuple
             number(values[1][name], 5),
             signed(each.difference, 5),
             _interval(each),
-            number(each.p_value, 4),
+            UNDEFINED
+            if each.p_value is None
+            else "< 0.0001"
+            if each.p_value < 0.0001
+            else f"{each.p_value:.4f}",
             {True: "tied", False: "not tied", None: UNDEFINED}[each.is_tied],
         )
         for name, each in found.items()
@@ -66,21 +66,34 @@ def _terms(paired: PairedReport, first: Measured, second: Measured, names: tuple
     return table("Paired differences", head, lines)
 
 
-def _cells(paired: PairedReport, caption: str) -> Table:
-    lines = [
-        [
-            name,
-            *(
-                f"{signed(cells[cell].difference)}{'*' if cells[cell].is_tied is False else ''}"
-                for cell in CELLS
-            ),
-        ]
-        for name, cells in paired.cells.items()
+def _differences(
+    caption: str, differences: Sequence[LineDifference], paired: Mapping[str, Mapping[Cell, Difference]]
+) -> Table:
+    lines: list[list[BlockCell | str]] = [
+        [each.name, *(_cell(each.differences[cell], paired.get(each.name, {}).get(cell)) for cell in CELLS)]
+        for each in differences
     ]
-    return table(caption, ("identity", *(WORDS[cell] for cell in CELLS)), lines)
+    tested = sum(each.is_tied is not None for cells in paired.values() for each in cells.values())
+    notes = [
+        f"* 0 lies outside the 95% interval. Each cell is tested by itself: of these {tested:,}, about "
+        f"{max(round(tested * 0.05), 1):,} would have one without any difference.",
+        UNCHECKED,
+    ]
+    return table(
+        caption, ("identity", *(WORDS[cell] for cell in CELLS)), lines, notes=notes if tested else ()
+    )
+
+
+def _cell(difference: float | None, tested: Difference | None) -> BlockCell:
+    if tested is None:
+        return BlockCell(signed(difference))
+    marks = (
+        f"{'*' if tested.is_tied is False else ''}{'' if tested.low is None or tested.is_checked else '°'}"
+    )
+    return BlockCell(f"{signed(difference)}{marks}", title=_interval(tested))
 
 
 def _interval(each: Difference) -> str:
     if each.low is None or each.high is None:
         return UNDEFINED
-    return f"{each.low:+.5f} to {each.high:+.5f}"
+    return f"{each.low:+.5f} to {each.high:+.5f}{'' if each.is_checked else '°'}"

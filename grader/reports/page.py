@@ -66,13 +66,22 @@ def _charts(charts: list[Chart]) -> Iterator[str]:
 
 def _table(table: Table) -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.head)
+    groups = "".join(
+        f'<th scope="colgroup" colspan="{span}">{escape(name)}</th>'
+        if name
+        else f'<td colspan="{span}"></td>'
+        for name, span in table.groups
+    )
+    above = f"<tr><td></td>{groups}</tr>" if groups else ""
     lines = "".join(
         f'<tr><th scope="row">{escape(line[0].text)}</th>{"".join(_cell(cell) for cell in line[1:])}</tr>'
         for line in table.lines
     )
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
     return (
         f'<div class="wide" tabindex="0" role="region" aria-label="{escape(table.caption)}"><table>'
-        f"<caption>{escape(table.caption)}</caption><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
+        f"<caption>{escape(table.caption)}</caption><thead>{above}<tr>{head}</tr></thead>"
+        f"<tbody>{lines}</tbody></table></div>{notes}"
     )
 
 

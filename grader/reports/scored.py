@@ -1,16 +1,16 @@
 """What one model's predictions give: the score with its intervals, the identities, and what holds it back."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from grader.metrics import MetricSettings, PreparedSplit
-from grader.metrics.analysis.curve import EqualityCurve, equality_curves
-from grader.metrics.analysis.distributions import ScoreDistributions, all_distributions
 from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.intervals import Estimate
 from grader.metrics.analysis.pinned import NOT_ROBUST, pinned_aucs
 from grader.metrics.analysis.power import held_back, power_effect
 from grader.metrics.analysis.rows import Rows
-from grader.metrics.analysis.table import CELLS, MetricTable, metric_table
+from grader.metrics.analysis.skew import SkewExperiment
+from grader.metrics.analysis.table import CELLS, Column, MetricTable, TableLine, metric_table
 from grader.metrics.analysis.uncertainty import UncertaintyReport, uncertainty_report
 from grader.metrics.subgroups import BIAS_AUCS
 from grader.reports.blocks import (
@@ -19,14 +19,18 @@ from grader.reports.blocks import (
     Chart,
     Section,
     Table,
+    listed,
     metric,
     number,
+    scaled,
     share,
     signed,
     table,
+    why_empty,
 )
-from grader.reports.svg import Axis, Series, line_chart, outline
+from grader.reports.svg import Axis, Series, line_chart
 
+MOST_GAINS = 12
 WORDS = {
     "score": "Score",
     "overall_auc": "Overall AUC",
@@ -36,10 +40,20 @@ WORDS = {
     "negative_aeg": "Negative AEG",
     "positive_aeg": "Positive AEG",
 }
+SHORT = {
+    "subgroup_auc": "Subgroup",
+    "bpsn_auc": "BPSN",
+    "bnsp_auc": "BNSP",
+    "negative_aeg": "AEG-",
+    "positive_aeg": "AEG+",
+}
 UNCHECKED = (
     "Intervals marked ° lie outside the range where their coverage was checked: at least 50 rows in each "
     "compared set, and AUCs between 0.6 and 0.95."
 )
+ONE_ROW = "a compared set has a single row"
+NO_VARIATION = "the compared rows differ in nothing, so they do not tell how far off another draw would be"
+NO_INTERVAL = f"There is no interval (-) where {ONE_ROW}, and where {NO_VARIATION}, as at an AUC of 0 or 1."
 
 
 def score_section(report: UncertaintyReport) -> Section:
@@ -48,34 +62,61 @@ def score_section(report: UncertaintyReport) -> Section:
     for term, each in report.power_means.items():
         estimates[term] = each
     lines = [
-        (WORDS[name], number(each.value, 5), number(each.standard_error, 5), interval(each, 5))
+        (WORDS[name], number(each.value, 5), scaled(each.standard_error), interval(each, 5))
         for name, each in estimates.items()
     ]
     caption = f"{report.report.rows:,} rows, {report.report.positives:,} of them positive"
     head = ("term", "value", "standard error", f"{report.level:.0%} interval")
-    reasons = tuple(str(each) for each in report.report.undefined if each.affects_score)
     return Section(
         "score",
         "The score, and how sure it is",
-        (UNCHECKED, *reasons),
+        (UNCHECKED, *_without_value(report), *_without_interval(report)),
         (table(caption, head, lines),),
         report.report.as_dict() | {"intervals": report.as_dict()},
     )
 
 
-def identities_section(found: MetricTable, report: UncertaintyReport | None, *, lowest: int) -> Section:
+def _without_value(report: UncertaintyReport) -> Iterator[str]:
+    """Say which AUCs do not exist, why, and what that does to the score."""
+    missing = [each for each in report.report.undefined if each.affects_score]
+    if missing:
+        so = "are left out of the power means" if report.report.score is not None else "leave no score"
+        yield f"{len(missing):,} AUCs have no value and {so}:"
+        yield from why_empty((each.subgroup or WORDS[each.term], each.reason) for each in missing)
+
+
+def _without_interval(report: UncertaintyReport) -> Iterator[str]:
+    """Say which identities leave a mean, and so the score, without an interval."""
+    lone = [
+        name
+        for name, cells in report.cells.items()
+        if any(cells[cell].value is not None and cells[cell].standard_error is None for cell in BIAS_AUCS)
+    ]
+    if report.score.value is not None and report.score.low is None:
+        because = (
+            f": a single row of a class is all there is of {listed(lone)}"
+            if lone
+            else f", for {NO_VARIATION}"
+        )
+        yield f"The score has no interval{because}."
+
+
+def identities_section(
+    found: MetricTable, report: UncertaintyReport | None, *, lowest: int, order: Column = "mean_auc"
+) -> Section:
     """Return the table of all five metrics, the lowest lines, and the intervals of all."""
-    blocks = [metrics_table("All identities, the lowest mean AUC first", found.sorted_by("mean_auc"))]
+    in_order = found.sorted_by(order)
+    what = "the lowest mean AUC first" if order == "mean_auc" else f"by {WORDS.get(order, order)}"
+    blocks = [metrics_table(f"All identities, {what}", in_order)]
     if lowest and lowest < len(found.lines):
         blocks.insert(0, metrics_table(f"The {lowest} lowest", found.lowest(lowest)))
     if report is not None:
-        lines = [
-            [line.name, *(interval(report.cells[line.name][cell], 3) for cell in CELLS)]
-            for line in found.lines
+        lines: list[list[Cell | str]] = [
+            [line.name, *(_interval_cell(report.cells[line.name][cell]) for cell in CELLS)]
+            for line in in_order.lines
         ]
-        blocks.append(
-            table(f"{report.level:.0%} intervals", ("identity", *(WORDS[cell] for cell in CELLS)), lines)
-        )
+        head = ("identity", *(WORDS[cell] for cell in CELLS))
+        blocks.append(table(f"{report.level:.0%} intervals", head, lines, notes=(UNCHECKED, NO_INTERVAL)))
     background = "all rows that do not mention it" if found.background == "all" else "rows known not to"
     texts = [f"Each is compared with {background}."]
     if found.too_small:
@@ -84,30 +125,65 @@ def identities_section(found: MetricTable, report: UncertaintyReport | None, *, 
     return Section("identities", "The identities", tuple(texts), tuple(blocks), found.as_dict())
 
 
-def slices_section(rows: Mapping[str, Rows], minimum_size: int) -> Section:
-    """Return the table of each slice of the data, as Table 6 of Borkan et al. does for short comments."""
+def slices_section(
+    rows: Mapping[str, Rows], others: Mapping[str, Rows], *, minimum_size: int, names: tuple[str, str]
+) -> Section:
+    """Return the table of each slice of the data, as Table 6 of Borkan et al. does for short comments.
+
+    Where there is another model, each is of both side by side.
+    """
     tables = {name: metric_table(part, minimum_size=minimum_size) for name, part in rows.items()}
-    blocks = tuple(
-        metrics_table(f"{name}: {found.rows:,} rows, overall AUC {number(found.overall_auc)}", found)
-        for name, found in tables.items()
-    )
+    blocks = []
+    for name, found in tables.items():
+        caption = f"{name}: {found.rows:,} rows, overall AUC {number(found.overall_auc)}"
+        if name in others:
+            theirs = metric_table(others[name], minimum_size=minimum_size)
+            caption += f" / {number(theirs.overall_auc)}"
+            blocks.append(side_by_side(caption, found, theirs, names))
+        else:
+            blocks.append(metrics_table(caption, found))
     data = {name: found.as_dict() for name, found in tables.items()}
-    return Section("slices", "Slices of the data", (), blocks, data)
+    return Section("slices", "Slices of the data", (), tuple(blocks), data)
 
 
 def metrics_table(caption: str, found: MetricTable) -> Table:
     """Return the five metrics of each line in the colours of the paper's Tables 3 and 6."""
-    reasons = {(each.subgroup, each.term): each.reason for each in found.undefined}
+    has_categories = any(line.category for line in found.lines)
     lines: list[list[Cell | str]] = [
         [
             line.name,
+            *([line.category or ""] if has_categories else []),
             f"{line.size:,}",
             share(line.share_positive),
-            *(metric(cell, getattr(line, cell), title=reasons.get((line.name, cell), "")) for cell in CELLS),
+            *_metric_cells(found, line),
         ]
         for line in found.lines
     ]
-    return table(caption, ("identity", "count", "positive", *(WORDS[cell] for cell in CELLS)), lines)
+    about = (*(["category"] if has_categories else []), "count", "positive")
+    head = ("identity", *about, *(WORDS[cell] for cell in CELLS))
+    return table(caption, head, lines, notes=_why_empty(found))
+
+
+def side_by_side(caption: str, first: MetricTable, second: MetricTable, names: tuple[str, str]) -> Table:
+    """Return the metrics of two models side by side, as Tables 3 and 6 do."""
+    theirs = {line.name: line for line in second.lines}
+    lines: list[list[Cell | str]] = [
+        [line.name, f"{line.size:,}", *_metric_cells(first, line), *_metric_cells(second, theirs[line.name])]
+        for line in first.lines
+    ]
+    head = ("identity", "count", *(2 * [SHORT[cell] for cell in CELLS]))
+    groups = [("", 1), *((name, len(CELLS)) for name in names)]
+    return table(caption, head, lines, groups=groups, notes=_why_empty(first))
+
+
+def _metric_cells(found: MetricTable, line: TableLine) -> list[Cell]:
+    reasons = {(each.subgroup, each.term): each.reason for each in found.undefined}
+    return [metric(cell, getattr(line, cell), title=reasons.get((line.name, cell), "")) for cell in CELLS]
+
+
+def _why_empty(found: MetricTable) -> list[str]:
+    shown = {line.name for line in found.lines}
+    return why_empty((each.subgroup, each.reason) for each in found.undefined if each.subgroup in shown)
 
 
 def held_back_section(found: MetricTable, settings: MetricSettings) -> Section:
@@ -119,8 +195,13 @@ def held_back_section(found: MetricTable, settings: MetricSettings) -> Section:
         ("identity", "AUC", "value", "median", "gain"),
         (
             (each.name, WORDS[each.cell], number(each.value), number(each.median), signed(each.gain, 5))
-            for each in held.cells[:12]
+            for each in held.cells[:MOST_GAINS]
         ),
+    )
+    rising = table(
+        "What it would gain if all AUCs of an identity below their medians rose to them",
+        ("identity", "gain"),
+        ((name, signed(gain, 5)) for name, gain in held.identities[:MOST_GAINS]),
     )
     names = ("score", *BIAS_AUCS)
     numbers = table(
@@ -133,45 +214,18 @@ def held_back_section(found: MetricTable, settings: MetricSettings) -> Section:
         for place, name in enumerate(names)
         if (points := [(each.power, value) for each in effects if (value := getattr(each, name)) is not None])
     ]
-    blocks: list[Table | Chart] = [cells]
+    blocks: list[Table | Chart] = [rising, cells] if held.cells else []
     if series:
         y = Axis.around("value", (value for one in series for _, value in one.points))
         svg = line_chart("The score by the exponent p", series, Axis("exponent p", -10, 1), y)
         blocks.append(Chart(svg, numbers))
     data = {"held_back": held.as_dict(), "power": [each.as_dict() for each in effects]}
-    return Section("held_back", "What holds the score back", (), tuple(blocks), data)
+    texts = () if held.cells else ("Nothing does: no AUC is below the median of its column.",)
+    return Section("held_back", "What holds the score back", texts, tuple(blocks), data)
 
 
-def distributions_section(rows: Rows, names: Sequence[str]) -> Section:
-    """Return how the predictions of subgroup and background are distributed, class by class."""
-    found = list(all_distributions(rows.only(names), bins=25))
-    blocks = tuple(chart for each in found for chart in _distribution_charts(each))
-    return Section(
-        "distributions",
-        "Distributions of the predictions",
-        ("Shares of rows, so that sets of different sizes can be compared.",),
-        blocks,
-        [each.as_dict() for each in found],
-    )
-
-
-def curves_section(rows: Rows, names: Sequence[str]) -> Section:
-    """Return the curves whose area against the diagonal is the AEG, with the widest gap marked."""
-    curves = sorted(
-        equality_curves(rows.only(names), ("negative", "positive")),
-        key=lambda curve: names.index(curve.name),
-    )
-    text = (
-        "Each point is a threshold: the share of the subgroup and of its background at or above it. On the "
-        "diagonal both are treated alike; the area between is the AEG. An AEG of 0 does not mean that they "
-        "are: a curve may cross the diagonal."
-    )
-    blocks = tuple(_curve_chart(curve) for curve in curves)
-    return Section("curves", "Equality curves", (text,), blocks, [curve.as_dict() for curve in curves])
-
-
-def pinned_section(rows: Rows) -> Section:
-    """Return the pinned AUCs with their decomposition, and the warning."""
+def pinned_section(rows: Rows, experiment: SkewExperiment | None) -> Section:
+    """Return the pinned AUCs with their decomposition, the warning, and the experiment if there is one."""
     found = pinned_aucs(rows)
     parts = ("background_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
     lines: list[list[Cell | str]] = []
@@ -190,9 +244,36 @@ def pinned_section(rows: Rows) -> Section:
             ]
         )
     head = ("identity", "pinned AUC", "background", "subgroup", "BPSN", "BNSP")
-    block = table("The expected pinned AUC: four AUCs by their weights", head, lines)
-    return Section(
-        "pinned", "Pinned AUC (not robust)", (NOT_ROBUST,), (block,), [each.as_dict() for each in found]
+    blocks = [table("The expected pinned AUC: four AUCs by their weights", head, lines)]
+    data: Any = [each.as_dict() for each in found]
+    if experiment is not None:
+        blocks.insert(0, _skew_table(experiment))
+        data = {"expected": data, "skew": experiment.as_dict()}
+    return Section("pinned", "Pinned AUC (not robust)", (NOT_ROBUST,), tuple(blocks), data)
+
+
+def _skew_table(found: SkewExperiment) -> Table:
+    """Return Table 2 of the note on pinned AUC: every identity on the original and on the skewed rows."""
+    lines = [
+        [
+            f"{line.name}*" if line.is_skewed else line.name,
+            *(number(part[model], 2) for part in (line.original, line.skewed) for model in found.models),
+        ]
+        for line in found.lines
+    ]
+    notes = [
+        f"* {found.removed:,} of its negative rows removed at random, mean of {found.trials} trials: "
+        f"{found.positives_left:,} of the {found.rows_left:,} rows that are left are positive."
+    ]
+    for model, aucs in found.bias_aucs.items():
+        values = (
+            f"{WORDS[cell]} {number(one, 2)} and {number(other, 2)}" for cell, (one, other) in aucs.items()
+        )
+        notes.append(f"Its AUCs by {model} before and after: {', '.join(values)}.")
+    groups = [("original rows", len(found.models)), ("skewed rows*", len(found.models))]
+    head = ("identity", *found.models, *found.models)
+    return table(
+        f"Pinned AUC with fewer negative rows of {found.identity}", head, lines, groups=groups, notes=notes
     )
 
 
@@ -203,56 +284,14 @@ def measured(rows: Rows, split: PreparedSplit) -> UncertaintyReport | None:
     return uncertainty_report(Sets(split), rows.predictions, rows.settings)
 
 
+def _interval_cell(each: Estimate) -> Cell:
+    if each.value is None or each.low is not None:
+        return Cell(interval(each, 3))
+    return Cell(UNDEFINED, title=f"No interval: {ONE_ROW if each.standard_error is None else NO_VARIATION}.")
+
+
 def interval(each: Estimate, digits: int) -> str:
     """Return an interval in words; ° marks one outside the checked range."""
     if each.low is None or each.high is None:
         return UNDEFINED
     return f"{each.low:.{digits}f} to {each.high:.{digits}f}{'' if each.is_checked else '°'}"
-
-
-def _distribution_charts(found: ScoreDistributions) -> Iterator[Chart]:
-    for label_class in ("negative", "positive"):
-        background = getattr(found, f"background_{label_class}")
-        subgroup = getattr(found, f"subgroup_{label_class}")
-        edges = background.edges
-        series = [
-            Series("background", outline(edges, background.shares), 0),
-            Series(found.name, outline(edges, subgroup.shares), 1),
-        ]
-        highest = max((*background.shares, *subgroup.shares, 0.01))
-        title = f"Predictions of {label_class} rows: {found.name} and background"
-        svg = line_chart(
-            title, series, Axis("prediction", edges[0], edges[-1]), Axis("share of rows", 0, highest * 1.05)
-        )
-        lines = [
-            (name, f"{each.rows:,}", number(each.mean), number(each.deviation))
-            for name, each in (("background", background), (found.name, subgroup))
-        ]
-        yield Chart(svg, table(title, ("rows of", "count", "mean", "deviation"), lines))
-
-
-def _curve_chart(curve: EqualityCurve) -> Chart:
-    widest = curve.widest()
-    title = f"{curve.name}, {curve.label_class} rows: AEG {curve.aeg:+.3f}"
-    mark = (
-        widest.subgroup_rate,
-        widest.background_rate,
-        f"threshold {widest.threshold:.3g}: Equality Gap {widest.equality_gap:+.3f}",
-    )
-    svg = line_chart(
-        title,
-        [Series(curve.name, curve.points(), 1)],
-        Axis(f"{curve.name} at or above", 0, 1),
-        Axis("background at or above", 0, 1),
-        has_diagonal=True,
-        marks=[mark],
-    )
-    line = (
-        number(curve.aeg),
-        f"{widest.threshold:.4g}",
-        number(widest.subgroup_rate),
-        number(widest.background_rate),
-        signed(widest.equality_gap),
-    )
-    head = ("AEG", "threshold of the widest gap", "subgroup's rate", "background's rate", "Equality Gap")
-    return Chart(svg, table(title, head, [line]))

@@ -28,7 +28,9 @@ def _analysis(data: Mapping[str, Any]) -> Analysis:
 
 def _section(data: Mapping[str, Any]) -> Section:
     blocks = tuple(
-        Chart(block["svg"], _table(block["table"])) if "svg" in block else _table(block)
+        Chart(block["svg"], _table(block["table"]), block.get("is_summed_up", False))
+        if "svg" in block
+        else _table(block)
         for block in data["blocks"]
     )
     return Section(data["key"], data["title"], tuple(data["texts"]), blocks, data["data"])
@@ -36,4 +38,5 @@ def _section(data: Mapping[str, Any]) -> Section:
 
 def _table(data: Mapping[str, Any]) -> Table:
     lines = tuple(tuple(Cell(**cell) for cell in line) for line in data["lines"])
-    return Table(data["caption"], tuple(data["head"]), lines)
+    groups = tuple((name, span) for name, span in data.get("groups", ()))
+    return Table(data["caption"], tuple(data["head"]), lines, groups, tuple(data.get("notes", ())))

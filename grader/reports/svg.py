@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from html import escape
 
 WIDTH, HEIGHT = 420, 280
-LEFT, RIGHT, TOP, BOTTOM = 52, 408, 14, 234
-TICKS = 5
+LEFT, RIGHT, TOP, BOTTOM = 58, 408, 14, 234
+SQUARE_WIDTH = WIDTH - RIGHT + LEFT + BOTTOM - TOP
+STEPS = 4
+ROUND_STEPS = (1, 2, 2.5, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +46,18 @@ class Axis:
         return start + (end - start) * (value - self.low) / (self.high - self.low)
 
     def ticks(self) -> list[float]:
-        """Return evenly spaced values, both ends among them, or the powers of ten."""
+        """Return evenly spaced round values, or the powers of ten."""
         if self.is_logarithmic:
             first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
             return [10.0**power for power in range(first, last + 1)]
-        return [self.low + (self.high - self.low) * step / (TICKS - 1) for step in range(TICKS)]
+        wanted = (self.high - self.low) / STEPS
+        power = 10.0 ** math.floor(math.log10(wanted))
+        step = next(factor * power for factor in ROUND_STEPS if factor * power >= wanted * (1 - 1e-9))
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        return [number * step for number in range(first, last + 1)]
 
 
-def line_chart(
-    title: str,
-    series: Sequence[Series],
-    x: Axis,
-    y: Axis,
-    *,
-    has_diagonal: bool = False,
-    marks: Sequence[tuple[float, float, str]] = (),
-) -> str:
+def line_chart(title: str, series: Sequence[Series], x: Axis, y: Axis) -> str:
     """Draw lines over two axes, with the names of the lines below.
 
     Parameters
@@ -68,46 +66,87 @@ def line_chart(
         Read to those who cannot see the chart.
     series : sequence of Series
     x, y : Axis
-    has_diagonal : bool
-        Whether to draw the line from end to end.
-    marks : sequence of (x, y, text)
-        Points to be marked.
 
     Returns
     -------
     str
         One ``svg`` element.
     """
-    parts = [*_frame(x, y)]
-    if has_diagonal:
-        parts.append(f'<path class="diagonal" d="M{LEFT} {BOTTOM}L{RIGHT} {TOP}"/>')
+    parts = [*_frame(x, y, RIGHT)]
     for one in series:
         points = " ".join(
             f"{x.place(a, LEFT, RIGHT):.1f},{y.place(b, BOTTOM, TOP):.1f}" for a, b in one.points
         )
         parts.append(f'<polyline class="line s{one.number}" points="{points}"/>')
-    for a, b, text in marks:
-        at = f'cx="{x.place(a, LEFT, RIGHT):.1f}" cy="{y.place(b, BOTTOM, TOP):.1f}"'
-        parts.append(f'<circle class="mark" {at} r="4"><title>{escape(text)}</title></circle>')
-    rows = [_legend(one, place) for place, one in enumerate(series)] if len(series) > 1 else []
+    rows = _legends(series) if len(series) > 1 else []
     height = HEIGHT + 18 * ((len(rows) + 1) // 2)
-    return _svg(title, height, parts + rows)
+    return _svg(title, WIDTH, height, parts + rows)
+
+
+def rate_chart(
+    title: str,
+    points: Sequence[tuple[float, float]],
+    x_name: str,
+    y_name: str,
+    mark: tuple[float, float, str],
+) -> str:
+    """Draw a curve of two rates against the diagonal, the area between them shaded, and one point marked.
+
+    The mark's two rates stand before its text, which is written below the chart.
+    """
+    x, y = Axis(x_name, 0, 1), Axis(y_name, 0, 1)
+    right = LEFT + BOTTOM - TOP
+    places = [(x.place(a, LEFT, right), y.place(b, BOTTOM, TOP)) for a, b in points]
+    drawn = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
+    a, b, text = mark
+    at, height = x.place(a, LEFT, right), y.place(b, BOTTOM, TOP)
+    foot = y.place(a, BOTTOM, TOP)  # of the diagonal, at the same rate of the subgroup
+    parts = [
+        *_frame(x, y, right),
+        f'<polygon class="between" points="{drawn}"/>',
+        f'<path class="diagonal" d="M{LEFT} {BOTTOM}L{right} {TOP}"/>',
+        f'<path class="gap" d="M{at:.1f} {foot:.1f}V{height:.1f}"/>',
+        f'<polyline class="line s0" points="{drawn}"/>',
+        f'<circle class="mark" cx="{at:.1f}" cy="{height:.1f}" r="4"/>',
+        f'<circle class="mark" cx="{LEFT + 4}" cy="{HEIGHT + 4}" r="4"/>',
+        f'<text class="name" x="{LEFT + 14}" y="{HEIGHT + 8}">{escape(text)}</text>',
+    ]
+    return _svg(f"{title}. {text}.", SQUARE_WIDTH, HEIGHT + 16, parts)
 
 
 def bar_chart(title: str, bars: Sequence[tuple[str, float]], axis: Axis, x_name: str = "") -> str:
     """Draw upright bars from the foot of the axis, each with its name below."""
-    step = (RIGHT - LEFT) / max(len(bars), 1)
-    parts = [*_levels(axis)]
-    for place, (name, value) in enumerate(bars):
-        top = axis.place(value, BOTTOM, TOP)
-        at = LEFT + step * place
-        parts.append(
-            f'<rect class="bar" x="{at + step * 0.12:.1f}" y="{top:.1f}" width="{step * 0.76:.1f}" '
-            f'height="{max(BOTTOM - top, 0):.1f}"/>'
-            f'<text class="tick" x="{at + step / 2:.1f}" y="{BOTTOM + 14}">{escape(name)}</text>'
-        )
+    return grouped_bar_chart(title, [(name, (value,)) for name, value in bars], (), axis, x_name)
+
+
+def grouped_bar_chart(
+    title: str,
+    groups: Sequence[tuple[str, Sequence[float | None]]],
+    names: Sequence[str],
+    axis: Axis,
+    x_name: str = "",
+) -> str:
+    """Draw groups of upright bars side by side, with the names of the bars of a group below.
+
+    A group has a value for each name, None for no bar.
+    """
+    step = (RIGHT - LEFT) / max(len(groups), 1)
+    parts = [*_levels(axis, RIGHT)]
+    for place, (label, values) in enumerate(groups):
+        left, width = LEFT + step * (place + 0.12), step * 0.76 / max(len(values), 1)
+        for number, value in enumerate(values):
+            if value is None:
+                continue
+            top = axis.place(value, BOTTOM, TOP)
+            parts.append(
+                f'<rect class="bar s{number}" x="{left + width * number:.1f}" y="{top:.1f}" '
+                f'width="{width:.1f}" height="{max(BOTTOM - top, 0):.1f}"/>'
+            )
+        middle = LEFT + step * (place + 0.5)
+        parts.append(f'<text class="tick" x="{middle:.1f}" y="{BOTTOM + 14}">{escape(label)}</text>')
     parts.append(f'<text class="axis" x="{(LEFT + RIGHT) / 2:.0f}" y="{BOTTOM + 32}">{escape(x_name)}</text>')
-    return _svg(title, HEIGHT, parts)
+    rows = [_square_legend(name, number) for number, name in enumerate(names)]
+    return _svg(title, WIDTH, HEIGHT + 18 * ((len(rows) + 1) // 2), parts + rows)
 
 
 def outline(edges: Sequence[float], heights: Sequence[float]) -> list[tuple[float, float]]:
@@ -118,37 +157,53 @@ def outline(edges: Sequence[float], heights: Sequence[float]) -> list[tuple[floa
     return [*points, (edges[-1], 0.0)]
 
 
-def _frame(x: Axis, y: Axis) -> Iterable[str]:
-    yield from _levels(y)
+def _frame(x: Axis, y: Axis, right: float) -> Iterable[str]:
+    yield from _levels(y, right)
     for value in x.ticks():
-        at = x.place(value, LEFT, RIGHT)
+        at = x.place(value, LEFT, right)
         yield f'<text class="tick" x="{at:.1f}" y="{BOTTOM + 14}">{_short(value)}</text>'
-    yield f'<text class="axis" x="{(LEFT + RIGHT) / 2:.0f}" y="{BOTTOM + 32}">{escape(x.name)}</text>'
+    yield f'<text class="axis" x="{(LEFT + right) / 2:.0f}" y="{BOTTOM + 32}">{escape(x.name)}</text>'
 
 
-def _levels(y: Axis) -> Iterable[str]:
+def _levels(y: Axis, right: float) -> Iterable[str]:
     for value in y.ticks():
         at = y.place(value, BOTTOM, TOP)
-        yield f'<path class="level" d="M{LEFT} {at:.1f}H{RIGHT}"/>'
+        yield f'<path class="level" d="M{LEFT} {at:.1f}H{right}"/>'
         yield f'<text class="level-text" x="{LEFT - 6}" y="{at + 3:.1f}">{_short(value)}</text>'
     middle = (TOP + BOTTOM) / 2
-    yield f'<text class="axis" transform="translate(12 {middle:.0f}) rotate(-90)">{escape(y.name)}</text>'
+    yield f'<text class="axis" transform="translate(11 {middle:.0f}) rotate(-90)">{escape(y.name)}</text>'
 
 
 def _short(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def _legend(one: Series, place: int) -> str:
-    left, top = LEFT + (place % 2) * 180, HEIGHT - 4 + 18 * (place // 2)
+def _legends(series: Sequence[Series]) -> list[str]:
+    parts = []
+    for place, one in enumerate(series):
+        left, top = _legend_place(place)
+        parts.append(
+            f'<path class="line s{one.number}" d="M{left} {top}h22"/>'
+            f'<text class="name" x="{left + 28}" y="{top + 4}">{escape(one.name)}</text>'
+        )
+    return parts
+
+
+def _square_legend(name: str, place: int) -> str:
+    left, top = _legend_place(place)
     return (
-        f'<path class="line s{one.number}" d="M{left} {top}h22"/>'
-        f'<text class="name" x="{left + 28}" y="{top + 4}">{escape(one.name)}</text>'
+        f'<rect class="bar s{place}" x="{left}" y="{top - 6}" width="12" height="12"/>'
+        f'<text class="name" x="{left + 18}" y="{top + 4}">{escape(name)}</text>'
     )
 
 
-def _svg(title: str, height: int, parts: Sequence[str]) -> str:
+def _legend_place(place: int) -> tuple[int, int]:
+    return LEFT + (place % 2) * 180, HEIGHT - 4 + 18 * (place // 2)
+
+
+def _svg(title: str, width: int, height: int, parts: Sequence[str]) -> str:
+    css = "chart" if width == WIDTH else "chart square"
     return (
-        f'<svg class="chart" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">'
+        f'<svg class="{css}" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}">'
         f"{''.join(parts)}</svg>"
     )

@@ -35,7 +35,7 @@ def test_a_team_sees_the_histogram_of_its_file_undivided_and_what_holds_it_back(
     first, _ = entered(arena)
     page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
     assert "All 400 predictions of the file" in page
-    assert page.count('class="bar"') == 25
+    assert page.count('class="bar s0"') == 25
     assert "What holds it back" in page
     gains = [float(gain) for gain in re.findall(r">\+(\d+\.\d)</td>", page)]
     assert gains

@@ -95,8 +95,9 @@ def _identities(caption: str, names: tuple[str, ...], one: SplitResult, other: S
     lines = [_line(row, by_name[row.name]) for row in one.identities if row.name in by_name]
     if not lines:
         return None
-    head = [f"{term.name} {what}" for term in IDENTITY_TERMS for what in (*names, "change")]
-    return table(f"{caption}: identities", ("identity", *head), lines)
+    head = ("identity", *(len(IDENTITY_TERMS) * (*names, "change")))
+    groups = [(term.name, 3) for term in IDENTITY_TERMS]
+    return table(f"{caption}: identities", head, lines, groups=groups)
 
 
 def _line(one: IdentityRow, other: IdentityRow) -> list[Cell | str]:

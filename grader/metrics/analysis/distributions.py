@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from grader.metrics.analysis.moments import power_of_two_near
 from grader.metrics.analysis.rows import Rows
-from grader.metrics.prepared import FloatArray, IndexArray, as_vector, refuse_where
+from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector, refuse_where
 
 BINS = 50
 _LARGEST = float(np.finfo(np.float64).max)
+_NOTHING = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +95,7 @@ def distribution(predictions: ArrayLike, edges: Sequence[float] | None = None) -
     refuse_where(~np.isfinite(values), "predictions", "finite")
     bounds = even_edges(values) if edges is None else tuple(map(float, edges))
     refuse_where((values < bounds[0]) | (values > bounds[-1]), "predictions", "within the edges")
-    measure = _Measure(bounds, _bins(values, bounds), values)
-    return measure.distribution(measure.of(np.arange(values.size)))
+    return _Measure(bounds, _bins(values, bounds), values).directly(np.arange(values.size))
 
 
 def even_edges(predictions: FloatArray, bins: int = BINS) -> tuple[float, ...]:
@@ -106,8 +106,8 @@ def even_edges(predictions: FloatArray, bins: int = BINS) -> tuple[float, ...]:
     elif lowest == highest:
         room = max(0.5, abs(lowest) * 2.0**-20)
         lowest, highest = max(lowest - room, -_LARGEST), min(highest + room, _LARGEST)
-    # Halved, for the range of two finite numbers may not be one.
-    return tuple((2 * np.linspace(lowest / 2, highest / 2, bins + 1)).tolist())
+    half = 1 if math.isfinite(highest - lowest) else 2
+    return tuple((half * np.linspace(lowest / half, highest / half, bins + 1)).tolist())
 
 
 def score_distributions(rows: Rows, name: str, bins: int = BINS) -> ScoreDistributions:
@@ -134,58 +134,74 @@ def all_distributions(rows: Rows, bins: int = BINS) -> Iterator[ScoreDistributio
     measure = _Measure(edges, _even_bins(rows.predictions, edges), rows.predictions)
     members = {name: np.flatnonzero(mentions) for name, mentions in rows.members.items()}
     for names, considered in rows.considered_together():
-        classes = considered & ~rows.positive, considered & rows.positive
-        everybody = [measure.of(np.flatnonzero(of_class)) for of_class in classes]
+        for_class = [measure.of(considered & ~rows.positive), measure.of(considered & rows.positive)]
         for name in names:
-            subgroup = [measure.of(members[name][of_class[members[name]]]) for of_class in classes]
-            negative, positive = (all_of - inside for all_of, inside in zip(everybody, subgroup, strict=True))
+            (background_negative, subgroup_negative), (background_positive, subgroup_positive) = (
+                of_class.divided(members[name]) for of_class in for_class
+            )
             yield ScoreDistributions(
-                name=name,
-                background_negative=measure.distribution(negative),
-                background_positive=measure.distribution(positive),
-                subgroup_negative=measure.distribution(subgroup[0]),
-                subgroup_positive=measure.distribution(subgroup[1]),
+                name, background_negative, background_positive, subgroup_negative, subgroup_positive
             )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Sums:
-    """What is added up of some rows: how many are in each bin, and their centered values and the squares."""
-
-    counts: IndexArray
-    values: float
-    squares: float
-
-    def __sub__(self, other: "_Sums") -> "_Sums":
-        return _Sums(self.counts - other.counts, self.values - other.values, self.squares - other.squares)
-
-
 class _Measure:
-    """Adds up rows, so that a background is all rows less the subgroup and need not be looked at."""
+    """The predictions of a report in their bins, scaled so that no square overflows."""
 
     def __init__(self, edges: tuple[float, ...], bins: IndexArray, predictions: FloatArray) -> None:
-        self._edges = edges
-        self._bins = bins
-        self._scale = power_of_two_near(predictions) if predictions.size else 1.0
-        scaled = predictions / self._scale
-        self._center = float(scaled.mean()) if scaled.size else 0.0
-        self._centered = scaled - self._center
+        self.edges = edges
+        self.bins = bins
+        self.scale = power_of_two_near(predictions) if predictions.size else 1.0
+        self.values = predictions / self.scale
 
-    def of(self, rows: IndexArray) -> _Sums:
-        values = self._centered[rows]
-        counts = np.bincount(self._bins[rows], minlength=len(self._edges) - 1)
-        return _Sums(counts, float(values.sum()), float(np.square(values).sum()))
+    def of(self, rows: BoolArray) -> "_ClassMeasure":
+        """Return the rows of one class."""
+        return _ClassMeasure(self, rows)
 
-    def distribution(self, sums: _Sums) -> Distribution:
-        size = int(sums.counts.sum())
-        mean = sums.values / size if size else 0.0
-        deviation = math.sqrt(max(sums.squares / size - mean * mean, 0.0)) if size else 0.0
+    def distribution(self, counts: IndexArray, mean: float, deviation: float) -> Distribution:
+        """Return a distribution from its counts and the moments of the scaled values."""
+        is_empty = not counts.any()
         return Distribution(
-            edges=self._edges,
-            counts=tuple(sums.counts.tolist()),
-            mean=(self._center + mean) * self._scale if size else None,
-            deviation=deviation * self._scale if size else None,
+            edges=self.edges,
+            counts=tuple(counts.tolist()),
+            mean=None if is_empty else mean * self.scale,
+            deviation=None if is_empty else deviation * self.scale,
         )
+
+    def directly(self, rows: IndexArray) -> Distribution:
+        """Return the distribution of some rows."""
+        counts = np.bincount(self.bins[rows], minlength=len(self.edges) - 1)
+        values = self.values[rows]
+        return self.distribution(counts, *((values.mean(), values.std()) if values.size else (0.0, 0.0)))
+
+
+class _ClassMeasure:
+    """Sums over a class, so that a background is the class less the subgroup and need not be looked at."""
+
+    def __init__(self, measure: _Measure, rows: BoolArray) -> None:
+        self._measure = measure
+        self._rows = rows
+        kept = np.flatnonzero(rows)
+        values = measure.values[kept]
+        self._counts = np.bincount(measure.bins[kept], minlength=len(measure.edges) - 1)
+        self._center = float(values.mean()) if values.size else 0.0
+        self._sum, self._size = float(values.sum()), float(np.abs(values).sum())
+        self._squares = float(np.square(values - self._center).sum())
+
+    def divided(self, members: IndexArray) -> tuple[Distribution, Distribution]:
+        """Return the distributions of the background of some members, and of those of this class."""
+        subgroup = members[self._rows[members]]
+        values = self._measure.values[subgroup]
+        counts = self._counts - np.bincount(self._measure.bins[subgroup], minlength=self._counts.size)
+        size = max(int(counts.sum()), 1)
+        # What remains of a difference of sums below their last bits is nothing.
+        left = self._sum - float(values.sum())
+        mean = left / size if abs(left) > _NOTHING * self._size else 0.0
+        centered = values - self._center
+        squares = (self._squares - float(np.square(centered).sum())) / size
+        offset = float(centered.sum()) / size  # the centered values of the whole class add up to nothing
+        variance = squares - offset * offset
+        deviation = math.sqrt(variance) if variance > _NOTHING * (self._squares / size + offset**2) else 0.0
+        return self._measure.distribution(counts, mean, deviation), self._measure.directly(subgroup)
 
 
 def _bins(predictions: FloatArray, edges: Sequence[float]) -> IndexArray:

@@ -80,6 +80,15 @@ def test_the_bins_of_a_report_are_those_of_its_rows_alone(predictions, bins):
             assert each.deviation / scale == pytest.approx((alone / scale).std(), abs=1e-7)
 
 
+def test_a_background_without_spread_has_none_whatever_the_subgroup_does():
+    dice = np.random.default_rng(1)
+    for value in (0.0, 0.3, 1e-5):
+        mentions = dice.random(1000) < 0.2
+        rows = Rows.of(np.zeros(1000), np.where(mentions, dice.random(1000), value), {"cat": mentions})
+        found = score_distributions(rows, "cat").background_negative
+        assert (found.mean, found.deviation) == (pytest.approx(value, abs=1e-15), 0)
+
+
 def test_background_and_subgroup_are_drawn_by_class_in_the_same_bins():
     rng = np.random.default_rng(1)
     cat = rng.choice([0, 1, np.nan], 500)
