@@ -21,6 +21,7 @@ from grader.files.wording import quoted
 
 _SAMPLE_ROWS = 1000
 _LONGEST_HEADER = 1 << 20
+_OTHER_DELIMITERS = ";\t|\uff0c"  # the last is the full-width comma
 _OF_A_SOLUTION = "a header with id, a label and identities"
 
 
@@ -53,8 +54,11 @@ def read_beginning(
             raise FileRejected("solution", [_bad_row(header_lines + rows.line_num, error)]) from error
     if not any(sample):
         raise FileRejected("solution", [_empty("The file has 0 rows", expected)])
-    if len(names) == 1 and (other := next((mark for mark in ";\t|" if mark in names[0]), None)):
+    if len(names) == 1 and (other := next((mark for mark in _OTHER_DELIMITERS if mark in names[0]), None)):
         raise FileRejected("solution", [_bad_header(f"delimiter {quoted(other)} found")])
+    if len(names) == 1 and "," in names[0]:
+        found = f"quotes around the whole of {quoted(names[0])}"
+        raise FileRejected("solution", [_bad_header(found)])
     problems = _nul_bytes(lines[:header_lines])
     numbered = enumerate(lines[:header_lines], start=1)
     problems += [problem for number, line in numbered for problem in invalid_utf8(line, number)]

@@ -61,12 +61,12 @@ def describe_invalid_utf8(line: bytes, offset: int) -> Finding:
     )
 
 
-def describe_repeated_header() -> Finding:
+def describe_repeated_header(header: str) -> Finding:
     """Say that the header stands among the rows."""
     return Finding(
         "this line repeats the header; expected the header on line 1 only (were files joined?)",
         "one header",
-        HEADER,
+        header,
     )
 
 

@@ -11,6 +11,7 @@ from grader.files.text import first_invalid_byte
 from grader.files.wording import character, quoted
 
 _INVISIBLE_ENDS = re.compile(f"^{INVISIBLE.pattern}+|{INVISIBLE.pattern}+$")
+INDEX_NAMES = ("", "Unnamed: 0", "index")  # how pandas writes an index, first and read back
 _COMMENTED_HEADER = re.compile(rb'#[# \t]*"?id"?[ \t]*,', re.IGNORECASE)
 _SEPARATOR_LINE = re.compile(rb'"?sep=.?"?[ \t,;]*', re.IGNORECASE)
 

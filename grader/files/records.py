@@ -9,6 +9,7 @@ from typing import BinaryIO
 import numpy as np
 
 from grader.files.categories import CategoryWriter
+from grader.files.faults import describe_repeated_header
 from grader.files.findings import Finding, Findings
 from grader.files.ids import INVISIBLE
 from grader.files.problems import Problem
@@ -92,6 +93,10 @@ class _Reader:
         self._read_rows += 1
         if self._read_rows % _PROGRESS_ROWS == 0:
             self._progress(self._read_rows, 0)
+        if record[0].strip(BLANKS) == self._names[0] and self._is_header(record):
+            header = ",".join(self._names)
+            self._findings.add("repeated_header", line, describe_repeated_header, header)
+            return
         if len(record) != wanted.width:
             self._findings.add("field_count", line, _field_count, record, wanted.width)
             return
@@ -107,6 +112,9 @@ class _Reader:
                 self._findings.add("invalid_utf8", line, _not_utf8, quoted(self._names[column]), text)
             else:
                 writer.add(text)
+
+    def _is_header(self, record: list[str]) -> bool:
+        return [field.strip(BLANKS) for field in record] == self._names
 
     def _take_id(self, text: str, line: int) -> None:
         first_line = self._ids.setdefault(text, line)

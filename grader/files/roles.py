@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from grader.errors import OrganizerError
 from grader.files.column_roles import ID_COLUMN, LABEL_COLUMNS, USAGE_COLUMN, ColumnRole, faults_of_roles
+from grader.files.header_faults import INDEX_NAMES
+from grader.files.numbers import NUMBER
 from grader.files.problems import Problem
 from grader.files.wording import listed, quoted
 
@@ -222,9 +224,13 @@ def _find_usage(names: Sequence[str], asked: Sequence[str], problems: list[Probl
 
 
 def _no_id(names: Sequence[str]) -> Problem:
-    shown = listed([quoted(name) for name in names], most=20)
+    shown = listed([quoted(name) if name else "(unnamed)" for name in names], most=20)
     alike = next((name for name in names if name.casefold() == ID_COLUMN), None)
     found = f"found {quoted(alike)} (case matters)" if alike else f"found {shown}"
+    if names[0] in INDEX_NAMES:
+        found += f"; use to_csv(index_label='{ID_COLUMN}') where the index holds the ids"
+    elif NUMBER.fullmatch(names[0].encode()):
+        found += " (is there a header?)"
     message = f"Line 1: missing column '{ID_COLUMN}'; {found}."
     return Problem("missing_column", message, 1, (1,), 1, f"'{ID_COLUMN}'", shown)
 

@@ -20,6 +20,7 @@ from grader.files.notes import underflow_notes
 from grader.files.numbers import LONGEST_NUMBER, NUMBER, describe_number, fault_of_number, finite, underflows
 from grader.files.problems import Note, Problem
 from grader.files.rowids import RowIds
+from grader.files.submission_columns import HEADER
 from grader.files.text import Text, first_invalid_byte, lines_of
 from grader.files.wording import counted
 
@@ -147,7 +148,7 @@ class _Reader:
             if isinstance(fields, QuoteFault):
                 return self._explain_quotes(fields, line, number)
             if fields == self._layout.names:
-                add("repeated_header", number, faults.describe_repeated_header)
+                add("repeated_header", number, faults.describe_repeated_header, HEADER)
             elif len(fields) != self._layout.width:
                 self._explain_width(fields, line, number)
             else:

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from grader.files.header_faults import header_problem
+from grader.files.header_faults import INDEX_NAMES, header_problem
 from grader.files.problems import Note, Problem
 from grader.files.wording import character, counted, listed, plural, quoted
 
 ID, PREDICTION = "id", "prediction"
 HEADER = f"{ID},{PREDICTION}"
-_INDEX_NAMES = ("", "unnamed: 0", "index")
 
 
 def are_right(names: Sequence[str], others: Sequence[str]) -> bool:
@@ -40,7 +39,7 @@ def problems_of(names: Sequence[str], others: Sequence[str], number: int) -> lis
     if sorted(folded) == sorted([ID, PREDICTION]) and sorted(own) != sorted([ID, PREDICTION]):
         sentence = f"Line {number:,} is the header {header}; expected '{HEADER}' (case matters)"
         return [_problem("wrong_header", number, sentence, header)]
-    if own[:1] == [names[0]] and folded[0] in _INDEX_NAMES and folded[1:] == [ID, PREDICTION]:
+    if own[:1] == [names[0]] and own[0] in INDEX_NAMES and folded[1:] == [ID, PREDICTION]:
         shown = ", ".join([names[0] or "unnamed", *names[1:]])
         sentence = (
             f"Line {number:,} has {len(names)} columns ({shown}); expected {len(names) - 1} "
@@ -75,7 +74,7 @@ def _duplicates(names: Sequence[str], number: int) -> Iterator[Problem]:
 
 def _wrong_column(names: Sequence[str], found: str, expected: str, number: int) -> Problem:
     shown = f"the column {quoted(found)}{_foreign([found])}" if found else "a column without a name"
-    is_index = expected == ID and found == names[0] and found.casefold() in _INDEX_NAMES
+    is_index = expected == ID and found == names[0] and found in INDEX_NAMES
     hint = f". Use to_csv(index_label='{ID}')" if is_index else ""
     sentence = f"Line {number:,}: found {shown}; expected '{expected}'{hint}"
     return _problem("wrong_column", number, sentence, quoted(found))

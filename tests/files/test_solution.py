@@ -152,6 +152,11 @@ def test_every_fault_is_listed_with_its_lines() -> None:
         (b"id,target,label\n1,1,1\n", ["several_labels"]),
         (b"Id,score\n1,1\n", ["missing_column", "missing_label"]),
         (b"id,target,a,a\n1,1,1,1\n", ["duplicate_column"]),
+        (b"id,target\n1,1\n id , target\n2,0\n", ["repeated_header"]),
+        (b'"id,target"\n"1,1"\n', ["wrong_delimiter"]),
+        ("id，target\n1，1\n".encode(), ["wrong_delimiter"]),  # noqa: RUF001
+        (b",target\n1,1\n", ["missing_column"]),
+        (b"1,0.5\n2,1\n", ["missing_column", "missing_label"]),
         (b'id,target\n"1\n2",1\n', ["bad_id"]),
         (b"id,target\n1\x002,1\n", ["bad_id"]),
         (b"id,target\n\xff,1\n", ["invalid_utf8"]),
