@@ -1,5 +1,7 @@
 """`fairboard competition create FILE.toml`, `settings`, `apply`, `clone` and `publish`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.cli.installation import Installation, opened
 from grader.cli.solution_report import describe
-from grader.errors import OrganizerError
+from grader.errors import FairboardError, OrganizerError
 from grader.models import Competition, CompetitionState, User
 from grader.services import (
     accounts,
@@ -29,26 +31,21 @@ from grader.services import (
 from grader.services.audit import Actor
 from grader.services.competition_files import CompetitionFile
 from grader.services.competition_settings import CompetitionSettings
+from grader.services.conditions import InvalidCompetition
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-class FilesMissing(OrganizerError):
-    """A competition file names files that are not there."""
-
-    def __init__(self, paths: list[Path]) -> None:
-        super().__init__("\n".join(f"The file {path} does not exist." for path in paths))
-
-
-def create_from(path: Path, *, slug: str | None = None, owner: str | None, publish: bool) -> None:
+def create_from(path: Path, *, owner: str | None, publish: bool) -> None:
     """Make a draft of a competition file with the files that it names, and publish it if asked to."""
-    file = competition_files.read(path.read_text(encoding="utf-8"))
-    slug = slug or file.slug or path.stem
-    _require_files(path, file)
+    file = _read(path)
+    slug = file.slug or path.stem
     with opened() as installation:
         with installation.database.write() as session:
             person = accounts.get(session, name=owner) if owner else None
             settings = replace(CompetitionSettings(), **file.changes)
+            faults = drafts.problems(session, slug=slug, settings=settings)
+            _require_sound(path, file, competition_settings.sentences(faults, unread=file.unread))
             draft = drafts.create(
                 session,
                 slug=slug,
@@ -58,8 +55,9 @@ def create_from(path: Path, *, slug: str | None = None, owner: str | None, publi
                 now=db.now(session),
             )
         click.echo(f"{draft.slug} is a draft.")
-        _add_files(installation, draft.slug, path, file)
-        _tell_or_publish(installation, draft.slug, publish=publish)
+        with _draft_stays(draft.slug, path):
+            _add_files(installation, draft.slug, path, file)
+            _tell_or_publish(installation, draft.slug, publish=publish)
 
 
 @click.command()
@@ -82,19 +80,17 @@ def apply(slug: str, file: Path) -> None:
     with opened() as installation:
         with installation.database.write() as session:
             competition = competitions.get(session, slug=slug)
-            before = competition_settings.of(competition)
-            read = competition_files.read(file.read_text(encoding="utf-8"), before=before)
-            _require_files(file, read)
+            now = db.now(session)
+            read = _read(file, before=competition_settings.of(competition))
+            faults = competition_settings.refusals(competition, read.changes, now)
+            _require_sound(file, read, competition_settings.sentences(faults, unread=read.unread))
             if read.solution and competition.state is not CompetitionState.DRAFT:
                 raise drafts.NotDraft(competition)
             changed = competition_settings.change(
-                session,
-                competition=competition,
-                changes=read.changes,
-                actor=Actor.shell(),
-                now=db.now(session),
+                session, competition=competition, changes=read.changes, actor=Actor.shell(), now=now
             )
-        click.echo(f"Changed: {', '.join(sorted(changed)) or 'nothing'}.")
+        places = sorted(map(competition_files.place_of, changed))
+        click.echo(f"Changed: {', '.join(places) or 'nothing'}.")
         _add_files(installation, slug, file, read)
 
 
@@ -134,11 +130,33 @@ def publish(slug: str) -> None:
         _tell_or_publish(installation, slug, publish=True)
 
 
-def _require_files(path: Path, file: CompetitionFile) -> None:
-    named = [name for name in (file.solution, file.baseline, *file.data) if name]
-    missing = [path.parent / name for name in named if not (path.parent / name).is_file()]
-    if missing:
-        raise FilesMissing(missing)
+def _read(path: Path, *, before: CompetitionSettings = competition_files.ORDINARY) -> CompetitionFile:
+    try:
+        return competition_files.read(path.read_text(encoding="utf-8-sig"), before=before)
+    except UnicodeDecodeError as error:
+        raise InvalidCompetition([f"{path} is not UTF-8: byte {error.start + 1:,}."]) from None
+
+
+def _require_sound(path: Path, file: CompetitionFile, faults: list[str]) -> None:
+    """Raise InvalidCompetition with all that is unreadable, impossible, or a file that is not there."""
+    absent = [path.parent / name for name in file.files if not (path.parent / name).is_file()]
+    found = [*file.problems, *faults, *(f"The file {name} does not exist." for name in absent)]
+    if found:
+        raise InvalidCompetition(found)
+
+
+@contextmanager
+def _draft_stays(slug: str, path: Path) -> Iterator[None]:
+    """Say how to go on where something stops after the draft was made."""
+    try:
+        yield
+    except FairboardError:
+        click.echo(
+            f"{slug} stays as a draft. Once that is mended, `fairboard competition apply {slug} {path}` goes "
+            f"on; `fairboard competition delete {slug}` deletes it.",
+            err=True,
+        )
+        raise
 
 
 def _add_files(installation: Installation, slug: str, path: Path, file: CompetitionFile) -> None:
@@ -217,7 +235,7 @@ def _tell_or_publish(installation: Installation, slug: str, *, publish: bool) ->
         return
     with installation.database.read() as session:
         missing = lifecycle.missing(competitions.get(session, slug=slug), now=db.now(session))
-    for sentence in missing:
-        click.echo(f"- {sentence}")
+    for fault in missing:
+        click.echo(f"- {fault.sentence}")
     if not missing:
         click.echo(f"Nothing is missing: `fairboard competition publish {slug}` publishes it.")

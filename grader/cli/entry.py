@@ -8,7 +8,7 @@ from grader import db
 from grader.cli.condition_options import condition_options, given
 from grader.cli.installation import opened
 from grader.cli.parameters import Deadline
-from grader.services import accounts, admissions, competitions, conditions
+from grader.services import accounts, admissions, competition_settings, competitions
 from grader.services.audit import Actor
 
 
@@ -25,11 +25,10 @@ def change(slug: str, **options: Any) -> None:
     if not changes:
         raise click.UsageError("Give at least one condition to change; `--help` lists them.")
     with opened() as installation, installation.database.write() as session:
-        found = competitions.get(session, slug=slug)
-        competition = competitions.lock(session, competition_id=found.id)
+        competition = competitions.get(session, slug=slug)
         version = competition.rules_version
-        conditions.change(
-            session, competition=competition, actor=Actor.shell(), now=db.now(session), **changes
+        competition_settings.change(
+            session, competition=competition, changes=changes, actor=Actor.shell(), now=db.now(session)
         )
         is_new_version = competition.rules_version != version
     click.echo(f"The conditions of {slug} are changed.")

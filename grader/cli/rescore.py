@@ -156,7 +156,9 @@ def _store_settings(
     live = competitions.live(competition)
     text = path.read_text(encoding="utf-8") if path else ""
     before = competition_settings.of(competition)
-    changes = competition_files.read(text, before=before).changes
+    file = competition_files.read(text, before=before)
+    file.require_readable()
+    changes = file.changes
     in_use = Rules.from_dict(live.metric_settings)
     rules = Rules(changes.get("identities") or in_use.identities, changes.get("metric") or in_use.metric)
     if rules == in_use:

@@ -1,4 +1,8 @@
-"""Does something that everybody sees order the hidden truth? The AUC of row number, id or hash against it."""
+"""Does something that everybody sees tell the hidden truth? The AUC of row number, id or hash against it.
+
+An order tells it where the truth comes first or last; groups, such as the last digit of an id, tell it where
+its share differs between them, which no order need show: `id % 2` is no larger for large ids.
+"""
 
 import enum
 import math
@@ -12,6 +16,8 @@ from grader.metrics.prepared import BoolArray
 TOLERANCE = 0.05
 NOTEWORTHY = 0.02
 CERTAINTY = 4.0
+# The chance of a false alarm of one grouping is below exp(-GROUPS_DOUBT), 2e-9: hundreds may be looked at.
+GROUPS_DOUBT = 20.0
 
 
 class Verdict(enum.StrEnum):
@@ -82,13 +88,65 @@ class VisibleOrder:
         if not pairs:
             return None
         auc = (int(self.midranks[hidden].sum()) - positives**2) / (2 * pairs)
-        error = math.sqrt((hidden.size + 1) / (12 * pairs))
-        return Leak(auc, error, _verdict(abs(auc - 0.5), error))
+        error = _error(hidden.size, pairs)
+        return Leak(auc, error, _verdict(abs(auc - 0.5), CERTAINTY * error))
 
 
-def _verdict(distance: float, error: float) -> Verdict:
-    if distance - CERTAINTY * error > TOLERANCE:
+@dataclass(frozen=True, eq=False)
+class VisibleGroups:
+    """Groups of rows that everybody can form.
+
+    Attributes
+    ----------
+    codes : array of int, shape (n,)
+        For each row the number of its group, from 0.
+    """
+
+    codes: NDArray[np.intp]
+
+    def leak(self, hidden: BoolArray) -> Leak | None:
+        r"""Return how well the groups tell a hidden truth.
+
+        Parameters
+        ----------
+        hidden : array of bool, shape (n,)
+
+        Returns
+        -------
+        Leak or None
+            The AUC is that of whoever knows the share of positives in each of the k groups, and so is never
+            below 1/2; the standard error is that of an order, times :math:`\sqrt{k - 1}`. None where `hidden`
+            has one class only, or all rows are in one group.
+
+        Notes
+        -----
+        The AUC of *any* order of k groups is at most :math:`\sqrt{\chi^2}` standard errors of an order from
+        1/2, where :math:`\chi^2` is that of the k x 2 table, with :math:`d = k - 1` degrees of freedom.
+        Laurent and Massart (2000), lemma 1, bound it: it exceeds :math:`d + 2\sqrt{d x} + 2 x` with a chance
+        below :math:`e^{-x}`. So the best order may be chosen afterwards, and many groupings be looked at.
+        """
+        rows = np.bincount(self.codes)
+        rows, positives = rows[rows > 0], np.bincount(self.codes[hidden], minlength=rows.size)[rows > 0]
+        total = int(positives.sum())
+        pairs, freedom = total * (hidden.size - total), rows.size - 1
+        if not pairs or not freedom:
+            return None
+        order = np.argsort(positives / rows, kind="stable")
+        above, negatives = np.cumsum((rows - positives)[order]), (rows - positives)[order]
+        twice = int(np.dot(positives[order], 2 * above - negatives))
+        auc, error = twice / (2 * pairs), _error(hidden.size, pairs)
+        bound = freedom + 2 * math.sqrt(freedom * GROUPS_DOUBT) + 2 * GROUPS_DOUBT
+        return Leak(auc, error * math.sqrt(freedom), _verdict(auc - 0.5, math.sqrt(bound) * error))
+
+
+def _error(rows: int, pairs: int) -> float:
+    return math.sqrt((rows + 1) / (12 * pairs))
+
+
+def _verdict(distance: float, doubt: float) -> Verdict:
+    """Judge how far an AUC is from 1/2, of which chance alone may make up `doubt`."""
+    if distance - doubt > TOLERANCE:
         return Verdict.LEAK
-    if distance > max(NOTEWORTHY, CERTAINTY * error):
+    if distance > max(NOTEWORTHY, doubt):
         return Verdict.NOTEWORTHY
     return Verdict.CLEAN

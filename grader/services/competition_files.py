@@ -2,10 +2,11 @@
 
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
+from difflib import get_close_matches
 from typing import Any
 
 from grader.leaderboard.visibility import Feedback
@@ -23,7 +24,10 @@ ORDINARY = CompetitionSettings()
 
 @dataclass(frozen=True, slots=True)
 class CompetitionFile:
-    """What a file says: settings by name, and the files it names, as they stand there."""
+    """What a file says: settings by name, and the files it names, as they stand there.
+
+    `problems` has a sentence for everything that cannot be read, `unread` the names of those settings.
+    """
 
     slug: str | None
     changes: dict[str, Any]
@@ -31,6 +35,18 @@ class CompetitionFile:
     label: str | None
     baseline: str | None
     data: tuple[str, ...]
+    problems: tuple[str, ...]
+    unread: frozenset[str]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of all files that it names."""
+        return tuple(path for path in (self.solution, self.baseline, *self.data) if path)
+
+    def require_readable(self) -> None:
+        """Raise InvalidCompetition with everything that cannot be read."""
+        if self.problems:
+            raise InvalidCompetition(self.problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +70,7 @@ class _Unreadable(ValueError):
 
 
 def read(text: str, *, before: CompetitionSettings = ORDINARY) -> CompetitionFile:
-    """Read a file; raise InvalidCompetition with everything that is wrong with it.
+    """Read a file, with what is wrong in it as its `problems`; raise InvalidCompetition if it is no TOML.
 
     Keys that are not there say nothing: what they set stays as it was `before`.
     """
@@ -64,36 +80,40 @@ def read(text: str, *, before: CompetitionSettings = ORDINARY) -> CompetitionFil
         raise InvalidCompetition([f"The file is not TOML: {error}."]) from None
     problems: list[str] = []
     changes: dict[str, Any] = {}
+    unread: set[str] = set()
+    others: dict[str, Any] = {}
     known = {key.place: key for key in _KEYS}
-    files: dict[str, Any] = {}
-    slug = None
     for place, value in _places(document):
-        if place == "slug":
-            slug = value
-        elif place in _FILES:
-            files[place.partition(".")[2]] = value
+        if place in _OTHERS:
+            others[place] = value
         elif place in known:
             try:
                 changes[known[place].name] = known[place].read(value)
             except _Unreadable as error:
                 problems.append(f"{place} must be {error}, not {value!r}.")
-        elif not place.startswith("metric.") or place.partition(".")[2] not in _METRIC:
-            problems.append(f"The key {place} is not known.")
-    problems += _file_problems(slug, files)
-    try:
-        changes |= _changed_metric(document.get("metric", {}), before.metric)
-    except (ValueError, TypeError) as error:
-        problems.append(str(error))
-    if problems:
-        raise InvalidCompetition(problems)
+                unread.add(known[place].name)
+        else:
+            problems.append(_unknown(place, [*known, *_OTHERS]))
+    formula = {place: others.pop(place) for place in _METRIC if place in others}
+    metric, wrong = _changed_metric(formula, before.metric)
+    if formula:
+        changes["metric"] = metric
+    readable, unreadable = _files(others)
     return CompetitionFile(
-        slug=slug,
+        slug=readable.get("slug"),
         changes=changes,
-        solution=files.get("solution"),
-        label=files.get("label"),
-        baseline=files.get("baseline"),
-        data=tuple(files.get("data", ())),
+        solution=readable.get("files.solution"),
+        label=readable.get("files.label"),
+        baseline=readable.get("files.baseline"),
+        data=tuple(readable.get("files.data", ())),
+        problems=(*problems, *wrong, *unreadable),
+        unread=frozenset(unread),
     )
+
+
+def place_of(name: str) -> str:
+    """Return where a setting stands in a file: ``limits.daily``."""
+    return next((key.place for key in _KEYS if key.name == name), name)
 
 
 def write(slug: str, settings: CompetitionSettings) -> str:
@@ -124,29 +144,42 @@ def _places(document: Mapping[str, Any], table: str = "") -> Iterable[tuple[str,
             yield place, value
 
 
-def _file_problems(slug: Any, files: Mapping[str, Any]) -> Iterable[str]:
-    if slug is not None and not isinstance(slug, str):
-        yield f"slug must be a text, not {slug!r}."
-    for name, value in files.items():
-        if name == "data":
-            if not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
-                yield f"files.data must be a list of paths, not {value!r}."
-        elif not isinstance(value, str):
-            yield f"files.{name} must be a text, not {value!r}."
+def _unknown(place: str, places: Collection[str]) -> str:
+    """Return the sentence about a key that does not exist, with the one that was meant if that is clear."""
+    meant = get_close_matches(place, places, n=1, cutoff=0.75)
+    return f"The key {place} is not known{f'; {meant[0]} is' if meant else ''}."
 
 
-def _changed_metric(table: Any, before: MetricSettings) -> dict[str, MetricSettings]:
-    """Return the settings that stand or fall together, if any of them is given; raise ValueError."""
-    given = {key: table[key] for key in _METRIC if key in table} if isinstance(table, dict) else {}
-    if "weights" in given:
-        given["weights"] = _weights(given["weights"])
-    return {"metric": replace(before, **given)} if given else {}
+def _files(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return what can be read of the address and the files, and what is wrong with the others."""
+    readable, wrong = {}, []
+    for place, value in given.items():
+        is_list = place == "files.data"
+        values = value if is_list and isinstance(value, list) else [value]
+        if is_list != isinstance(value, list) or not all(isinstance(each, str) for each in values):
+            wrong.append(f"{place} must be a {'list of paths' if is_list else 'text'}, not {value!r}.")
+        else:
+            readable[place] = value
+    return readable, wrong
+
+
+def _changed_metric(given: Mapping[str, Any], metric: MetricSettings) -> tuple[MetricSettings, list[str]]:
+    """Return a metric with what is given, by place, and what is wrong with the rest."""
+    wrong = []
+    for place, value in given.items():
+        name = place.partition(".")[2]
+        try:
+            part: Any = _weights(value) if name == "weights" else value
+            metric = replace(metric, **{name: part})
+        except ValueError as error:
+            wrong.append(str(error).replace("`", "").replace(name, place, 1))
+    return metric, wrong
 
 
 def _weights(value: Any) -> Weights:
     names = Weights().as_dict()
     if not isinstance(value, dict) or set(value) - set(names):
-        raise ValueError(f"metric.weights must be a table of {', '.join(names)}, not {value!r}.")
+        raise ValueError(f"weights must be a table of {', '.join(names)}, not {value!r}.")
     return Weights(**value)
 
 
@@ -272,8 +305,8 @@ def _maybe_text(value: str | None) -> str:
     return _text(value or "")
 
 
-_METRIC = ("power", "label_threshold", "identity_threshold", "weights")
-_FILES = ("files.solution", "files.label", "files.baseline", "files.data")
+_METRIC = ("metric.power", "metric.label_threshold", "metric.identity_threshold", "metric.weights")
+_OTHERS = ("slug", *_METRIC, "files.solution", "files.label", "files.baseline", "files.data")
 _WEEK_BEFORE = "without it 7 days before the close"
 _KEYS = (
     _Key("", "title", "title", _string, _text),

@@ -3,9 +3,9 @@
 Pages, files and clones speak of these names; `conditions` and `metric_choice` keep what they mean.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,7 +17,7 @@ from grader.models import Competition, CompetitionState, EntryMode, RevealRule, 
 from grader.services import audit, competitions, metric_choice
 from grader.services import conditions as conditions_of
 from grader.services.audit import Actor
-from grader.services.conditions import Conditions, InvalidCompetition
+from grader.services.conditions import Conditions, Fault, InvalidCompetition
 from grader.services.metric_choice import MIN_CLASS_ROWS, MetricChoice
 from grader.services.settings_changes import as_json, public_text
 from grader.services.texts import one_line
@@ -29,19 +29,36 @@ CLASS_NAME_MAX_LENGTH = 64
 LINK_MAX_LENGTH = 500
 MAX_IDENTITIES = 1000
 
-TEXTS = {
-    "overview": "overview",
-    "evaluation": "text on the evaluation",
-    "data_description": "text on the data",
-    "rules": "rules",
-}
 METRIC = ("identities", "min_class_rows", "metric")
-FOLLOWING = ("entry_deadline", "merger_deadline", "reveals_at")
+FOLLOWING = conditions_of.DATES
 DATES = ("opens_at", "closes_at", *FOLLOWING)
+WORDS = (
+    conditions_of.DATE_WORDS
+    | {
+        "title": "title",
+        "overview": "overview",
+        "evaluation": "text on the evaluation",
+        "data_description": "text on the data",
+        "positive_name": "name of the positive class",
+        "negative_name": "name of the negative class",
+        "contact": "contact",
+        "discussion_url": "address of the discussion",
+        "feedback": "feedback",
+        "identities": "choice of identities",
+        "min_class_rows": "minimum size in rows",
+        "metric": "formula of the metric",
+        "rules": "text of the rules",
+        "entry_mode": "entry mode",
+        "entry_code": "entry code",
+        "takes_late_submissions": "choice of late submissions",
+        "reveal_rule": "rule of the reveal",
+    }
+    | conditions_of.COUNT_WORDS
+)
 
 
-@dataclass(frozen=True, slots=True)
-class CompetitionSettings:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompetitionSettings(Conditions):
     """What is chosen about a competition; the defaults are those of a new one.
 
     A limit of None is none; a deadline or date of reveal of None follows from the close; identities of None
@@ -62,20 +79,6 @@ class CompetitionSettings:
     identities: tuple[str, ...] | None = None
     min_class_rows: int = MIN_CLASS_ROWS
     metric: MetricSettings = field(default_factory=MetricSettings)
-    rules: str = ""
-    entry_mode: EntryMode = EntryMode.OPEN
-    entry_code: str | None = None
-    entry_deadline: datetime | None = None
-    merger_deadline: datetime | None = None
-    max_team_size: int = 5
-    max_daily_submissions: int | None = 5
-    max_total_submissions: int | None = None
-    max_pending_submissions: int = 5
-    max_hourly_rejections: int = 30
-    selection_count: int = 2
-    takes_late_submissions: bool = True
-    reveal_rule: RevealRule = RevealRule.DATE
-    reveals_at: datetime | None = None
 
     @property
     def conditions(self) -> Conditions:
@@ -89,6 +92,20 @@ class CompetitionSettings:
 
 
 NAMES = tuple(each.name for each in fields(CompetitionSettings))
+_TEXTS = frozenset({"overview", "evaluation", "data_description", "rules"})
+_MAX_LENGTHS = {
+    "title": TITLE_MAX_LENGTH,
+    "contact": LINK_MAX_LENGTH,
+    "discussion_url": LINK_MAX_LENGTH,
+    "positive_name": CLASS_NAME_MAX_LENGTH,
+    "negative_name": CLASS_NAME_MAX_LENGTH,
+    "overview": TEXT_MAX_LENGTH,
+    "evaluation": TEXT_MAX_LENGTH,
+    "data_description": TEXT_MAX_LENGTH,
+    "rules": RULES_MAX_LENGTH,
+    "entry_code": conditions_of.ENTRY_CODE_MAX_LENGTH,
+}
+_LINES = frozenset(_MAX_LENGTHS) - _TEXTS
 _COLUMNS = tuple(name for name in NAMES if name not in METRIC and name not in conditions_of.NAMES)
 
 
@@ -106,20 +123,22 @@ def of(competition: Competition) -> CompetitionSettings:
     )
 
 
-def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[str]:
-    """Return one sentence for everything that is wrong with settings; a draft may lack its dates."""
+def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:
+    """Return everything that is wrong with settings; a draft may lack its dates."""
     found = [*_text_problems(settings), *_metric_problems(settings)]
     opens_at, closes_at = settings.opens_at, settings.closes_at
     if opens_at is not None and closes_at is not None and closes_at <= opens_at:
-        found.append("A competition must close after it opens.")
+        found.append(Fault("A competition must close after it opens.", ("closes_at", "opens_at")))
     if opens_at is None and not is_draft:
-        found.append("A published competition needs a time at which it opens.")
-    found += conditions_of.calendar_problems({"opening": opens_at})
-    earliest = opens_at or datetime.min.replace(tzinfo=closes_at.tzinfo if closes_at else None)
-    dated = settings.conditions
-    if opens_at is None:  # nothing of it can lie before an opening that nobody knows
-        dated = replace(dated, entry_deadline=None, merger_deadline=None)
-    return found + conditions_of.problems(dated, opens_at=earliest, closes_at=closes_at)
+        found.append(Fault("A published competition needs a time at which it opens.", ("opens_at",)))
+    found += conditions_of.calendar_problems({"opens_at": opens_at})
+    earliest = opens_at or datetime.min.replace(tzinfo=UTC)  # nothing lies before an opening nobody knows
+    return found + conditions_of.problems(settings.conditions, opens_at=earliest, closes_at=closes_at)
+
+
+def sentences(faults: Iterable[Fault], *, unread: Collection[str] = ()) -> list[str]:
+    """Return the sentences of faults, but of none that is about a setting that could not be read."""
+    return [fault.sentence for fault in faults if not set(fault.names) & set(unread)]
 
 
 def locks(competition: Competition, now: datetime) -> dict[str, str]:
@@ -143,18 +162,25 @@ def locks(competition: Competition, now: datetime) -> dict[str, str]:
 
 
 def change(
-    session: Session, *, competition: Competition, changes: Mapping[str, Any], actor: Actor, now: datetime
+    session: Session,
+    *,
+    competition: Competition,
+    changes: Mapping[str, Any],
+    actor: Actor,
+    reason: str = "",
+    now: datetime,
 ) -> frozenset[str]:
     """Change settings and return the names of those that are others now; raise InvalidCompetition.
 
-    A draft whose metric changes loses its solution, which was checked with the other one. Changes of
+    Dates that nobody chose follow the close. A draft whose metric changes loses its solution, which was
+    checked with the other one. People must accept changed rules before their next upload. Changes of
     deadlines, limits and rules stand in the public log once the competition is published.
     """
     competition = competitions.lock(session, competition_id=competition.id)
     found = refusals(competition, changes, now)
     if found:
-        raise InvalidCompetition(found)
-    before = of(competition)
+        raise InvalidCompetition(sentences(found))
+    before, before_shown = of(competition), _shown(competition)
     after = _changed(before, changes)
     changed = _differing(before, after)
     is_draft = competition.state is CompetitionState.DRAFT
@@ -164,29 +190,37 @@ def change(
     if is_draft and changed & set(METRIC):
         _drop_solution(competition)
     session.flush()
+    after_shown = _shown(competition)
+    told = changed | _differing(before_shown, after_shown)
     audit.record(
         session,
         competition=competition,
         actor=actor,
         action="competition.change",
         subject="settings",
-        before=as_json(before, changed),
-        after=as_json(after, changed),
-        public_text="" if is_draft else public_text(before, after, changed, competition.rules_version),
+        before=as_json(before_shown, told),
+        after=as_json(after_shown, told),
+        reason=reason,
+        public_text=""
+        if is_draft
+        else public_text(before_shown, after_shown, told, competition.rules_version),
         now=now,
     )
     return changed
 
 
-def refusals(competition: Competition, changes: Mapping[str, Any], now: datetime) -> list[str]:
-    """Return one sentence for everything that keeps a competition from being changed like this."""
+def refusals(competition: Competition, changes: Mapping[str, Any], now: datetime) -> list[Fault]:
+    """Return everything that keeps a competition from being changed like this."""
     before = of(competition)
     after = _changed(before, changes)
     changed = _differing(before, after)
     is_draft = competition.state is CompetitionState.DRAFT
     found = [*_lock_problems(competition, changed, now), *problems(after, is_draft=is_draft)]
-    if "closes_at" in changed and not is_draft and after.closes_at is not None and after.closes_at <= now:
-        found.append("The close must lie ahead.")
+    is_past = "closes_at" in changed and after.closes_at is not None and after.closes_at <= now
+    if is_past and not is_draft:
+        told = f"The close must lie ahead; {after.closes_at:%Y-%m-%d %H:%M} UTC was given."
+        found = [fault for fault in found if fault.names[0] != "closes_at"]
+        found.append(Fault(told, ("closes_at",)))
     return found
 
 
@@ -228,57 +262,48 @@ def _changed(before: CompetitionSettings, changes: Mapping[str, Any]) -> Competi
     return after
 
 
+def _shown(competition: Competition) -> CompetitionSettings:
+    """Return the settings with the dates that hold, chosen or not."""
+    return replace(of(competition), **{name: getattr(competition, name) for name in FOLLOWING})
+
+
 def _differing(before: CompetitionSettings, after: CompetitionSettings) -> frozenset[str]:
     return frozenset(name for name in NAMES if getattr(before, name) != getattr(after, name))
 
 
 def _clean(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return changes as they are stored: on one line, or with plain line ends."""
-    lines = {
-        "title": TITLE_MAX_LENGTH + 1,
-        "contact": LINK_MAX_LENGTH + 1,
-        "discussion_url": LINK_MAX_LENGTH + 1,
-        "positive_name": CLASS_NAME_MAX_LENGTH + 1,
-        "negative_name": CLASS_NAME_MAX_LENGTH + 1,
-        "entry_code": conditions_of.ENTRY_CODE_MAX_LENGTH,
-    }
     cleaned = dict(changes)
-    for name in changes.keys() & lines.keys():
-        cleaned[name] = one_line(changes[name] or "", lines[name])
-    for name in changes.keys() & TEXTS.keys():
+    for name in changes.keys() & _LINES:
+        cleaned[name] = one_line(changes[name] or "", _MAX_LENGTHS[name] + 1)
+    for name in changes.keys() & _TEXTS:
         cleaned[name] = changes[name].replace("\0", "").replace("\r\n", "\n").replace("\r", "\n").strip()
     if "entry_code" in cleaned:
         cleaned["entry_code"] = cleaned["entry_code"] or None
     return cleaned
 
 
-def _lock_problems(competition: Competition, changed: frozenset[str], now: datetime) -> Iterable[str]:
+def _lock_problems(competition: Competition, changed: frozenset[str], now: datetime) -> Iterable[Fault]:
     reasons = locks(competition, now)
     for name in NAMES:
         if name in changed and name in reasons:
-            yield f"The setting {name} cannot be changed any more. {reasons[name]}"
+            yield Fault(f"The {WORDS[name]} cannot be changed any more. {reasons[name]}", (name,))
 
 
-def _text_problems(settings: CompetitionSettings) -> Iterable[str]:
+def _text_problems(settings: CompetitionSettings) -> Iterable[Fault]:
     if not settings.title:
-        yield "A competition needs a title."
-    for name, words, limit in (
-        ("title", "title", TITLE_MAX_LENGTH),
-        ("contact", "contact", LINK_MAX_LENGTH),
-        ("discussion_url", "address of the discussion", LINK_MAX_LENGTH),
-        ("positive_name", "name of the positive class", CLASS_NAME_MAX_LENGTH),
-        ("negative_name", "name of the negative class", CLASS_NAME_MAX_LENGTH),
-        *((name, words, TEXT_MAX_LENGTH) for name, words in TEXTS.items() if name != "rules"),
-        ("rules", "text of the rules", RULES_MAX_LENGTH),
-    ):
-        if len(getattr(settings, name)) > limit:
-            yield f"The {words} has at most {limit:,} characters."
-    if not (settings.positive_name and settings.negative_name):
-        yield "Both classes need a name."
-    elif settings.positive_name.casefold() == settings.negative_name.casefold():
-        yield f"The two classes need different names; both are {settings.positive_name!r}."
+        yield Fault("A competition needs a title.", ("title",))
+    for name, limit in _MAX_LENGTHS.items():
+        if len(getattr(settings, name) or "") > limit:
+            yield Fault(f"The {WORDS[name]} has at most {limit:,} characters.", (name,))
+    positive, negative = settings.positive_name, settings.negative_name
+    classes = ("positive_name", "negative_name")
+    if not (positive and negative):
+        yield Fault("Both classes need a name.", classes)
+    elif positive.casefold() == negative.casefold():
+        yield Fault(f"The two classes need different names; both are {positive!r}.", classes)
     if settings.discussion_url and not is_web_address(settings.discussion_url):
-        yield "The address of the discussion must begin with https:// or http://."
+        yield Fault("The address of the discussion must begin with https:// or http://.", ("discussion_url",))
 
 
 def is_web_address(text: str) -> bool:
@@ -290,17 +315,19 @@ def is_web_address(text: str) -> bool:
     return parts.scheme in {"http", "https"} and bool(parts.netloc) and not set(text) & set(' "<>')
 
 
-def _metric_problems(settings: CompetitionSettings) -> Iterable[str]:
-    yield from conditions_of.count_problems("minimum size in rows", settings.min_class_rows)
-    names = settings.identities
+def _metric_problems(settings: CompetitionSettings) -> Iterable[Fault]:
+    yield from conditions_of.count_problems(
+        "min_class_rows", WORDS["min_class_rows"], settings.min_class_rows
+    )
+    names, about = settings.identities, ("identities",)
     if names is None:
         return
     if not names:
-        yield "A competition needs at least one identity in its score."
+        yield Fault("A competition needs at least one identity in its score.", about)
     if len(names) > MAX_IDENTITIES:
-        yield f"A score has at most {MAX_IDENTITIES:,} identities; {len(names):,} were given."
+        yield Fault(f"A score has at most {MAX_IDENTITIES:,} identities; {len(names):,} were given.", about)
     for name in sorted({name for name in names if names.count(name) > 1}):
-        yield f"The identity {name!r} must be named once."
+        yield Fault(f"The identity {name!r} must be named once.", about)
 
 
 def _drop_solution(competition: Competition) -> None:

@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
@@ -28,6 +28,7 @@ RESERVED_SLUGS = frozenset({"list", "data", "submissions", "submission-url", "ne
 TITLE_MAX_LENGTH = 200
 
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
+_DELETED = "deleted:"  # no slug that anybody can ask for
 
 
 class NoScoringVersion(ParticipantError):
@@ -60,7 +61,8 @@ def check(
         problems.append("A competition needs a title.")
     if closes_at is not None and closes_at <= opens_at:
         problems.append("A competition must close after it opens.")
-    problems += conditions_of.problems(conditions, opens_at=opens_at, closes_at=closes_at)
+    faults = conditions_of.problems(conditions, opens_at=opens_at, closes_at=closes_at)
+    problems += [fault.sentence for fault in faults]
     if problems:
         raise InvalidCompetition(problems)
 
@@ -195,7 +197,18 @@ def get(session: Session, *, slug: str) -> Competition:
 
 def list_all(session: Session) -> list[Competition]:
     """Return all competitions, the newest first."""
-    return list(session.scalars(_loaded().order_by(Competition.created_at.desc(), Competition.id.desc())))
+    query = _loaded().where(~is_deleted())
+    return list(session.scalars(query.order_by(Competition.created_at.desc(), Competition.id.desc())))
+
+
+def deleted_slug(competition_id: int) -> str:
+    """Return what a deleted draft has in place of a slug."""
+    return f"{_DELETED}{competition_id}"
+
+
+def is_deleted() -> ColumnElement[bool]:
+    """Return the condition that a competition's row is what is left of a deleted draft."""
+    return Competition.slug.startswith(_DELETED, autoescape=True)
 
 
 def phase(competition: Competition, now: datetime) -> Phase:
@@ -214,11 +227,17 @@ def phase(competition: Competition, now: datetime) -> Phase:
 
 
 def lock(session: Session, *, competition_id: int) -> Competition:
-    """Return a competition as it is now and keep others from changing it until the transaction ends."""
+    """Return a competition as it is now and keep others from changing it until the transaction ends.
+
+    Raises UnknownCompetition if it was a draft that has been deleted meanwhile.
+    """
     mine = Competition.id == competition_id
     session.execute(select(Competition.id).where(mine).with_for_update(of=Competition, key_share=True))
     # Only now: a join that had waited for the lock would show no live version after a publication.
-    return session.scalars(_loaded().where(mine).execution_options(populate_existing=True)).one()
+    found = session.scalars(_loaded().where(mine).execution_options(populate_existing=True)).one()
+    if found.slug.startswith(_DELETED):
+        raise UnknownCompetition(found.slug)
+    return found
 
 
 def live(competition: Competition) -> ScoringVersion:

@@ -3,15 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
-from types import SimpleNamespace
-from typing import Any
-
-from sqlalchemy.orm import Session
+from typing import NamedTuple
 
 from grader.errors import OrganizerError
-from grader.models import Competition, CompetitionState, EntryMode, RevealRule
-from grader.services import audit, settings_changes
-from grader.services.audit import Actor
+from grader.models import Competition, EntryMode, RevealRule
 from grader.services.texts import one_line
 
 WEEK = timedelta(days=7)
@@ -26,6 +21,13 @@ class InvalidCompetition(OrganizerError):
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(self.problems))
+
+
+class Fault(NamedTuple):
+    """What is wrong with settings, in a sentence, and the names of the settings that it is about."""
+
+    sentence: str
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,15 @@ class Conditions:
 
 
 NAMES = tuple(field.name for field in fields(Conditions))
-_COUNTS = {
+DATES = ("entry_deadline", "merger_deadline", "reveals_at")
+DATE_WORDS = {
+    "opens_at": "opening",
+    "closes_at": "close",
+    "entry_deadline": "entry deadline",
+    "merger_deadline": "merger deadline",
+    "reveals_at": "date of the reveal",
+}
+COUNT_WORDS = {
     "max_team_size": "team size",
     "max_daily_submissions": "daily limit",
     "max_total_submissions": "total limit",
@@ -81,36 +91,34 @@ def with_dates(conditions: Conditions, *, opens_at: datetime, closes_at: datetim
     )
 
 
-def problems(conditions: Conditions, *, opens_at: datetime, closes_at: datetime | None) -> list[str]:
-    """Return one sentence for everything that is wrong with the conditions."""
+def problems(conditions: Conditions, *, opens_at: datetime, closes_at: datetime | None) -> list[Fault]:
+    """Return everything that is wrong with the conditions."""
     found = [*_entry_problems(conditions), *_date_problems(conditions, opens_at, closes_at)]
-    found += calendar_problems(
-        {
-            "close": closes_at,
-            "entry deadline": conditions.entry_deadline,
-            "merger deadline": conditions.merger_deadline,
-            "reveal": conditions.reveals_at,
-        }
-    )
-    for name, words in _COUNTS.items():
-        value = getattr(conditions, name)
-        if value is not None:
-            found += count_problems(words, value)
+    moments = {name: getattr(conditions, name) for name in DATES}
+    found += calendar_problems({"closes_at": closes_at} | moments)
+    for name, words in COUNT_WORDS.items():
+        found += count_problems(name, words, getattr(conditions, name))
     return found
 
 
-def count_problems(words: str, value: int) -> list[str]:
-    """Return the sentence about a number that is too small or too large to mean anything."""
-    if value < 1:
-        return [f"The {words} must be at least 1; {value} was given."]
-    return [f"The {words} must be at most {MAX_COUNT:,}."] if value > MAX_COUNT else []
+def count_problems(name: str, words: str, value: int | None) -> list[Fault]:
+    """Return what is wrong with a number that is too small or too large to mean anything."""
+    if value is not None and value < 1:
+        return [Fault(f"The {words} must be at least 1; {value} was given.", (name,))]
+    if value is not None and value > MAX_COUNT:
+        return [Fault(f"The {words} must be at most {MAX_COUNT:,}.", (name,))]
+    return []
 
 
-def calendar_problems(moments: Mapping[str, datetime | None]) -> list[str]:
-    """Return one sentence for every date, by its words, at which nobody will be there."""
+def calendar_problems(moments: Mapping[str, datetime | None]) -> list[Fault]:
+    """Return the dates, by the settings' names, at which nobody will be there."""
     return [
-        f"The {words} must lie in the years {YEARS.start} to {YEARS.stop - 1}; {moment.year} was given."
-        for words, moment in moments.items()
+        Fault(
+            f"The {DATE_WORDS[name]} must lie in the years {YEARS.start} to {YEARS.stop - 1}; "
+            f"{moment.year} was given.",
+            (name,),
+        )
+        for name, moment in moments.items()
         if moment is not None and not _is_in_calendar(moment)
     ]
 
@@ -126,104 +134,39 @@ def apply(conditions: Conditions, competition: Competition) -> None:
     competition.entry_code = _clean_code(conditions.entry_code)
 
 
-def change(
-    session: Session,
-    *,
-    competition: Competition,
-    closes_at: datetime | None = None,
-    actor: Actor,
-    reason: str = "",
-    now: datetime,
-    **changes: Any,
-) -> None:
-    """Change conditions of a locked competition, or its close; raise InvalidCompetition.
-
-    Dates that followed from the close follow it. People must accept changed rules before their next upload.
-    """
-    is_over = competition.revealed_at or (competition.closes_at and now >= competition.closes_at)
-    if closes_at is not None and (is_over or closes_at <= now):
-        wrong = "The competition is over" if is_over else "The close must lie ahead"
-        raise InvalidCompetition([f"{wrong}; the close cannot be moved to {closes_at:%Y-%m-%d %H:%M} UTC."])
-    opens_at = competition.opens_at or competition.created_at
-    new_close = closes_at or competition.closes_at
-    changed = replace(of(competition), **(_moved_dates(competition, opens_at, closes_at) | changes))
-    if changed.entry_mode is not EntryMode.CODE:
-        changed = replace(changed, entry_code=changes.get("entry_code"))
-    found = problems(changed, opens_at=opens_at, closes_at=new_close)
-    if found:
-        raise InvalidCompetition(found)
-    before = _shown(competition)
-    apply(changed, competition)
-    competition.closes_at = new_close
-    session.flush()
-    _record(session, competition, before, actor=actor, reason=reason, now=now)
-
-
 def of(competition: Competition) -> Conditions:
     """Return the conditions of a competition."""
     return Conditions(**{name: getattr(competition, name) for name in NAMES})
 
 
-def _shown(competition: Competition) -> SimpleNamespace:
-    return SimpleNamespace(**{name: getattr(competition, name) for name in (*NAMES, "closes_at")})
-
-
-def _record(session: Session, competition: Competition, before: SimpleNamespace, **what: Any) -> None:
-    after = _shown(competition)
-    changed = {name for name, value in vars(after).items() if getattr(before, name) != value}
-    if not changed:
-        return
-    is_draft = competition.state is CompetitionState.DRAFT
-    audit.record(
-        session,
-        competition=competition,
-        action="competition.change",
-        subject="conditions",
-        before=settings_changes.as_json(before, changed),
-        after=settings_changes.as_json(after, changed),
-        public_text=""
-        if is_draft
-        else settings_changes.public_text(before, after, changed, competition.rules_version),
-        **what,
-    )
-
-
-def _moved_dates(
-    competition: Competition, opens_at: datetime, closes_at: datetime | None
-) -> dict[str, datetime | None]:
-    """Return the dates that nobody chose, by the new close."""
-    if closes_at is None:
-        return {}
-    before = with_dates(Conditions(), opens_at=opens_at, closes_at=competition.closes_at)
-    after = with_dates(Conditions(), opens_at=opens_at, closes_at=closes_at)
-    return {
-        name: getattr(after, name)
-        for name in ("entry_deadline", "merger_deadline", "reveals_at")
-        if getattr(competition, name) == getattr(before, name)
-    }
-
-
-def _entry_problems(conditions: Conditions) -> Iterable[str]:
-    code = _clean_code(conditions.entry_code)
+def _entry_problems(conditions: Conditions) -> Iterable[Fault]:
+    code, names = _clean_code(conditions.entry_code), ("entry_mode", "entry_code")
     if conditions.entry_mode is EntryMode.CODE and not code:
-        yield "Entry by code needs a code."
+        yield Fault("Entry by code needs a code.", names)
     if conditions.entry_mode is not EntryMode.CODE and code:
-        yield f"A code is for entry by code; the entry mode is {conditions.entry_mode.value}."
+        yield Fault(f"A code is for entry by code; the entry mode is {conditions.entry_mode.value}.", names)
 
 
-def _date_problems(conditions: Conditions, opens_at: datetime, closes_at: datetime | None) -> Iterable[str]:
-    for words, deadline in (("entry", conditions.entry_deadline), ("merger", conditions.merger_deadline)):
+def _date_problems(conditions: Conditions, opens_at: datetime, closes_at: datetime | None) -> Iterable[Fault]:
+    for name in ("entry_deadline", "merger_deadline"):
+        deadline, words = getattr(conditions, name), DATE_WORDS[name]
         if deadline is not None and deadline <= opens_at:
-            yield f"The {words} deadline must come after the opening."
+            yield Fault(f"The {words} must come after the opening.", (name, "opens_at"))
         if deadline is not None and closes_at is not None and deadline > closes_at:
-            yield f"The {words} deadline cannot come after the close."
-    if conditions.reveals_at is not None:
-        if conditions.reveal_rule is RevealRule.ORGANIZER:
-            yield "There is a date for the reveal only where the private leaderboard is revealed by date."
-        elif closes_at is None:
-            yield "A date for the reveal needs a closing time."
-        elif conditions.reveals_at < closes_at:
-            yield "The private leaderboard cannot be revealed before the close."
+            yield Fault(f"The {words} cannot come after the close.", (name, "closes_at"))
+    if conditions.reveals_at is None:
+        return
+    if conditions.reveal_rule is RevealRule.ORGANIZER:
+        yield Fault(
+            "There is a date for the reveal only where the private leaderboard is revealed by date.",
+            ("reveals_at", "reveal_rule"),
+        )
+    elif closes_at is None:
+        yield Fault("A date for the reveal needs a closing time.", ("reveals_at", "closes_at"))
+    elif conditions.reveals_at < closes_at:
+        yield Fault(
+            "The private leaderboard cannot be revealed before the close.", ("reveals_at", "closes_at")
+        )
 
 
 def _is_in_calendar(moment: datetime) -> bool:

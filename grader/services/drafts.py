@@ -21,7 +21,7 @@ from grader.models import (
 from grader.services import audit, competition_settings, competitions, organizers, scoring
 from grader.services.audit import Actor
 from grader.services.competition_settings import CompetitionSettings
-from grader.services.conditions import InvalidCompetition
+from grader.services.conditions import Fault, InvalidCompetition
 from grader.services.metric_choice import MetricChoice
 from grader.services.solutions import StoredSolution
 
@@ -54,12 +54,10 @@ def create(
     draft = Competition(
         slug=slug, title=settings.title, state=CompetitionState.DRAFT, created_at=now, draft_metric=None
     )
-    settings = competition_settings.cleaned(settings)
-    problems = competitions.slug_problems(session, slug)
-    problems += competition_settings.problems(settings, is_draft=True)
-    if problems:
-        raise InvalidCompetition(problems)
-    competition_settings.apply(settings, draft)
+    found = problems(session, slug=slug, settings=settings)
+    if found:
+        raise InvalidCompetition(competition_settings.sentences(found))
+    competition_settings.apply(competition_settings.cleaned(settings), draft)
     try:
         with session.begin_nested():
             session.add(draft)
@@ -72,6 +70,12 @@ def create(
     return draft
 
 
+def problems(session: Session, *, slug: str, settings: CompetitionSettings) -> list[Fault]:
+    """Return everything that keeps a draft from being made like this."""
+    found = [Fault(sentence, ("slug",)) for sentence in competitions.slug_problems(session, slug)]
+    return found + competition_settings.problems(competition_settings.cleaned(settings), is_draft=True)
+
+
 def set_solution(
     session: Session, *, competition: Competition, solution: StoredSolution, actor: Actor, now: datetime
 ) -> ScoringVersion:
@@ -80,7 +84,7 @@ def set_solution(
     The draft's metric is that of the solution from now on. Organizers' test submissions are scored anew.
     Raises NotDraft.
     """
-    draft = _lock_draft(session, competition)
+    draft = lock(session, competition)
     before = draft.live_scoring_version
     if before is not None:
         before.state = ScoringVersionState.DROPPED
@@ -121,7 +125,8 @@ def set_solution(
     return version
 
 
-def _lock_draft(session: Session, competition: Competition) -> Competition:
+def lock(session: Session, competition: Competition) -> Competition:
+    """Lock a draft and return it as it is now; raise NotDraft."""
     draft = competitions.lock(session, competition_id=competition.id)
     if draft.state is not CompetitionState.DRAFT:
         raise NotDraft(draft)

@@ -4,6 +4,7 @@ Scheduled, open and closed follow from the time; the reveal is a step of the clo
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy.orm import Session
@@ -14,6 +15,9 @@ from grader.models import Competition, CompetitionState
 from grader.services import audit, competition_settings, competitions
 from grader.services.audit import Actor
 from grader.services.closing import Archived
+from grader.services.conditions import Fault
+
+SOLUTION = "solution"
 
 
 class AlreadyPublished(OrganizerError):
@@ -45,15 +49,21 @@ class NotArchived(OrganizerError):
         super().__init__(f"{competition.slug} is not archived.")
 
 
-def missing(competition: Competition, *, now: datetime) -> list[str]:
-    """Return one sentence for everything that keeps a draft from being published."""
+def missing(competition: Competition, *, now: datetime) -> list[Fault]:
+    """Return everything that keeps a draft from being published, about settings or the `SOLUTION`."""
     found = []
     if competition.live_scoring_version is None:
-        found.append("The solution is missing: upload it, look at its report and accept it.")
+        found.append(
+            Fault("The solution is missing: upload it, look at its report and accept it.", (SOLUTION,))
+        )
     closes_at = competition.closes_at
     if closes_at is not None and closes_at <= now:
-        found.append(f"The close must lie ahead; it is {closes_at:%Y-%m-%d %H:%M} UTC.")
-    return found + competition_settings.problems(competition_settings.of(competition), is_draft=True)
+        found.append(
+            Fault(f"The close must lie ahead; it is {closes_at:%Y-%m-%d %H:%M} UTC.", ("closes_at",))
+        )
+    settings = competition_settings.of(competition)
+    as_published = replace(settings, opens_at=settings.opens_at or now)
+    return found + competition_settings.problems(as_published, is_draft=False)
 
 
 def publish(
@@ -68,7 +78,7 @@ def publish(
         raise AlreadyPublished(competition)
     lacking = missing(competition, now=now)
     if lacking:
-        raise NotReady(lacking)
+        raise NotReady(competition_settings.sentences(lacking))
     competition.opens_at = competition.opens_at or now
     competition_settings.settle_dates(competition)
     _change(
@@ -76,7 +86,7 @@ def publish(
         competition,
         CompetitionState.PUBLISHED,
         actor,
-        "publish",
+        "competition.publish",
         "The competition was published.",
         now,
     )
@@ -101,7 +111,8 @@ def archive(
     if competition.state is CompetitionState.ARCHIVED:
         raise Archived
     told = "The competition was archived."
-    _change(session, competition, CompetitionState.ARCHIVED, actor, "archive", told, now, reason=reason)
+    archived = CompetitionState.ARCHIVED
+    _change(session, competition, archived, actor, "competition.archive", told, now, reason=reason)
     return competition
 
 
@@ -119,7 +130,7 @@ def unarchive(
         raise NotArchived(competition)
     state = CompetitionState.REVEALED if competition.revealed_at else CompetitionState.PUBLISHED
     told = "The competition came back from the archive."
-    _change(session, competition, state, actor, "unarchive", told, now, reason=reason)
+    _change(session, competition, state, actor, "competition.unarchive", told, now, reason=reason)
     return competition
 
 
@@ -133,7 +144,7 @@ def _change(
     competition: Competition,
     state: CompetitionState,
     actor: Actor,
-    verb: str,
+    action: str,
     told: str,
     now: datetime,
     *,
@@ -145,7 +156,7 @@ def _change(
         session,
         competition=competition,
         actor=actor,
-        action=f"competition.{verb}",
+        action=action,
         subject=f"competition {competition.slug}",
         before={"state": before},
         after={"state": state},

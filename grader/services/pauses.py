@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import OrganizerError, ParticipantError
 from grader.models import Competition
-from grader.services import audit, competitions, conditions
+from grader.services import audit, competition_settings, competitions
 from grader.services.audit import Actor
 from grader.services.texts import one_line
 
@@ -113,8 +113,13 @@ def _move_close(
     now: datetime,
 ) -> None:
     if closes_at is not None and closes_at != competition.closes_at:
-        conditions.change(
-            session, competition=competition, closes_at=closes_at, actor=actor, reason=reason, now=now
+        competition_settings.change(
+            session,
+            competition=competition,
+            changes={"closes_at": closes_at},
+            actor=actor,
+            reason=reason,
+            now=now,
         )
 
 

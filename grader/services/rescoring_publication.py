@@ -28,11 +28,12 @@ from grader.models import (
 )
 from grader.services import (
     audit,
+    competition_settings,
     competitions,
-    conditions,
     daily_ranks,
     final_boards,
     grants,
+    published_solutions,
     rescoring,
     rescoring_notices,
     scoring,
@@ -227,6 +228,7 @@ def _switch(
         public_text=f"Every score is that of scoring version {version.number} now: {version.reason}",
         now=now,
     )
+    published_solutions.write_again(session, competition=competition, actor=actor, now=now)
     _give(session, competition, amends, actor, version, now)
     if version.notice:
         rescoring_notices.write(session, competition=competition, version=version, before=retired, now=now)
@@ -251,7 +253,7 @@ def _give(
     problems: list[str] = []
     if amends.closes_at is not None and amends.closes_at != competition.closes_at:
         with _collected(problems):
-            conditions.change(session, closes_at=amends.closes_at, **act)
+            competition_settings.change(session, changes={"closes_at": amends.closes_at}, **act)
     if amends.selection_deadline is not None:
         with _collected(problems):
             selections.reopen(session, until=amends.selection_deadline, **act)

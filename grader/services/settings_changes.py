@@ -6,18 +6,13 @@ from typing import Any
 
 from grader.metrics import MetricSettings
 from grader.models import RevealRule
+from grader.services.conditions import DATE_WORDS
 
-_TOLD_DATES = {
-    "opens_at": "opening",
-    "closes_at": "close",
-    "entry_deadline": "entry deadline",
-    "merger_deadline": "merger deadline",
-    "reveals_at": "date of the reveal",
-}
 _TOLD_LIMITS = {
     "max_team_size": "largest size of a team",
     "max_daily_submissions": "limit of submissions a day",
     "max_total_submissions": "limit of submissions in all",
+    "max_pending_submissions": "limit of submissions that wait at once",
     "max_hourly_rejections": "limit of rejected files an hour",
     "selection_count": "number of selected submissions",
 }
@@ -34,7 +29,7 @@ def public_text(before: Any, after: Any, changed: Collection[str], rules_version
 
 
 def _sentences(before: Any, after: Any, changed: Collection[str], version: int) -> Iterable[str]:
-    for name, words in _TOLD_DATES.items():
+    for name, words in DATE_WORDS.items():
         if name in changed:
             yield f"The {words} is {_date(getattr(after, name))}; it was {_date(getattr(before, name))}."
     for name, words in _TOLD_LIMITS.items():
@@ -56,7 +51,7 @@ def _plain(value: Any) -> Any:
 
 
 def _date(moment: datetime | None) -> str:
-    return f"{moment.day} {moment:%b %Y, %H:%M} UTC" if moment else "the usual one"
+    return f"{moment.day} {moment:%b %Y, %H:%M} UTC" if moment else "not set"
 
 
 def _limit(number: int | None) -> str:

@@ -23,6 +23,11 @@ class Level(enum.StrEnum):
 
 Finding = dict[str, str]
 
+_MEND = {
+    LABEL: "Shuffle the rows and give them new ids.",
+    USAGE: "Shuffle the rows and give them new ids; or leave Usage out, for a split that nobody can guess.",
+}
+
 
 def find(report: Mapping[str, Any], *, is_corrected: bool = False) -> list[Finding]:
     """Return what a report means, the stops first. A live competition's leaks no longer stop anything."""
@@ -88,13 +93,11 @@ def _leaks(report: Mapping[str, Any], *, stops: bool) -> Iterator[Finding]:
             leak["hidden"] if leak["hidden"] in (LABEL, USAGE) else f"the identity {quoted(leak['hidden'])}"
         )
         text = (
-            f"The {leak['visible']} alone orders {hidden} with an AUC of {leak['auc']:.3f}; one that says "
+            f"The {leak['visible']} alone tells {hidden} with an AUC of {leak['auc']:.3f}; one that says "
             f"nothing has 0.5 ± {2 * leak['error']:.3f}."
         )
         if is_certain:
-            text += (
-                " Shuffle the rows and give them new ids." if stops else " It has been so since the opening."
-            )
+            text += f" {_MEND[leak['hidden']]}" if stops else " It has been so since the opening."
         level = Level.STOP if is_certain and stops else Level.WARNING
         yield _finding(level, "leak", text)
 

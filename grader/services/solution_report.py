@@ -1,7 +1,7 @@
 """What an organizer reads about a solution before anybody is scored: arrays in, JSON-ready data out."""
 
-import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,16 +17,15 @@ from grader.metrics.expected_error import (
     score_standard_error,
     swap_probability,
 )
-from grader.metrics.leaks import Leak, Verdict, VisibleOrder
+from grader.metrics.leaks import Leak, Verdict
 from grader.models import Split
 from grader.services.rules import Rules
 from grader.services.truth import IGNORED, PUBLIC, Truth
+from grader.services.visible_values import Visible, visible
 
 SWAP_DIFFERENCE = 0.002
 MOST_OVERLAPS = 20
 LABEL, USAGE = "the label", "Usage"
-ROW_NUMBER, TEST_ROW_NUMBER, ID = "row number", "row number in test.csv", "id"
-HASHES = {"MD5 of the id": hashlib.md5, "SHA-256 of the id": hashlib.sha256}
 
 Told = Callable[[str], None]
 
@@ -182,47 +181,26 @@ def _leaks(
     test: PublicTable | None,
     tell: Told,
 ) -> Iterator[dict[str, Any]]:
-    """Yield how what everybody sees orders what is hidden: label and Usage always, else what is not clean."""
-    scored = np.flatnonzero(truth.usage != IGNORED)
-    for name, order, rows in _visible(row_ids, scored, test):
-        tell(f"Looking whether the {name} gives anything away")
-        hidden: list[tuple[str, NDArray[np.bool_]]] = [
-            (LABEL, truth.labels[rows] >= rules.metric.label_threshold),
-            (USAGE, truth.usage[rows] == PUBLIC),
-        ]
+    """Yield how what everybody sees tells what is hidden: all orders of label and Usage, else the unclean."""
+    label = truth.labels >= rules.metric.label_threshold
+    for seen in visible(row_ids, np.flatnonzero(truth.usage != IGNORED), test):
+        tell(f"Looking whether the {seen.name} gives anything away")
+        hidden = [(LABEL, label[seen.rows]), (USAGE, truth.usage[seen.rows] == PUBLIC)]
+        of_identities = ((name, mentions[seen.rows]) for name, mentions in members.items())
+        for subject, values in chain(hidden, of_identities):
+            leak = seen.order.leak(values)
+            if leak and (subject in (LABEL, USAGE) or leak.verdict is not Verdict.CLEAN):
+                yield _leak(seen.name, subject, leak)
         for subject, values in hidden:
-            if leak := order.leak(values):
-                yield _leak(name, subject, leak)
-        for identity, mentions in members.items():
-            leak = order.leak(mentions[rows])
-            if leak and leak.verdict is not Verdict.CLEAN:
-                yield _leak(name, identity, leak)
+            if told := _by_groups(seen, values):
+                yield _leak(told[0], subject, told[1])
 
 
-def _visible(
-    row_ids: RowIds, scored: NDArray[np.intp], test: PublicTable | None
-) -> Iterator[tuple[str, VisibleOrder, NDArray[np.intp]]]:
-    """Yield what everybody sees: its name, the order of the rows by it, and those rows."""
-    yield ROW_NUMBER, VisibleOrder.of(scored), scored
-    texts = row_ids.to_bytes().split(b"\n")[:-1]
-    yield ID, VisibleOrder.of(_id_order(row_ids, texts)[scored]), scored
-    for name, digest in HASHES.items():
-        hashes = b"".join(digest(text, usedforsecurity=False).digest()[:8] for text in texts)
-        yield name, VisibleOrder.of(np.frombuffer(hashes, ">u8")[scored].astype(np.uint64)), scored
-    if test is not None and test.positions.size:
-        is_scored = np.zeros(len(row_ids), np.bool_)
-        is_scored[scored] = True
-        rows = test.positions[is_scored[test.positions]]
-        yield TEST_ROW_NUMBER, VisibleOrder.of(np.arange(rows.size)), rows
-
-
-def _id_order(row_ids: RowIds, texts: Sequence[bytes]) -> NDArray[np.int64]:
-    """Return the ids as numbers, or where they are none their places in the order of their texts."""
-    if row_ids.are_integers and row_ids.longest <= 18:
-        return np.array(texts).astype(np.int64)
-    places = np.empty(len(texts), np.int64)
-    places[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
-    return places
+def _by_groups(seen: Visible, hidden: NDArray[np.bool_]) -> tuple[str, Leak] | None:
+    """Return the groups that tell most of a hidden truth, by name; the fewest of those that tell as much."""
+    leaks = ((name, groups.leak(hidden)) for name, groups in seen.groups)
+    found = [(name, leak) for name, leak in leaks if leak and leak.verdict is not Verdict.CLEAN]
+    return max(found, key=lambda each: round(each[1].auc, 2), default=None)
 
 
 def _leak(visible: str, hidden: str, leak: Leak) -> dict[str, Any]:

@@ -84,4 +84,4 @@ def test_a_competition_is_not_created_on_a_leak(
     with pytest.raises(SystemExit) as end:
         main(["competition", "create", "sorted", "--solution", str(path), "--title", "Sorted"])
     assert end.value.code == 1
-    assert "The row number alone orders the label" in capsys.readouterr().err
+    assert "The row number alone tells the label" in capsys.readouterr().err

@@ -80,7 +80,7 @@ def test_the_settings_that_are_printed_apply_as_no_change(run: Any, folder: Path
     assert result.output == "Changed: nothing.\n"
     (folder / "printed.toml").write_text(printed.replace("daily = 3", 'daily = "none"'))
     result = run("competition", "apply", "toxic", folder / "printed.toml")
-    assert result.output == "Changed: max_daily_submissions.\n"
+    assert result.output == "Changed: limits.daily.\n"
 
 
 def test_what_is_fixed_is_refused_with_the_reason(run: Any, folder: Path) -> None:
@@ -92,16 +92,55 @@ def test_what_is_fixed_is_refused_with_the_reason(run: Any, folder: Path) -> Non
     assert "rescoring" in result.output
 
 
-def test_files_that_are_not_there_and_faults_are_told_before_anything_is_made(run: Any, folder: Path) -> None:
-    (folder / "solution.csv").unlink()
-    result = run("competition", "create", folder / "competition.toml")
-    assert result.exit_code == 1
-    assert "solution.csv does not exist" in result.output
-    (folder / "wrong.toml").write_text('titel = "x"\n[limits]\ndaily = "x"\n')
+def test_all_that_is_wrong_is_told_in_one_run_before_anything_is_made(run: Any, folder: Path) -> None:
+    (folder / "wrong.toml").write_text(
+        """
+        titel = "x"
+        [limits]
+        daily = "x"
+        selections = 0
+        [classes]
+        positive = "same"
+        negative = "same"
+        [dates]
+        opens = 2027-03-01
+        closes = 2027-01-01
+        [metric]
+        weights = { overall_auc = 0.5 }
+        [files]
+        solution = "nowhere.csv"
+        """
+    )
     result = run("competition", "create", folder / "wrong.toml")
-    assert "titel" in result.output
-    assert "limits.daily" in result.output
+    assert result.exit_code == 1
+    for words in (
+        "titel is not known; title is",
+        "limits.daily must be",
+        "selected submissions must be at least 1",
+        "needs a title",
+        "two classes need different names",
+        "must close after it opens",
+        "must sum to 1",
+        "nowhere.csv does not exist",
+    ):
+        assert words in result.output, words
     assert run("competition", "list").output == ""
+
+
+def test_a_setting_that_cannot_be_read_raises_no_second_problem(run: Any, folder: Path) -> None:
+    (folder / "wrong.toml").write_text('title = 5\n[dates]\ncloses = "soon"\nreveals = 2027-01-01\n')
+    output = run("competition", "create", folder / "wrong.toml").output
+    assert "title must be a text" in output and "dates.closes must be" in output
+    assert len(output.splitlines()) == 2
+    (folder / "wrong.toml").write_bytes(b'title = "caf\xe9"\n')
+    assert "is not UTF-8: byte 13" in run("competition", "create", folder / "wrong.toml").output
+
+
+def test_what_stops_after_the_draft_was_made_says_how_to_go_on(run: Any, folder: Path) -> None:
+    (folder / "solution.csv").write_text("id,toxicity,Usage\n1,0,Public\n")
+    result = run("competition", "create", folder / "competition.toml")
+    assert result.exit_code != 0
+    assert "fairboard competition apply toxic" in result.output
 
 
 def test_options_beside_a_file_are_refused(run: Any, folder: Path) -> None:

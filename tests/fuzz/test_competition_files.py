@@ -49,6 +49,7 @@ def read(text: str) -> None:
     """Read a file as the commands do; fail at anything but settings that can be kept, or problems."""
     try:
         found = competition_files.read(text)
+        found.require_readable()
     except InvalidCompetition as refused:
         assert refused.problems
         assert all(problem.strip().endswith(".") for problem in refused.problems)

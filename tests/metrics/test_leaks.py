@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.metrics import bias_report
-from grader.metrics.leaks import Verdict, VisibleOrder
+from grader.metrics.leaks import Verdict, VisibleGroups, VisibleOrder
 
 ROWS = 4000
 
@@ -54,3 +54,41 @@ def test_the_auc_is_the_metrics_own(rows: list[tuple[int, bool]]) -> None:
     found = leak(values, hidden)
     expected = bias_report(hidden, values.astype(float), {}).overall_auc
     assert (found.auc if found else None) == expected
+
+
+def groups_leak(codes: np.ndarray, hidden: np.ndarray):
+    return VisibleGroups(codes).leak(hidden)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_a_bit_that_no_order_shows_is_a_leak_as_groups(share: float) -> None:
+    ids = np.arange(ROWS)
+    hidden = ids % 10 < 10 * share
+    assert leak(ids, hidden).verdict is Verdict.CLEAN
+    found = groups_leak(ids % 10, hidden)
+    assert (found.auc, found.verdict) == (1.0, Verdict.LEAK)
+
+
+@pytest.mark.parametrize("group_count", [2, 16, 100, 256])
+@pytest.mark.parametrize("share", [0.5, 0.05])
+def test_chance_is_clean_in_groups_though_their_best_order_is_chosen(group_count: int, share: float) -> None:
+    generator = np.random.default_rng(3)
+    for _ in range(100):
+        codes = generator.integers(0, group_count, ROWS)
+        assert groups_leak(codes, generator.random(ROWS) < share).verdict is Verdict.CLEAN
+
+
+def test_one_group_and_one_class_give_nothing_away() -> None:
+    assert groups_leak(np.zeros(9, int), np.arange(9) > 4) is None
+    assert groups_leak(np.arange(9), np.zeros(9, bool)) is None
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=40))
+def test_the_auc_of_groups_is_that_of_their_shares(rows: list[tuple[int, bool]]) -> None:
+    codes, hidden = (np.array(column) for column in zip(*rows, strict=True))
+    found = groups_leak(codes, hidden)
+    shares = np.array([hidden[codes == code].mean() for code in codes])
+    if found:
+        assert found.auc == pytest.approx(bias_report(hidden, shares, {}).overall_auc, abs=1e-12)
+        assert found.auc >= 0.5

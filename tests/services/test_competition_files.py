@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from grader.leaderboard.visibility import Feedback
 from grader.metrics import MetricSettings, Weights
 from grader.models import EntryMode, RevealRule
-from grader.services import competition_files
+from grader.services import competition_files, competition_settings
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import InvalidCompetition
 
@@ -76,7 +76,7 @@ def test_what_a_file_does_not_say_stays_as_it_was() -> None:
     assert file.changes == {"metric": MetricSettings(power=-math.inf, label_threshold=0.7)}
 
 
-def test_everything_wrong_with_a_file_is_told_at_once() -> None:
+def test_everything_that_cannot_be_read_is_told_at_once() -> None:
     text = """
     slug = 5
     titel = "Typo"
@@ -88,24 +88,34 @@ def test_everything_wrong_with_a_file_is_told_at_once() -> None:
     closes = "soon"
     [metric]
     weights = { overall_auc = 2.0 }
+    power = "much"
     [files]
     data = "train.csv"
     """
-    with pytest.raises(InvalidCompetition) as caught:
-        competition_files.read(text)
-    problems = caught.value.problems
-    assert len(problems) == 8
+    file = competition_files.read(text)
     for part in (
-        "slug",
-        "titel",
+        "slug must be a text",
+        "titel is not known; title is.",
         '"open"',
         "limits.daily",
         "limits.late",
         "dates.closes",
-        "sum",
+        "metric.weights must sum to 1",
+        "metric.power must be a number",
         "files.data",
     ):
-        assert any(part in problem for problem in problems), part
+        assert any(part in problem for problem in file.problems), part
+    assert len(file.problems) == 9
+    assert file.unread == {"feedback", "max_daily_submissions", "takes_late_submissions", "closes_at"}
+    with pytest.raises(InvalidCompetition) as caught:
+        file.require_readable()
+    assert caught.value.problems == file.problems
+
+
+def test_every_setting_has_its_place_in_a_file() -> None:
+    places = {competition_files.place_of(name) for name in competition_settings.NAMES}
+    assert {"limits.daily", "dates.reveals", "metric.identities", "title"} <= places
+    assert len(places) == len(competition_settings.NAMES)
 
 
 def test_a_file_that_is_not_toml_is_refused_with_its_line() -> None:

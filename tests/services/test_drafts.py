@@ -29,6 +29,7 @@ from grader.services import (
     competitions,
     data_files,
     drafts,
+    lifecycle,
     solutions,
 )
 from grader.services.audit import Actor
@@ -119,6 +120,22 @@ def test_dates_that_nobody_chose_follow_the_close_once_both_ends_are_known(servi
     assert found.merger_deadline == service.now + 5 * DAY
 
 
+def test_dates_are_held_against_the_close_before_the_opening_is_known(service: Any) -> None:
+    with pytest.raises(InvalidCompetition, match="entry deadline cannot come after the close"):
+        draft(service, closes_at=service.now + DAY, entry_deadline=service.now + 2 * DAY)
+
+
+def test_a_draft_whose_deadline_has_passed_cannot_be_published_as_opening_now(service: Any) -> None:
+    made = draft(service, closes_at=service.now + 9 * DAY, entry_deadline=service.now + DAY)
+    missing = lifecycle.missing(service.reload(made), now=service.now + 2 * DAY)
+    assert "The entry deadline must come after the opening." in competition_settings.sentences(missing)
+
+
+def test_a_code_that_is_too_long_is_refused_not_cut(service: Any) -> None:
+    with pytest.raises(InvalidCompetition, match="entry code has at most 64"):
+        draft(service, entry_mode=EntryMode.CODE, entry_code="x" * 65)
+
+
 def test_a_reveal_by_organizers_has_no_date(service: Any) -> None:
     made = draft(service, opens_at=service.now, closes_at=service.now + 30 * DAY)
     change(service, made, reveal_rule=RevealRule.ORGANIZER)
@@ -206,12 +223,22 @@ def test_deadlines_limits_and_rules_stand_in_the_public_log_but_not_those_of_dra
     entry = entries(service, made)[-1]
     assert entry.is_public
     assert entry.before["closes_at"] == (service.now + 30 * DAY).isoformat()
-    assert set(entry.after) == {"closes_at", "rules", "max_daily_submissions", "overview"}
+    followed = {"entry_deadline", "merger_deadline", "reveals_at"}
+    assert set(entry.after) == {"closes_at", "rules", "max_daily_submissions", "overview"} | followed
     assert "The close is" in entry.public_text
+    assert "The entry deadline is" in entry.public_text
     assert "version 2" in entry.public_text
     assert "is 7; it was 5" in entry.public_text
     assert "New." not in entry.public_text
     assert not any(entry.is_public for entry in entries(service, service.reload(Competition(slug="next"))))
+
+
+def test_a_close_that_is_taken_away_takes_along_what_followed_it(service: Any) -> None:
+    made = service.competition(opens_at=service.now, closes_at=service.now + 30 * DAY)
+    change(service, made, closes_at=None)
+    found = service.reload(made)
+    assert (found.closes_at, found.entry_deadline, found.merger_deadline, found.reveals_at) == (None,) * 4
+    assert "The close is not set; it was" in entries(service, made)[-1].public_text
 
 
 def test_a_change_that_changes_nothing_leaves_no_trace(service: Any) -> None:

@@ -8,7 +8,14 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import EntryMode, Participation, RequestState, Team
-from grader.services import admissions, competitions, conditions, participations, rosters
+from grader.services import (
+    admissions,
+    competition_settings,
+    competitions,
+    conditions,
+    participations,
+    rosters,
+)
 from grader.services.audit import Actor
 from grader.services.conditions import Conditions, InvalidCompetition
 from grader.services.participations import (
@@ -61,8 +68,13 @@ def state(service: Any, competition: Any, user: str = "ada") -> EntryState:
 
 def change(service: Any, competition: Any, **changes: Any) -> None:
     with service.database.write() as session:
-        locked = competitions.lock(session, competition_id=competition.id)
-        conditions.change(session, competition=locked, actor=Actor(None, "tests"), now=service.now, **changes)
+        competition_settings.change(
+            session,
+            competition=competition,
+            changes=changes,
+            actor=Actor(None, "tests"),
+            now=service.now,
+        )
 
 
 def test_where_nothing_is_asked_the_first_upload_joins_with_a_team_of_ones_own(service: Any) -> None:

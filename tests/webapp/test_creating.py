@@ -126,7 +126,9 @@ def test_everything_that_is_wrong_is_told_at_once_and_what_was_entered_stays(are
     answer = root.post(
         f"{HERE}/settings/dates", form | {"selection_count": "0", "max_pending_submissions": "0"}
     )
-    assert answer.text.count("must be at least 1") == 2
+    assert answer.text.count("<li>The number of selected submissions must be at least 1") == 1
+    assert answer.text.count("must be at least 1") == 4  # above the form, and at each field
+    assert answer.text.count('aria-invalid="true"') == 2
 
 
 def test_what_cannot_be_read_and_what_cannot_be_are_told_together(root: Any) -> None:

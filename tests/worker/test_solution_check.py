@@ -1,5 +1,8 @@
 """Checking an organizer's solution: what the report holds, what stops, what a correction changes."""
 
+import hashlib
+import random
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -137,7 +140,33 @@ def test_rows_sorted_by_label_stop_it(
     header, *lines = solution_csv().decode().splitlines()
     lines.sort(key=lambda line: line.split(",")[1])
     [text] = messages(check(draft, "\n".join([header, *lines]).encode()), "stop")
-    assert text.startswith("The row number alone orders the label with an AUC of 1.000")
+    assert text.startswith("The row number alone tells the label with an AUC of 1.000")
+
+
+@pytest.mark.parametrize(
+    ("bit", "told"),
+    [
+        (lambda row: row % 2, "id modulo 2"),
+        (lambda row: row % 10 >= 5, "id modulo 10"),
+        (lambda row: hashlib.sha1(str(row).encode()).digest()[-1] & 1, "SHA-1 of the id modulo 2"),
+        (
+            lambda row: zlib.crc32(row.to_bytes(8, "little")) % 5 < 3,
+            "CRC-32 of the id as a 64-bit number modulo 5",
+        ),
+    ],
+)
+def test_a_split_by_a_bit_of_the_id_or_its_hash_stops_it(
+    draft: Competition, check: Any, solution_csv: Callable[..., bytes], bit: Callable[[int], int], told: str
+) -> None:
+    header, *lines = solution_csv(usage=False).decode().splitlines()
+    ids = random.Random(1).sample(range(10_000), len(lines))
+    rows = [
+        f"{row_id},{line.partition(',')[2]},{'Private' if bit(row_id) else 'Public'}"
+        for row_id, line in zip(ids, lines, strict=True)
+    ]
+    texts = messages(check(draft, "\n".join([f"{header},Usage", *rows]).encode()), "stop")
+    assert [text for text in texts if text.startswith(f"The {told} alone tells Usage with an AUC of 1.000")]
+    assert all("leave Usage out" in text for text in texts)
 
 
 def test_a_test_file_in_the_order_of_the_labels_stops_it(
@@ -147,7 +176,7 @@ def test_a_test_file_in_the_order_of_the_labels_stops_it(
     lines.sort(key=lambda line: line.split(",")[1])
     test = "id\n" + "".join(line.split(",")[0] + "\n" for line in lines)
     [text] = messages(check(draft, solution_csv(), test=test.encode()), "stop")
-    assert text.startswith("The row number in test.csv alone orders the label")
+    assert text.startswith("The row number in test.csv alone tells the label")
 
 
 def test_a_test_file_with_other_ids_or_the_label_stops_it(

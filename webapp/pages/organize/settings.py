@@ -10,7 +10,7 @@ from grader import db
 from grader.models import Role
 from grader.services import competition_settings, leak_budgets
 from grader.services.competition_settings import FOLLOWING
-from grader.services.conditions import InvalidCompetition
+from grader.services.conditions import Fault
 from webapp import finding, settings_forms
 from webapp.organizing import actor, organizers_only
 from webapp.representations.competition import CompetitionView
@@ -41,24 +41,24 @@ def show(slug: str, step: str) -> ResponseReturnValue:
 def save(slug: str, step: str) -> ResponseReturnValue:
     """Change the settings of a step; what is wrong is told all at once, and what was entered stays."""
     page = BY_KEY[step]
-    problems: list[str] = []
+    faults: list[Fault] = []
     changed: frozenset[str] = frozenset()
     with current_site().database.write() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
         before = competition_settings.of(competition)
         locked = competition_settings.locks(competition, now)
         found = settings_forms.read(page, request.form, before=before, locked=locked)
-        if found.problems:
-            problems = competition_settings.refusals(competition, found.changes, now)
-        else:
-            try:
-                changed = competition_settings.change(
-                    session, competition=competition, changes=found.changes, actor=actor(), now=now
-                )
-            except InvalidCompetition as error:
-                problems = list(error.problems)
-    if found.problems or problems:
-        return _page(slug, page, found=found, problems=problems), 422
+        faults = [
+            fault
+            for fault in competition_settings.refusals(competition, found.changes, now)
+            if not set(fault.names) & found.problems.keys()
+        ]
+        if not (found.problems or faults):
+            changed = competition_settings.change(
+                session, competition=competition, changes=found.changes, actor=actor(), now=now
+            )
+    if found.problems or faults:
+        return _page(slug, page, found=found, faults=faults), 422
     flash("Saved." if changed else "Nothing was changed.")
     following = STEPS.index(page) + 1
     if "next" not in request.form:
@@ -88,7 +88,9 @@ class Group(NamedTuple):
         )
 
 
-def _page(slug: str, step: Step, *, found: Read | None = None, problems: list[str] | None = None) -> str:
+def _page(slug: str, step: Step, *, found: Read | None = None, faults: Sequence[Fault] = ()) -> str:
+    unread = found.problems if found else {}
+    marked = {name: fault.sentence for fault in reversed(faults) for name in fault.names} | unread
     with current_site().database.read() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
         settings = competition_settings.of(competition)
@@ -111,8 +113,8 @@ def _page(slug: str, step: Step, *, found: Read | None = None, problems: list[st
         groups=groups,
         following={name: getattr(competition, name) for name in FOLLOWING if getattr(settings, name) is None},
         has_open=any(group.open for group in groups),
-        field_problems=found.problems if found else {},
-        problems=[*(found.problems.values() if found else ()), *(problems or ())],
+        field_problems=marked,
+        problems=[*unread.values(), *(fault.sentence for fault in faults)],
         budget=budget,
         files_of_a_team=files,
     )
