@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.errors import ParticipantError
+from grader.files.column_roles import LABEL_COLUMNS, USAGE_COLUMN
 from grader.files.numbers import finite
 from grader.files.wording import counted
 from grader.metrics import MetricSettings, bias_report
@@ -20,8 +21,6 @@ from grader.metrics import MetricSettings, bias_report
 if TYPE_CHECKING:
     import pandas as pd
 
-LABEL_COLUMNS = ("target", "label", "toxicity")
-USAGE_COLUMN = "Usage"
 NAMED_AT_MOST = 5
 
 
@@ -69,8 +68,8 @@ def score(
     Raises
     ------
     ParticipantVisibleError
-        If the submission lacks a column or an id, repeats an id, has an id too many, or holds
-        anything but finite numbers as predictions.
+        If the submission lacks or repeats a column or an id, has an id too many, or holds anything
+        but finite numbers as predictions: truth values are none.
     ValueError
         If the solution is at fault, or the score is undefined on it.
 
@@ -134,6 +133,8 @@ def _joined_predictions(
             raise ParticipantVisibleError(
                 f"The submission has no column `{name}`; it has {_listed(submission.columns)}."
             )
+        if list(submission.columns).count(name) > 1:
+            raise ParticipantVisibleError(f"The submission has several columns `{name}`; expected one.")
     expected, found = solution[row_id].astype(str), submission[row_id].astype(str)
     if expected.duplicated().any():
         raise ValueError("The solution repeats ids.")
@@ -148,12 +149,14 @@ def _joined_predictions(
 
 def _predictions(column: pd.Series) -> NDArray[np.float64]:
     """Return the predictions, texts read by the grammar of files; NaN where there is no number."""
-    if column.dtype.kind in "biuf":
+    if column.dtype.kind in "iuf":
         return _numbers(column)
     return np.array([_number(value) for value in column], np.float64)
 
 
 def _number(value: object) -> float:
+    if isinstance(value, bool | np.bool_):
+        return np.nan
     if isinstance(value, str):
         number = finite(value.strip(" \t").encode("utf-8", "replace"))
         return np.nan if number is None else number

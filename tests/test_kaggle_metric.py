@@ -96,6 +96,10 @@ def with_first(frame, value):
         (lambda frame: with_first(frame, None), "no finite decimal number: 1 id, `1000`"),
         (lambda frame: with_first(frame, [0.5]), "no finite decimal number: 1 id, `1000`"),
         (lambda frame: frame.assign(prediction="high"), "no finite decimal number: 300 ids"),
+        (lambda frame: frame.assign(prediction=True), "no finite decimal number: 300 ids"),
+        (lambda frame: with_first(frame, True), "no finite decimal number: 1 id, `1000`"),
+        (lambda frame: pd.concat([frame, frame[["prediction"]]], axis=1), "several columns `prediction`"),
+        (lambda frame: pd.concat([frame, frame[["id"]]], axis=1), "several columns `id`"),
     ],
 )
 def test_a_fault_of_the_submission_is_told_to_the_participant(solution, submission, spoil, message):
