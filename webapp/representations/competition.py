@@ -70,6 +70,7 @@ class CompetitionView:
         self.max_daily_submissions = competition.max_daily_submissions
         self.max_total_submissions = competition.max_total_submissions
         self.selection_count = competition.selection_count
+        self.takes_late_submissions = competition.takes_late_submissions
         self.must_ask = participations.must_ask(competition)
         self.entry_page = participations.entry_page(competition)
         self.positive_name = competition.positive_name
@@ -124,7 +125,9 @@ class CompetitionView:
         if self.is_archived:
             return "This competition is archived. No files are accepted any more."
         closed = f" on {formats.moment(self.closes_at)}" if self.closes_at else ""
-        return f"This competition closed{closed}. No files are accepted any more."
+        late = "Late files are accepted once the private leaderboard is revealed."
+        is_over = self.is_revealed or not self.takes_late_submissions
+        return f"This competition closed{closed}. {'No files are accepted any more.' if is_over else late}"
 
     def metric(self) -> MetricView:
         """Return how the live scoring version scores; of a draft without one, how it is to score."""

@@ -54,10 +54,12 @@ function finish(request) {
   }
 }
 
-// What the server drew takes the place of what it drew before.
+// What the server drew takes the place of what it drew before, and is looked at.
 function show(html) {
   const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("refusal");
   document.getElementById("refusal").replaceWith(fresh);
+  fresh.tabIndex = -1; // where the eye and the keyboard go on
+  fresh.focus();
 }
 
 form.addEventListener("submit", (event) => {
