@@ -14,7 +14,7 @@ from grader.cli.competition_file import apply, clone, create_from, publish, sett
 from grader.cli.condition_options import condition_options, given
 from grader.cli.entry import admit, change
 from grader.cli.installation import opened
-from grader.cli.lifecycle import archive, unarchive
+from grader.cli.lifecycle import archive, delete, unarchive
 from grader.cli.metric_options import metric_options, metric_settings
 from grader.cli.organizers import organizer, show_audit
 from grader.cli.parameters import Deadline, NameList, Time, WeightsInAnyForm
@@ -53,6 +53,7 @@ for command in (
     receipt,
     archive,
     unarchive,
+    delete,
     disqualify,
     reinstate,
     mark,

@@ -1,9 +1,10 @@
-"""`fairboard competition archive` and `unarchive`."""
+"""`fairboard competition archive`, `unarchive` and `delete`."""
 
 import click
 
+from grader import db
 from grader.cli.installation import opened
-from grader.services import competitions, lifecycle
+from grader.services import competitions, draft_deletion, lifecycle
 from grader.services.audit import Actor
 
 
@@ -27,3 +28,18 @@ def unarchive(slug: str, reason: str) -> None:
         competition = competitions.get(session, slug=slug)
         found = lifecycle.unarchive(session, competition=competition, actor=Actor.shell(), reason=reason)
     click.echo(f"{slug} is {found.state} again.")
+
+
+@click.command()
+@click.argument("slug")
+@click.confirmation_option(prompt="Everything stored for the draft is deleted, and cannot come back. Delete?")
+def delete(slug: str) -> None:
+    """Delete the draft SLUG with its settings, solution and data files; one without any submission."""
+    with opened() as installation, installation.database.write() as session:
+        draft_deletion.delete_draft(
+            session,
+            competition=competitions.get(session, slug=slug),
+            actor=Actor.shell(),
+            now=db.now(session),
+        )
+    click.echo(f"{slug} is deleted.")

@@ -159,3 +159,13 @@ def test_a_clone_is_a_draft_without_dates(run: Any, folder: Path) -> None:
     assert "# closes = …" in printed
     assert "daily = 3" in printed
     assert "opens when it is published, has no closing date" in run("competition", "list").output
+
+
+def test_a_draft_is_deleted_once_that_is_confirmed(run: Any, folder: Path) -> None:
+    (folder / "bare.toml").write_text('title = "Bare"\n')
+    run("competition", "create", folder / "bare.toml")
+    assert run("competition", "delete", "bare").exit_code == 1
+    assert "Bare" in run("competition", "list").output
+    assert run("competition", "delete", "bare", "--yes").output == "bare is deleted.\n"
+    assert run("competition", "list").output == ""
+    assert run("competition", "create", folder / "bare.toml").exit_code == 0

@@ -139,6 +139,9 @@ TABLE = {
     ("GET", "organize_publishing.show"): Access(f"{HERE}/organize/state", (302, 403, 403)),
     ("POST", "organize_publishing.publish"): Access(f"{HERE}/organize/state/publish", (302, 403, 403)),
     ("POST", "organize_publishing.archive"): Access(f"{HERE}/organize/state/archive", (302, 403, 403)),
+    ("POST", "organize_publishing.delete"): Access(
+        f"{HERE}/organize/state/delete", (302, 403, 403), data={"confirm": "yes"}
+    ),
     ("GET", "submissions.receipt"): Access(f"{HERE}/submissions/{{own}}/receipt", (302, 404, 200)),
     ("GET", "competition_solution.download"): Access(f"{HERE}/data/solution.csv", (404, 404, 404)),
     ("POST", "submissions.question"): Access(

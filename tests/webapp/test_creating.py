@@ -345,3 +345,36 @@ def test_a_viewer_sees_the_settings_and_changes_none(arena: Any, root: Any) -> N
     assert "<button" not in page[page.index('class="setup"') :]
     for path in ("settings/basics", "data", "data/baseline", "data/remove", "state/publish", "state/archive"):
         assert ann.post(f"{HERE}/{path}", {"title": "Mine"}).status_code == 403, path
+
+
+def test_an_owner_deletes_a_draft_and_an_editor_does_not(arena: Any, root: Any) -> None:
+    ann = arena.person("Ann")
+    make(root)
+    root.post(f"{HERE}/organizers", {"name": "Ann", "role": "editor"})
+    assert "Delete the draft" not in ann.browser.get(f"{HERE}/state").text
+    assert ann.post(f"{HERE}/state/delete", {"confirm": "yes"}).status_code == 403
+    answer = root.post(f"{HERE}/state/delete")
+    assert (answer.status_code, "tick the box" in answer.text) == (422, True)
+    assert root.post(f"{HERE}/state/delete", {"confirm": "yes"}).location == "/"
+    assert root.browser.get(f"{HERE}/state").status_code == 404
+    assert "Toxicity" not in root.browser.get("/").text.partition("is deleted")[2]
+    assert make(root).status_code == 303
+
+
+def test_a_draft_with_a_baseline_says_why_it_stays(arena: Any, root: Any) -> None:
+    arena.competition("first")
+    make(root, source="first", with_solution="yes")
+    file = io.BytesIO(arena.truth.predictions(noise=2.0))
+    assert root.post(f"{HERE}/data/baseline", {"file": (file, "b.csv")}).status_code == 303
+    page = root.browser.get(f"{HERE}/state").text
+    assert "what somebody sent is never deleted" in page and "state/delete" not in page
+    assert root.post(f"{HERE}/state/delete", {"confirm": "yes"}).status_code == 409
+
+
+def test_what_is_missing_leads_to_the_step_where_it_is_mended(root: Any) -> None:
+    make(root)
+    form = form_of(root.browser.get(f"{HERE}/settings/dates").text)
+    root.post(f"{HERE}/settings/dates", form | {"closes_at_date": "2020-01-01"})
+    page = root.browser.get(f"{HERE}/state").text
+    alert = page[page.index("cannot be published yet") :]
+    assert f'href="{HERE}/solution"' in alert and f'href="{HERE}/settings/dates"' in alert

@@ -4,6 +4,7 @@ import io
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -61,7 +62,7 @@ def checked(arena: Any, csv: bytes, **options: Any) -> str:
 
 
 def test_a_draft_gets_its_solution_from_the_upload_to_the_acceptance(site: Any) -> None:
-    assert "There is no solution yet" in site.olga.browser.get(HERE).text
+    assert "Upload the solution" in site.olga.browser.get(HERE).text
     answer = upload(site, site.truth.solution())
     location = answer.location
     waiting = site.olga.browser.get(location).text
@@ -70,13 +71,15 @@ def test_a_draft_gets_its_solution_from_the_upload_to_the_acceptance(site: Any) 
     work(site)
     assert site.olga.browser.get(f"{location}/status").json["is_final"] is True
     page = site.olga.browser.get(location).text
-    assert "Accept this solution" in page
+    assert "Accept and continue" in page
     assert "Each of the 400 ids stands there once." in page
     assert "black or african" in page
     accepted = site.olga.post(f"{location}/accept")
-    assert (accepted.status_code, accepted.location) == (303, HERE)
+    assert (accepted.status_code, accepted.location) == (303, "/competitions/next/organize/data")
+    assert "Continue to the review" in site.olga.browser.get(accepted.location).text
     front = site.olga.browser.get(HERE).text
-    assert "The solution in use" in front
+    assert "The solution in use" in front and "Continue to the data files" in front
+    assert f"Fairboard {version('fairboard')} " in front
     assert re.search(r'<code class="digest">[0-9a-f]{64}</code>', front)
     with site.database.read() as session:
         live = competitions.live(competitions.get(session, slug="next"))
@@ -101,13 +104,13 @@ def test_what_is_wrong_with_a_file_is_listed_and_its_roles_stay_changeable(site:
     page = site.olga.browser.get(checked(site, csv)).text
     assert "The file has 1 problem." in page
     assert "Pubic" in page and "Check again with these roles" in page
-    assert "Accept this solution" not in page
+    assert "Accept and continue" not in page
 
 
 def test_what_stops_a_competition_is_said_and_cannot_be_accepted(site: Any) -> None:
     location = checked(site, site.truth.solution(), test=b"id\nelsewhere\n")
     page = site.olga.browser.get(location).text
-    assert "stop it here" in page and "Accept this solution" not in page
+    assert "stop it here" in page and "Accept and continue" not in page
     refused = site.olga.post(f"{location}/accept")
     assert refused.status_code == 409
     assert "something that stops the competition" in refused.text
@@ -132,7 +135,7 @@ def test_a_viewer_sees_everything_and_changes_nothing(site: Any) -> None:
     location = checked(site, site.truth.solution())
     page = site.vera.browser.get(location).text
     assert "Roles of the columns" in page
-    assert "Accept this solution" not in page and "Check again with" not in page
+    assert "Accept and continue" not in page and "Check again with" not in page
     assert "Upload and check" not in site.vera.browser.get(HERE).text
     for path in (HERE, f"{location}/accept", f"{location}/roles", f"{location}/dismiss"):
         assert site.vera.post(path).status_code == 403

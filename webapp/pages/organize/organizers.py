@@ -25,7 +25,7 @@ REFUSALS = (
 )
 WHAT_ROLES_MAY = {
     Role.OWNER: "may do everything",
-    Role.EDITOR: "may do everything but publish, archive and choose the organizers",
+    Role.EDITOR: "may do everything but publish, archive, delete and choose the organizers",
     Role.VIEWER: "sees everything and changes nothing",
 }
 

@@ -7,8 +7,17 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, CompetitionState, Role
-from grader.services import benchmark_entries, competition_settings, data_files, leak_budgets, lifecycle
+from grader.services import (
+    benchmark_entries,
+    competition_settings,
+    data_files,
+    draft_deletion,
+    drafts,
+    leak_budgets,
+    lifecycle,
+)
 from grader.services.competition_settings import CompetitionSettings
+from grader.services.conditions import Fault
 from webapp import finding
 from webapp.organizing import actor, organizers_only
 from webapp.representations.competition import CompetitionView
@@ -62,7 +71,27 @@ def archive(slug: str) -> ResponseReturnValue:
     return redirect(url_for("organize_publishing.show", slug=slug), 303)
 
 
-def _page(slug: str) -> str:
+@blueprint.post("/delete")
+@organizers_only(Role.OWNER)
+def delete(slug: str) -> ResponseReturnValue:
+    """Delete a draft with everything that is stored for it."""
+    if request.form.get("confirm") != "yes":
+        return _page(slug, problem="Nothing is deleted: tick the box first."), 422
+    try:
+        with current_site().database.write() as session:
+            draft_deletion.delete_draft(
+                session,
+                competition=finding.competition_of(session, slug),
+                actor=actor(),
+                now=db.now(session),
+            )
+    except (draft_deletion.HasSubmissions, drafts.NotDraft) as error:
+        return _page(slug, problem=error.message), 409
+    flash(f"The draft {slug} is deleted.")
+    return redirect(url_for("competitions.index"), 303)
+
+
+def _page(slug: str, *, problem: str = "") -> str:
     with current_site().database.read() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
         settings = competition_settings.of(competition)
@@ -75,17 +104,28 @@ def _page(slug: str) -> str:
         if not benchmark_entries.list_all(session, competition=competition) and is_draft:
             advice.append(("organize_data.index", {}, "There is no baseline beside the sample submission."))
         missing = lifecycle.missing(competition, now=now) if is_draft else []
+        submission_count = draft_deletion.count_submissions(session, competition=competition)
     return render_template(
         "organize/publishing.html",
         competition=view,
         settings=settings,
         steps=STEPS,
-        missing=missing,
+        missing=[(fault.sentence, _place(fault, slug)) for fault in missing],
+        problem=problem,
+        submission_count=submission_count,
         advice=advice,
         budget=budget,
         files_of_a_team=leak_budgets.files_of_a_team(settings, now=now),
         metric=view.metric(),
     )
+
+
+def _place(fault: Fault, slug: str) -> str:
+    """Return the address of the step at which a fault is mended."""
+    if lifecycle.SOLUTION in fault.names:
+        return url_for("organize_solution.index", slug=slug)
+    step = next(step for step in STEPS if {field.name for field in step.fields} & set(fault.names))
+    return url_for("organize_settings.show", slug=slug, step=step.key)
 
 
 def _advice(competition: Competition, settings: CompetitionSettings) -> list[tuple[str, dict[str, str], str]]:

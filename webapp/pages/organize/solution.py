@@ -124,7 +124,7 @@ def accept(slug: str, job_id: int) -> ResponseReturnValue:
             raise
         return _show(slug, job_id, problem=error.message), status_of(error)
     flash("The solution is accepted.")
-    return redirect(url_for(".index", slug=slug), 303)
+    return redirect(url_for("organize_data.index", slug=slug), 303)
 
 
 @blueprint.post("/<int:job_id>/dismiss")
@@ -169,13 +169,13 @@ def _index(slug: str, *, problem: str | None = None) -> str:
         competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         checks = solution_checks.newest(session, competition=competition)
-        version = competition.live_scoring_version
+        live = competition.live_scoring_version
     return render_template(
         "organize/solution.html",
         competition=view,
         steps=STEPS,
-        version=version,
-        report=ReportView.of(version.solution.report) if version else None,
+        solution=live.solution if live else None,
+        report=ReportView.of(live.solution.report) if live else None,
         checks=[CheckView(job) for job in checks],
         file_limit_bytes=SIZE_CAP,
         problem=problem,

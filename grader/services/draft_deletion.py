@@ -1,0 +1,89 @@
+"""Deleting a draft: everything stored for it goes, its address is free again, and its audit stays.
+
+The competition's row stays behind, empty and without an address: the append-only audit names it, and no later
+competition may come by its number.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from grader.db import Base
+from grader.errors import OrganizerError
+from grader.models import (
+    Announcement,
+    Competition,
+    DataFile,
+    Organizer,
+    OrganizerJob,
+    Participation,
+    ScoringVersion,
+    Solution,
+    Submission,
+    SubmissionGrant,
+)
+from grader.services import audit, competition_settings, competitions, drafts
+from grader.services.audit import Actor
+from grader.services.competition_settings import CompetitionSettings
+
+# In an order in which no row is deleted before those that name it.
+STORED: tuple[type[Base], ...] = (
+    OrganizerJob,
+    DataFile,
+    Announcement,
+    SubmissionGrant,
+    Participation,
+    Organizer,
+    ScoringVersion,
+    Solution,
+)
+
+
+class HasSubmissions(OrganizerError):
+    """A draft with files in it stays: what somebody sent is never deleted."""
+
+    def __init__(self, count: int) -> None:
+        files = "1 submission" if count == 1 else f"{count:,} submissions"
+        super().__init__(
+            f"The draft has {files} (organizers' tests and benchmarks are some too), and what somebody sent is "
+            "never deleted. It can stay as it is: nobody but its organizers sees it."
+        )
+
+
+def count_submissions(session: Session, *, competition: Competition) -> int:
+    """Return how many files there are that keep a draft from being deleted."""
+    query = select(func.count()).select_from(Submission).where(Submission.competition_id == competition.id)
+    return session.scalar(query) or 0
+
+
+def delete_draft(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
+    """Delete a draft with all that is stored for it; raise NotDraft, HasSubmissions.
+
+    The bytes of its files are deleted with the next collection of orphans. A check under way ends unrecorded.
+    """
+    draft = drafts.lock(session, competition)
+    count = count_submissions(session, competition=draft)
+    if count:
+        raise HasSubmissions(count)
+    slug, title = draft.slug, draft.title
+    draft.live_scoring_version = None
+    session.flush()
+    for model in STORED:
+        session.execute(
+            delete(model)
+            .where(model.__table__.c.competition_id == draft.id)
+            .execution_options(synchronize_session=False)
+        )
+    competition_settings.apply(CompetitionSettings(), draft)
+    draft.slug, draft.draft_metric = competitions.deleted_slug(draft.id), None
+    session.flush()
+    audit.record(
+        session,
+        competition=draft,
+        actor=actor,
+        action="competition.delete",
+        subject=f"competition {slug}",
+        before={"slug": slug, "title": title},
+        now=now,
+    )

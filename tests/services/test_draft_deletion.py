@@ -1,0 +1,139 @@
+"""Deleting a draft: nothing of it is left but its audit, and its address is free."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from grader.db import Base
+from grader.files import read_solution
+from grader.models import AuditEntry, Competition, Organizer, Submission, Team
+from grader.services import (
+    announcements,
+    audit,
+    benchmark_entries,
+    blobs,
+    competition_settings,
+    competitions,
+    data_files,
+    draft_deletion,
+    drafts,
+    solution_checks,
+    solutions,
+)
+from grader.services.audit import Actor
+from grader.services.competition_settings import CompetitionSettings
+from grader.services.solution_checks import UploadedFile
+
+SHELL = Actor(None, "shell (tests)")
+
+
+@pytest.fixture
+def draft(service: Any, solution_csv: Any) -> Competition:
+    """A draft with an owner, a solution, a check that waits, a data file and an announcement."""
+    ada = service.user("ada")
+    stored = solutions.store(service.storage, read_solution(solution_csv()), split_key=b"k")
+    blob = service.storage.put(b"id,text\n")
+    act = {"actor": SHELL, "now": service.now}
+    with service.database.write() as session:
+        settings = CompetitionSettings(title="Next", rules="Be fair.")
+        made = drafts.create(session, slug="next", settings=settings, owner=ada, **act)
+        drafts.set_solution(session, competition=made, solution=stored, **act)
+        file = UploadedFile.of("solution.csv", blob)
+        solution_checks.add(session, competition=made, file=file, **act)
+        data_files.add(session, competition=made, name="test.csv", blob=blob, **act)
+        announcements.post(session, competition=made, title="Hello", body="Soon.", by_mail=False, **act)
+    return service.reload(made)
+
+
+def delete(service: Any, competition: Competition) -> None:
+    with service.database.write() as session:
+        draft_deletion.delete_draft(session, competition=competition, actor=SHELL, now=service.now)
+
+
+def rows_of(session: Any, competition: Competition) -> dict[str, int]:
+    """Return how many rows of each table are a competition's."""
+    counts = {
+        table.name: session.scalar(
+            select(func.count()).select_from(table).where(table.c.competition_id == competition.id)
+        )
+        for table in Base.metadata.tables.values()
+        if "competition_id" in table.c
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def test_everything_of_a_draft_goes_but_its_audit(service: Any, draft: Competition) -> None:
+    with service.database.read() as session:
+        before = rows_of(session, draft)
+        assert {"solution", "scoring_version", "organizer_job", "data_file", "organizer"} <= before.keys()
+        assert blobs.named(session)
+    delete(service, draft)
+    with service.database.read() as session:
+        assert rows_of(session, draft) == {"audit_entry": before["audit_entry"] + 1}
+        assert not blobs.named(session)
+        assert competitions.list_all(session) == []
+        with pytest.raises(competitions.UnknownCompetition):
+            competitions.get(session, slug="next")
+        left = session.get_one(Competition, draft.id)
+        assert (left.title, left.rules, left.live_scoring_version_id) == ("", "", None)
+        entry = session.scalars(select(AuditEntry).order_by(AuditEntry.id.desc())).first()
+        assert (entry.action, entry.before) == ("competition.delete", {"slug": "next", "title": "Next"})
+
+
+def test_every_table_of_a_competition_is_deleted_from_or_needs_a_submission(service: Any) -> None:
+    of_competitions = {name for name, table in Base.metadata.tables.items() if "competition_id" in table.c}
+    deleted = {model.__tablename__ for model in draft_deletion.STORED}
+    assert of_competitions - deleted == {
+        "audit_entry",
+        "dispute",
+        "final_board",
+        "submission",
+        "team",
+        "team_member",
+    }
+
+
+def test_the_address_of_a_deleted_draft_is_free_and_its_number_is_not(
+    service: Any, draft: Competition
+) -> None:
+    delete(service, draft)
+    with service.database.write() as session:
+        settings = CompetitionSettings(title="Again")
+        again = drafts.create(session, slug="next", settings=settings, actor=SHELL, now=service.now)
+    assert again.id != draft.id
+    with service.database.read() as session:
+        page = audit.list_page(session, competition=again)
+        assert [entry.action for entry in page.entries] == ["competition.create"]
+
+
+def test_a_draft_with_a_submission_stays(service: Any, draft: Competition, predictions_csv: Any) -> None:
+    with service.database.write() as session:
+        benchmark_entries.add(
+            session,
+            competition=draft,
+            blob=service.storage.put(predictions_csv()),
+            file_name="baseline.csv",
+            user=service.user("ada"),
+            actor=SHELL,
+            now=service.now,
+        )
+    with pytest.raises(draft_deletion.HasSubmissions, match="has 1 submission"):
+        delete(service, draft)
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Submission)) == 1
+        assert session.scalar(select(func.count()).select_from(Team)) == 1
+        assert session.scalar(select(func.count()).select_from(Organizer)) == 1
+
+
+def test_a_published_competition_is_not_deleted(service: Any) -> None:
+    with pytest.raises(drafts.NotDraft):
+        delete(service, service.competition())
+
+
+def test_whoever_was_about_to_change_a_deleted_draft_finds_none(service: Any, draft: Competition) -> None:
+    delete(service, draft)
+    with service.database.write() as session, pytest.raises(competitions.UnknownCompetition):
+        competition_settings.change(
+            session, competition=draft, changes={"title": "Late"}, actor=SHELL, now=service.now
+        )
