@@ -88,9 +88,13 @@ def _without_value(report: UncertaintyReport) -> Iterator[str]:
 def _without_interval(report: UncertaintyReport) -> Iterator[str]:
     """Say which identities leave a mean, and so the score, without an interval."""
     lone = [
-        name
-        for name, cells in report.cells.items()
-        if any(cells[cell].value is not None and cells[cell].standard_error is None for cell in BIAS_AUCS)
+        line.name
+        for line in report.report.subgroups
+        if line.in_score
+        and any(
+            each.value is not None and each.standard_error is None
+            for each in report.cells[line.name].values()
+        )
     ]
     if report.score.value is not None and report.score.low is None:
         because = (
@@ -117,8 +121,12 @@ def identities_section(
         ]
         head = ("identity", *(WORDS[cell] for cell in CELLS))
         blocks.append(table(f"{report.level:.0%} intervals", head, lines, notes=(UNCHECKED, NO_INTERVAL)))
-    background = "all rows that do not mention it" if found.background == "all" else "rows known not to"
-    texts = [f"Each is compared with {background}."]
+    texts = [
+        "Each is compared with all rows that do not mention it."
+        if found.background == "all"
+        else "Each is compared with the rows that are known not to mention it; where it is blank, a row takes "
+        "no part. The score and the intervals are defined with all rows as background, and not shown."
+    ]
     if found.too_small:
         names = ", ".join(f"{name} ({size:,})" for name, size in found.too_small)
         texts.append(f"Left out, for too few rows mention them: {names}.")

@@ -58,6 +58,16 @@ def test_only_the_identities_asked_for_are_analyzed(folder: Path) -> None:
     assert [line["name"] for line in json.loads(result.stdout)["identities"]["identities"]] == ["dog"]
 
 
+def test_order_categories_and_the_skew_experiment_are_options(folder: Path) -> None:
+    words = ("--sort", "name", "--category", "pets", "cat,dog", "--skew", "cat")
+    result = run(folder, "solution.csv", "ours.csv", *words)
+    assert result.exit_code == 0, result.output
+    assert "All identities, by name" in result.stdout
+    assert "pets" in result.stdout
+    assert "Pinned AUC with fewer negative rows of cat" in result.stdout
+    assert "no identity 'cow'" in run(folder, "solution.csv", "ours.csv", "--skew", "cow").stderr
+
+
 def test_a_rejected_file_says_what_is_wrong_and_ends_with_2(folder: Path) -> None:
     (folder / "bad.csv").write_text("id,prediction\nr0,x\n")
     result = run(folder, "solution.csv", "bad.csv")

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ import pytest
 from grader.files import Solution, read_solution
 from grader.files.column_roles import ColumnRole
 from grader.metrics import MetricSettings, bias_report
-from grader.reports import Inputs, analyse, html_page, plain_text
-from grader.reports.blocks import Chart
+from grader.reports import Inputs, analyse, html_page, plain_text, stored
+from grader.reports.blocks import Chart, Table
 from grader.reports.svg import Axis
 
 ROWS = 600
@@ -110,6 +111,82 @@ def test_two_models_are_compared_on_the_same_rows(solution: Solution, prediction
     assert paired["overall_auc"]["is_tied"] is False
 
 
+def test_two_models_stand_side_by_side_in_colours_with_their_differences(
+    solution: Solution, predictions: Any
+) -> None:
+    inputs = Inputs(solution, {"toxic": predictions}, {"toxic": -predictions}, names=("ours", "theirs"))
+    sections = {each.key: each for each in analyse(inputs).sections}
+    _, beside, differences = sections["comparison"].blocks
+    assert isinstance(beside, Table)
+    assert isinstance(differences, Table)
+    assert beside.groups == (("", 1), ("ours", 5), ("theirs", 5))
+    name, size, *cells = beside.lines[0]
+    assert (name.text, len(cells)) == ("cat", 10)
+    assert int(size.text) == np.count_nonzero(solution.identities["cat"][40:])
+    ours, theirs = float(cells[0].text), float(cells[5].text)
+    assert ours > 0.7 > 0.3 > theirs
+    assert cells[0].shade < cells[5].shade == 6
+    assert float(differences.lines[0][1].text.rstrip("*°")) == pytest.approx(ours - theirs, abs=0.011)
+    assert "about 1 would have one without any difference" in differences.notes[0]
+    short = next(block for block in sections["slices"].blocks if "short" in block.caption)  # type: ignore[union-attr]
+    assert short.groups == beside.groups  # type: ignore[union-attr]
+
+
+def test_empty_cells_say_why_below_their_table(solution: Solution, predictions: Any) -> None:
+    nobody = replace(solution, identities={**solution.identities, "<rare>": np.zeros(ROWS)})
+    text = plain_text(
+        analyse(Inputs(nobody, {"toxic": predictions}, settings=MetricSettings(undefined="skip")))
+    )
+    assert "3 AUCs have no value and are left out of the power means:" in text
+    assert "- there are no positive rows that mention the identity and no negative rows" in text
+    assert ": <rare>." in text
+
+
+def test_a_constant_model_has_no_interval_and_the_report_says_so(solution: Solution) -> None:
+    found = analyse(Inputs(solution, {"toxic": np.full(ROWS, 0.5)}, minimum_size=10))
+    assert found.as_dict()["score"]["intervals"]["overall_auc"]["low"] is None
+    assert "The score has no interval, for the compared rows differ in nothing" in plain_text(found)
+    assert "0.50000 to 0.50000" not in plain_text(found)
+
+
+def test_identities_stand_in_the_order_and_the_categories_asked_for(
+    solution: Solution, predictions: Any
+) -> None:
+    inputs = Inputs(solution, {"toxic": predictions}, order="name", categories={"cat": "felines"})
+    section = next(each for each in analyse(inputs).sections if each.key == "identities")
+    table = next(block for block in section.blocks if block.caption.startswith("All"))  # type: ignore[union-attr]
+    assert table.head[1] == "category"  # type: ignore[union-attr]
+    assert [line[0].text for line in table.lines] == ["<rare>", "cat", "dog"]  # type: ignore[union-attr]
+
+
+def test_the_skew_experiment_prints_the_table_of_the_note(solution: Solution, predictions: Any) -> None:
+    inputs = Inputs(solution, {"toxic": predictions}, {"toxic": -predictions}, names=("ours", "theirs"))
+    found = analyse(replace(inputs, skewed="cat"))
+    assert found.as_dict()["pinned"]["skew"]["trials"] == 100
+    text = plain_text(found)
+    assert "Pinned AUC with fewer negative rows of cat" in text
+    assert "cat*" in text
+    with pytest.raises(ValueError, match="no identity 'cow' to skew"):
+        analyse(replace(inputs, skewed="cow"))
+
+
+def test_tiny_predictions_keep_their_digits(solution: Solution, predictions: Any) -> None:
+    tiny = 1e-5 * (predictions - predictions.min())
+    text = plain_text(analyse(Inputs(solution, {"toxic": tiny})))
+    assert "e-05" in text[text.index("Mean prediction") :]
+    assert "e-05" in text[text.index("Counterfactual pairs") :]
+
+
+def test_the_bars_of_pairs_are_the_rates_of_their_groups(solution: Solution, predictions: Any) -> None:
+    section = next(
+        each for each in analyse(Inputs(solution, {"toxic": predictions})).sections if each.key == "pairs"
+    )
+    chart = section.blocks[0]
+    assert isinstance(chart, Chart)
+    assert chart.table.head == ("label", "F", "M", "combined")
+    assert chart.svg.count('class="bar') == 6  # three bars and their legend
+
+
 def test_a_fuzzed_counterpart_with_the_same_rows_is_compared_row_by_row(
     solution: Solution, predictions: Any
 ) -> None:
@@ -131,7 +208,20 @@ def test_an_annotated_background_has_no_intervals_but_all_values(
 ) -> None:
     found = analyse(Inputs(solution, {"toxic": predictions}, background="annotated"))
     assert "score" not in [section.key for section in found.sections]
-    assert "rows known not to" in plain_text(found)
+    assert "the rows that are known not to mention it" in plain_text(found)
+
+
+def test_an_annotated_comparison_has_values_and_differences_without_tests(
+    solution: Solution, predictions: Any
+) -> None:
+    inputs = Inputs(solution, {"toxic": predictions}, {"toxic": -predictions}, background="annotated")
+    section = next(each for each in analyse(inputs).sections if each.key == "comparison")
+    beside, differences = section.blocks
+    assert isinstance(beside, Table)
+    assert isinstance(differences, Table)
+    cells = {line[0].text: line for line in differences.lines}
+    assert float(cells["cat"][1].text) > 0.2
+    assert differences.notes == ()
 
 
 def test_a_split_without_rows_is_refused() -> None:
@@ -175,8 +265,17 @@ def test_every_chart_has_a_table(solution: Solution, predictions: Any) -> None:
         if isinstance(block, Chart)
     ]
     assert charts
+    assert not any("nan" in chart.svg for chart in charts)
+    lines = [len(chart.table.lines) for chart in charts]
+    assert min(lines) >= 1
+    drawn = next(chart for chart in charts if chart.table.caption == "cat, negative rows")
+    assert len(drawn.table.lines) == 25
+    shares = [float(line[1].text.rstrip("%")) for line in drawn.table.lines]
+    assert sum(shares) == pytest.approx(100, abs=1.3)
+    curve = next(chart for chart in charts if chart.table.caption.startswith("cat, negative rows: AEG"))
+    widest = max(curve.table.lines, key=lambda line: abs(float(line[3].text)))
+    assert f"Equality Gap {widest[3].text} at {widest[0].text}" in curve.svg
     for chart in charts:
-        assert chart.table.lines
         assert 'role="img" aria-label="' in chart.svg
         assert "nan" not in chart.svg
 
@@ -198,6 +297,25 @@ def test_twin_rows_are_compared_by_every_metric() -> None:
     lowered = twins.labels - 0.1 * (np.arange(400) % 2)
     found = analyse(Inputs(twins, {"target": lowered}, roles=("original", "fuzzed"))).as_dict()
     assert found["fuzzed"]["shifts"][0]["lowered"] == 200
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0, 1, [0, 0.25, 0.5, 0.75, 1]),
+        (0, 0.42, [0, 0.2, 0.4]),
+        (-10, 1, [-10, -5, 0]),
+        (0, 12, [0, 5, 10]),
+        (3, 1000, [250, 500, 750, 1000]),
+    ],
+)
+def test_ticks_are_round_numbers_on_the_axis(low: float, high: float, ticks: list[float]) -> None:
+    assert Axis("value", low, high).ticks() == pytest.approx(ticks)
+
+
+def test_what_was_stored_is_read_back_as_it_was(solution: Solution, predictions: Any) -> None:
+    found = {"public": analyse(Inputs(solution, {"toxic": predictions}, {"toxic": -predictions}))}
+    assert stored.from_bytes(stored.to_bytes(found)) == found
 
 
 def test_nothing_stands_at_the_foot_of_a_logarithmic_axis() -> None:

@@ -146,6 +146,7 @@ def test_an_interval_on_the_logit_scale_stays_inside_and_is_wider_towards_one_ha
     assert 0 < low < 0.98 < high < 1
     assert 0.98 - low > high - 0.98
     assert logit_interval(1.0, 0.0) == (None, None)
+    assert logit_interval(0.5, 0.0) == (None, None)
     assert quantile(0.95) == pytest.approx(1.959964, abs=1e-6)
 
 
@@ -159,6 +160,36 @@ def test_what_is_undefined_or_rests_on_one_row_has_no_interval() -> None:
     assert found.cells["twin"]["subgroup_auc"].standard_error is None
     assert found.score.value is None
     assert found.overall_auc.low is not None
+
+
+def test_rows_that_differ_in_nothing_have_no_interval_and_decide_nothing() -> None:
+    labels, mentions, scores = draw(300, 3)
+    sets = Sets(prepare(labels, mentions))
+    constant, perfect = np.zeros(300), labels.astype(float)
+    for predictions, gap in ((constant, 0.0), (perfect, 0.0)):
+        found = uncertainty_report(sets, predictions)
+        for each in (found.score, found.overall_auc, *found.cells["g0"].values()):
+            assert (each.standard_error, each.low, each.high, each.is_checked) == (0, None, None, False)
+        assert found.cells["g0"]["positive_aeg"].value == gap
+    apart = paired_report(sets, Measured.of(sets, perfect), Measured.of(sets, constant))
+    assert apart.overall_auc.difference == 0.5
+    for each in (apart.score, apart.cells["g0"]["subgroup_auc"]):
+        assert (each.low, each.high, each.p_value, each.is_tied) == (None, None, None, None)
+    assert scores.size == 300
+
+
+def test_a_difference_says_whether_both_are_in_the_checked_range() -> None:
+    labels, mentions, scores = draw(3000, 9)
+    mentions["rare"] = np.arange(3000) < 60
+    sets = Sets(prepare(labels, mentions))
+    noisy = scores + 0.1 * np.random.default_rng(1).normal(size=scores.size)
+    found = paired_report(sets, Measured.of(sets, scores), Measured.of(sets, noisy))
+    assert found.cells["g0"]["subgroup_auc"].is_checked
+    assert not found.cells["rare"]["subgroup_auc"].is_checked
+    assert found.overall_auc.is_checked
+    assert not found.score.is_checked
+    worse = paired_report(sets, Measured.of(sets, scores), Measured.of(sets, -scores))
+    assert not worse.overall_auc.is_checked
 
 
 def test_the_report_says_where_its_coverage_was_not_checked() -> None:
