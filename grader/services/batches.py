@@ -1,7 +1,7 @@
 """Rescoring in batches: many jobs of a scoring version that is being prepared under one lease.
 
 A batch is claimed in one short transaction and recorded in another. What was tried before, by somebody who
-may have died of it, is claimed alone, so that no file fails its neighbours.
+may have died of it, is claimed with fewer others and then alone, so that no file fails its neighbours.
 """
 
 import secrets
@@ -15,6 +15,8 @@ from grader.models import JobState, ScoringJob, ScoringVersion, ScoringVersionSt
 from grader.services import other_labels, scoring
 from grader.services.scoring import Claim, Outcome
 
+# A lost batch is tried again in so many parts: file by file a hundred would take longer than their lease.
+LOST_SHARE = 10
 # What `scoring.free` implies, in words by which the index of a version's jobs finds the open ones at once.
 _IS_OPEN = ScoringJob.state.in_(scoring.OPEN_STATES)
 
@@ -38,20 +40,22 @@ def unattended(session: Session, *, older_than: timedelta, now: datetime) -> int
 def claim(
     session: Session, *, scoring_version_id: int, limit: int, lease: timedelta, now: datetime
 ) -> list[Claim]:
-    """Take up to `limit` jobs of a version that is being prepared under one token, or one that was tried.
+    """Take up to `limit` jobs of a version that is being prepared under one token.
 
-    An empty list says that there is nothing to do now.
+    Those that were tried once are taken in tenths of that, after the others, and what was tried more often
+    one at a time. An empty list says that there is nothing to do now.
     """
-    # In any order: sorting all that wait would cost each batch more than its claim.
-    fresh = session.scalars(
-        _of(scoring_version_id, now)
-        .where(ScoringJob.state == JobState.WAITING, ScoringJob.attempt_count == 0)
-        .options(joinedload(ScoringJob.submission))
-        .limit(limit)
-        .with_for_update(of=ScoringJob, skip_locked=True)
-    ).all()
-    if fresh:
-        return _take(session, fresh, lease=lease, now=now)
+    for attempts, count in ((0, limit), (1, limit // LOST_SHARE)):
+        # In any order: sorting all that wait would cost each batch more than its claim.
+        found = session.scalars(
+            _of(scoring_version_id, now)
+            .where(_IS_OPEN, ScoringJob.attempt_count == attempts)
+            .options(joinedload(ScoringJob.submission))
+            .limit(count)
+            .with_for_update(of=ScoringJob, skip_locked=True)
+        ).all()
+        if found:
+            return _take(session, found, attempt=attempts + 1, lease=lease, now=now)
     tried = session.scalars(
         _of(scoring_version_id, now).where(_IS_OPEN).with_only_columns(ScoringJob.id).limit(limit)
     ).all()
@@ -94,13 +98,15 @@ def _of(scoring_version_id: int, now: datetime) -> Select[ScoringJob]:
     )
 
 
-def _take(session: Session, jobs: Sequence[ScoringJob], *, lease: timedelta, now: datetime) -> list[Claim]:
+def _take(
+    session: Session, jobs: Sequence[ScoringJob], *, attempt: int, lease: timedelta, now: datetime
+) -> list[Claim]:
     token = secrets.token_hex(16)
     session.execute(
         update(ScoringJob)
         .where(ScoringJob.id.in_([job.id for job in jobs]))
-        .values(state=JobState.CLAIMED, lease_until=now + lease, token=token, attempt_count=1)
+        .values(state=JobState.CLAIMED, lease_until=now + lease, token=token, attempt_count=attempt)
         .execution_options(synchronize_session=False)
     )
     names = other_labels.names(session, competition_id=jobs[0].scoring_version.competition_id)
-    return [scoring.claim_of(job, token=token, attempt=1, other_labels=names) for job in jobs]
+    return [scoring.claim_of(job, token=token, attempt=attempt, other_labels=names) for job in jobs]

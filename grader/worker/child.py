@@ -70,13 +70,13 @@ class ScoringChild:
 
     def _ask(self, what: str, subject_id: int, limit_seconds: int) -> str | None:
         """Return the child's answer, None if it died."""
-        process = self._running()
+        before, process = self._process, self._running()
         try:
             _pipe(process.stdin).write(f"{what} {subject_id}\n".encode())
         except BrokenPipeError:
             self.close()
             return None
-        limit = START_SECONDS + limit_seconds + GRACE_SECONDS
+        limit = limit_seconds + GRACE_SECONDS + (0 if process is before else START_SECONDS)
         ready, _, _ = select.select([_pipe(process.stdout)], [], [], limit)
         if ready and (answer := _pipe(process.stdout).readline()):
             return answer.decode().strip()

@@ -44,6 +44,8 @@ def main(keep: bool, database: str, **options: object) -> None:
         if not has_disk:
             click.echo("(No disk was filled: mounting a small one needs `unshare` and the right to mount.)")
     finally:
+        if has_disk and keep:
+            shutil.copytree(folder / "var", folder / "kept", ignore=shutil.ignore_patterns("filler"))
         if has_disk:
             subprocess.run(["umount", "--lazy", folder / "var"], check=False)
         if keep:

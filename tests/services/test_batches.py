@@ -147,6 +147,19 @@ def test_what_lost_a_lease_is_claimed_alone_and_after_the_fresh_ones(
     assert {each[0].attempt for each in alone[:2]} == {2}
 
 
+def test_a_lost_batch_is_claimed_in_parts_and_what_is_lost_again_alone(
+    service: Any, version: ScoringVersion
+) -> None:
+    lost = {each.job_id for each in claim(service, version, limit=20)}
+    parts = [claim(service, version, limit=20, after=LEASE) for _ in range(3)]
+    assert [len(each) for each in parts] == [2, 2, 0]
+    assert {each.job_id for part in parts for each in part} == lost
+    record(service, parts[0], compute(service.storage, parts[0]))
+    alone = [claim(service, version, limit=20, after=2 * LEASE) for _ in range(3)]
+    assert [[each.job_id for each in part] for part in alone] == [[each.job_id] for each in parts[1]] + [[]]
+    assert {part[0].attempt for part in alone[:2]} == {3}
+
+
 def test_a_file_that_kills_whoever_reads_it_fails_in_the_end(service: Any, version: ScoringVersion) -> None:
     claims = claim(service, version)
     poison = claims[0].job_id
