@@ -88,7 +88,7 @@ def _unexpected(names: Sequence[str], extra: Sequence[str], others: Sequence[str
     width = counted(len(names), "column")
     sentence = f"Line {number:,} has {width}, expected 2: {unexpected}"
     if others:
-        allowed = listed([quoted(name) for name in others], conjunction="or", most=20)
+        allowed = listed([quoted(name) for name in others], most=20)
         sentence = f"Line {number:,} has {width}: {unexpected}; beside '{HEADER}' only {allowed} may stand"
     return _problem("unexpected_column", number, sentence, shown)
 
