@@ -124,7 +124,7 @@ def identities_section(
     texts = [
         "Each is compared with all rows that do not mention it."
         if found.background == "all"
-        else "Each is compared with the rows that are known not to mention it; where it is blank, a row takes "
+        else "Each is compared with the rows that are known not to mention it; a row where it is blank takes "
         "no part. The score and the intervals are defined with all rows as background, and not shown."
     ]
     if found.too_small:
