@@ -18,6 +18,7 @@ from sqlalchemy import Select, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import AuditEntry, Competition, Team, User
+from grader.services import audit_actions
 from grader.services.texts import one_line, plain_text
 
 ORIGIN_MAX_LENGTH = 64
@@ -68,6 +69,10 @@ class AuditPage:
         """Return a text of an entry with the names of the teams and people that it mentions."""
         return told(text, self.names)
 
+    def sentence(self, entry: AuditEntry) -> str:
+        """Return what was done, to follow the name of who did it."""
+        return audit_actions.told(entry.action, self.told(entry.subject))
+
 
 def mention(who: Team | User) -> str:
     """Return what stands in an entry for a team or a person."""
@@ -89,9 +94,10 @@ def record(
 ) -> AuditEntry:
     """Add what somebody did; of `before` and `after` only what differs is kept.
 
-    `action` is `noun.verb`. With a `public_text` the act stands in the public log. An act on the site as a
-    whole has no competition.
+    `action` is `noun.verb`, one of `audit_actions`. With a `public_text` the act stands in the public log. An
+    act on the site as a whole has no competition. Raises UnknownAction.
     """
+    audit_actions.require_known(action)
     before, after = _differing(_stored(before or {}), _stored(after or {}))
     entry = AuditEntry(
         competition_id=competition.id if competition else None,

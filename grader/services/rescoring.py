@@ -138,7 +138,7 @@ def prepare(
         now=now,
     )
     add_missing_jobs(session, version=version, now=now)
-    _record(session, competition, version, actor, "prepare", now=now)
+    _record(session, competition, version, actor, "rescoring.prepare", now=now)
     reach("rescoring.before_commit")
     return version
 
@@ -150,7 +150,7 @@ def begin_again(
     require_none_open(session, competition=competition)
     version.state = ScoringVersionState.PREPARING
     session.flush()
-    _record(session, competition, version, actor, "prepare", now=now)
+    _record(session, competition, version, actor, "rescoring.prepare", now=now)
 
 
 def add_missing_jobs(session: Session, *, version: ScoringVersion, now: datetime) -> None:
@@ -273,7 +273,7 @@ def drop(
         )
     )
     session.flush()
-    _record(session, competition, version, actor, "drop", now=now or db.now(session))
+    _record(session, competition, version, actor, "rescoring.drop", now=now or db.now(session))
     return version
 
 
@@ -282,14 +282,14 @@ def _record(
     competition: Competition,
     version: ScoringVersion,
     actor: Actor,
-    verb: str,
+    action: str,
     **what: Any,
 ) -> None:
     audit.record(
         session,
         competition=competition,
         actor=actor,
-        action=f"rescoring.{verb}",
+        action=action,
         subject=f"scoring version {version.number}",
         reason=version.reason,
         **what,

@@ -1,6 +1,8 @@
 """The audit: what is kept of an act, who finds it, and that nobody changes it."""
 
+import re
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,13 +13,14 @@ from grader.models import AuditEntry, EntryMode, SubmissionKind
 from grader.services import (
     admissions,
     audit,
+    audit_actions,
     closing,
-    competitions,
-    conditions,
+    competition_settings,
     deletion,
     moderation,
 )
 from grader.services.audit import Actor
+from grader.services.audit_actions import UnknownAction
 
 TESTS = Actor(None, "tests")
 WEEK = timedelta(days=7)
@@ -78,12 +81,42 @@ def test_texts_that_no_database_stores_are_kept_without_what_it_refuses(service:
     )
 
 
+def test_every_action_that_the_code_writes_has_words_and_no_other() -> None:
+    nouns = "|".join(sorted({action.partition(".")[0] for action in audit_actions.WORDS}))
+    written = {
+        action
+        for path in Path(audit.__file__).parent.glob("*.py")
+        if path.name != "audit_actions.py"
+        for action in re.findall(rf'(?<!reach\()"((?:{nouns})\.[a-z_]+)"', path.read_text(encoding="utf-8"))
+    }
+    assert written - {"submission.csv"} == set(audit_actions.WORDS)
+
+
+def test_an_act_without_words_is_refused(service: Any) -> None:
+    competition = service.competition()
+    with pytest.raises(UnknownAction, match=r"no words for the action 'team\.applaud'"):
+        record(service, competition, action="team.applaud")
+
+
+def test_an_entry_is_read_as_a_sentence_with_the_names_of_now(service: Any) -> None:
+    competition = service.competition()
+    service.submit(competition, user="bob")
+    with service.database.write() as session:
+        moderation.disqualify(
+            session, competition=competition, team="bob", reason="Two.", actor=TESTS, now=service.now
+        )
+    with service.database.read() as session:
+        page = audit.list_page(session, competition=competition)
+    assert page.sentence(page.entries[0]) == "disqualified team bob"
+    assert audit_actions.told("team.applaud", "team bob") == "team.applaud: team bob"  # of another version
+
+
 def test_an_act_that_is_undone_leaves_no_entry(service: Any) -> None:
     competition = service.competition()
     before = len(entries(service, competition))
     with pytest.raises(ZeroDivisionError), service.database.write() as session:
         audit.record(
-            session, competition=competition, actor=TESTS, action="a.b", subject="s", now=service.now
+            session, competition=competition, actor=TESTS, action="ties.start", subject="s", now=service.now
         )
         raise ZeroDivisionError
     assert len(entries(service, competition)) == before
@@ -93,14 +126,14 @@ def test_entries_are_found_by_action_its_noun_and_by_person(service: Any) -> Non
     competition, ada = service.competition(), service.user("ada")
     record(service, competition, actor=Actor.of(ada), action="team.rename")
     record(service, competition, actor=Actor.calendar(), action="team.disqualify")
-    record(service, competition, actor=Actor.of(ada), action="teams.export")
+    record(service, competition, actor=Actor.of(ada), action="ties.start")
 
     def found(**asked: Any) -> list[str]:
         return [entry.action for entry in entries(service, competition, **asked)]
 
     assert found(action="team") == ["team.disqualify", "team.rename"]
     assert found(action="team.rename") == ["team.rename"]
-    assert found(person="ada") == ["teams.export", "team.rename"]
+    assert found(person="ada") == ["ties.start", "team.rename"]
     assert found(person="calendar") == ["team.disqualify"]
     assert found(person="web") == []
     with service.database.read() as session:
@@ -116,13 +149,14 @@ def test_pages_are_of_one_competition_and_the_newest_comes_first(service: Any) -
                 session,
                 competition=competition,
                 actor=TESTS,
-                action="a.b",
+                action="ties.start",
                 subject=str(number),
                 now=service.now,
             )
     with service.database.read() as session:
         first, second, beyond = (
-            audit.list_page(session, competition=competition, action="a.b", page=page) for page in (1, 2, 99)
+            audit.list_page(session, competition=competition, action="ties.start", page=page)
+            for page in (1, 2, 99)
         )
     assert first.entries[0].subject == str(audit.PAGE_SIZE + 4)
     assert (len(first.entries), len(second.entries), first.page_count) == (audit.PAGE_SIZE, 5, 2)
@@ -148,9 +182,8 @@ def test_every_act_of_the_running_and_the_close_is_recorded(service: Any) -> Non
         moderation.reinstate(session, team="bob", **given)
         moderation.mark(session, submission_id=first.submission.id, kind=SubmissionKind.BENCHMARK, **given)
         admissions.decide(session, user=dora, admits=False, **given)
-        locked = competitions.lock(session, competition_id=competition.id)
-        conditions.change(
-            session, **(given | {"competition": locked}), max_daily_submissions=7, reason="A quiet week."
+        competition_settings.change(
+            session, changes={"max_daily_submissions": 7}, reason="A quiet week.", **given
         )
         closing.reveal(session, **(given | {"now": service.now + WEEK}))
         closing.finalize(session, **(given | {"now": service.now + WEEK}))
@@ -183,8 +216,9 @@ def test_every_act_of_the_running_and_the_close_is_recorded(service: Any) -> Non
 def test_conditions_that_stay_as_they_are_leave_no_entry(service: Any) -> None:
     competition = service.competition()
     with service.database.write() as session:
-        locked = competitions.lock(session, competition_id=competition.id)
-        conditions.change(session, competition=locked, actor=TESTS, now=service.now, max_team_size=5)
+        competition_settings.change(
+            session, competition=competition, changes={"max_team_size": 5}, actor=TESTS, now=service.now
+        )
     assert [entry.action for entry in entries(service, competition)] == ["competition.create"]
 
 

@@ -1,5 +1,6 @@
 """Publishing and rolling back: what one switch changes, what it gives, and races between those who act."""
 
+import hashlib
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -14,6 +15,7 @@ from grader.models import (
     AuditEntry,
     JobState,
     Mail,
+    OrganizerJobKind,
     ScoringJob,
     ScoringVersion,
     ScoringVersionState,
@@ -26,6 +28,8 @@ from grader.services import (
     closing,
     competitions,
     final_boards,
+    organizer_jobs,
+    published_solutions,
     rescoring,
     rescoring_difference,
     rescoring_notices,
@@ -40,6 +44,7 @@ from grader.services.closing import SelectionOpen
 from grader.services.rescoring import NotPreparing, ReasonNeeded, RescoringUnderWay
 from grader.services.rescoring_publication import Amends, InvalidPublication, NotRetired
 from grader.services.selections import SelectionClosed, SelectionStays
+from grader.worker.organizer_work import OrganizerWorker
 from grader.worker.scoring import Scorer
 
 TESTS = Actor(None, "tests")
@@ -483,3 +488,29 @@ def test_a_cancellation_while_jobs_are_scored_leaves_no_open_job(
         assert rescoring.open_jobs(session, scoring_version_id=version.id) == []
     assert states(service)[2] is ScoringVersionState.DROPPED
     assert board(service, competition).scoring_version == 1
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_published_solution_follows_the_live_version_by_itself(
+    service: Any, competition: Any, prepare: Callable[..., Any]
+) -> None:
+    def written() -> tuple[str, bool]:
+        """Do the newest job; return which solution everybody sees, and whether its file was there before."""
+        with service.database.read() as session:
+            (job,) = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.BUNDLE)
+        digest = published_solutions.digest(service.reload(competition))
+        was_there = service.storage.exists(digest)
+        OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
+        assert hashlib.sha256(service.storage.read(digest)).hexdigest() == digest
+        return digest, was_there
+
+    with service.database.write() as session:
+        closing.reveal(session, competition=competition, actor=TESTS, now=service.now)
+        published_solutions.publish(session, competition=competition, actor=TESTS, now=service.now)
+    first, was_there = written()
+    assert not was_there
+    publish(service, prepare())
+    second, was_there = written()
+    assert (second != first, was_there) == (True, False)
+    roll_back(service, competition)
+    assert written() == (first, True)

@@ -24,12 +24,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class EntryView:
-    """One act."""
+    """One act; the `sentence` follows the name of who did it."""
 
     at: datetime
     by: str
     action: str
-    subject: str
+    sentence: str
     changes: Sequence[Change]
     reason: str
     public_text: str
@@ -47,7 +47,7 @@ class EntryView:
             entry.at,
             by,
             entry.action,
-            page.told(entry.subject),
+            page.sentence(entry),
             changes,
             entry.reason,
             page.told(entry.public_text),

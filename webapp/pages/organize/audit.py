@@ -5,7 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services import audit
+from grader.services import audit, audit_actions
 from webapp import finding
 from webapp.organizing import organizers_only
 from webapp.representations.audit import EntryView
@@ -37,7 +37,7 @@ def index(slug: str) -> ResponseReturnValue:
         competition=view,
         page=found,
         entries=[EntryView.of(entry, found) for entry in found.entries],
-        actions=actions,
+        actions=[(each, audit_actions.label(each)) for each in actions],
         people=people,
         action=action,
         person=person,

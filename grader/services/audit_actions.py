@@ -1,0 +1,77 @@
+"""The acts that the audit knows, each with the words by which people read it.
+
+`audit.record` takes no other: whoever adds an act adds its words here.
+"""
+
+# Read after the name of who acted; `{}` is the entry's subject.
+WORDS = {
+    "administrator.make": "made {} an administrator of the site",
+    "administrator.unmake": "took the administration of the site from {}",
+    "announcement.post": "posted {}",
+    "announcement.withdraw": "withdrew {}",
+    "bundle.start": "had the {} packed",
+    "competition.archive": "archived {}",
+    "competition.change": "changed the {}",
+    "competition.clone": "made {} as a copy of another",
+    "competition.create": "created {}",
+    "competition.delete": "deleted {}",
+    "competition.finalize": "made the standings of {} final",
+    "competition.publish": "published {}",
+    "competition.reveal": "revealed the private leaderboard of {}",
+    "competition.unarchive": "brought {} back from the archive",
+    "data.remove": "removed the {}",
+    "data.upload": "uploaded the {}",
+    "diagnosis.publish": "published the diagnosis of {}",
+    "diagnosis.start": "had {} diagnosed",
+    "dispute.answer": "answered a question about {}",
+    "entry.admit": "admitted {}",
+    "entry.refuse": "refused {}",
+    "grant.give": "gave extra submissions to {}",
+    "organizer.add": "added {}",
+    "organizer.change": "changed the role of {}",
+    "organizer.remove": "removed {}",
+    "rescoring.drop": "cancelled the preparation of {}",
+    "rescoring.prepare": "began to prepare {}",
+    "rescoring.publish": "published {}",
+    "rescoring.roll_back": "rolled back to {}",
+    "selection.reopen": "reopened the {}",
+    "solution.accept": "accepted {}",
+    "solution.check": "uploaded a solution, for {}",
+    "solution.publish": "published {} to everybody",
+    "submission.benchmark": "added {} as a benchmark",
+    "submission.mark": "changed what {} counts as",
+    "submission.retry": "had {} tried again",
+    "submissions.pause": "paused {}",
+    "submissions.resume": "took {} again",
+    "team.disqualify": "disqualified {}",
+    "team.free_name": "let {} choose its name again",
+    "team.reinstate": "reinstated {}",
+    "team.rename": "renamed {}",
+    "ties.publish": "published which teams are tied, under {}",
+    "ties.start": "had neighbours on the boards compared, under {}",
+    "verification.start": "had what competes verified, under {}",
+}
+
+
+class UnknownAction(ValueError):
+    """An act without words: nobody could read it in the audit."""
+
+    def __init__(self, action: str) -> None:
+        super().__init__(f"The audit has no words for the action {action!r}.")
+
+
+def require_known(action: str) -> None:
+    """Raise UnknownAction for an action without words."""
+    if action not in WORDS:
+        raise UnknownAction(action)
+
+
+def label(action: str) -> str:
+    """Return the words of an action without a subject, to choose it by."""
+    return told(action, "…")
+
+
+def told(action: str, subject: str) -> str:
+    """Return what was done, to follow the name of who did it: ``renamed team Foxes``."""
+    words = WORDS.get(action)  # an act of an older version may be known no more
+    return f"{action}: {subject}" if words is None else words.replace("{}", subject)
