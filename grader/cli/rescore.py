@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,6 +15,7 @@ from grader.cli.rescoring_difference import describe_difference, write_differenc
 from grader.cli.solution_report import describe
 from grader.crash_points import reach
 from grader.errors import OrganizerError
+from grader.files import ColumnRole, guess_columns, read_solution
 from grader.models import Competition, ScoringVersion, ScoringVersionState
 from grader.services import (
     competition_files,
@@ -142,11 +144,22 @@ def _begin(
 
 
 def _store(installation: Installation, competition: Competition, path: Path) -> StoredSolution:
-    from grader.files import read_solution
+    live = competitions.live(competition)
+    guessed = {guess.name: guess.role for guess in guess_columns(path)}
+    corrected = read_solution(path, roles=_roles(live.solution.report, guessed))
+    return solutions.store_corrected(installation.storage, corrected, live=live)
 
-    columns = rescoring.columns(competition)
-    corrected = read_solution(path, label=columns.label, identities=columns.identities)
-    return solutions.store_corrected(installation.storage, corrected, live=competitions.live(competition))
+
+def _roles(live: dict[str, Any], guessed: dict[str, ColumnRole]) -> dict[str, ColumnRole]:
+    """Return the roles of a corrected solution's columns, from the live one's report and a guess.
+
+    Columns for diagnosis keep their roles where they are there, and Usage may be left out.
+    """
+    usage = {name: role for name, role in guessed.items() if role is ColumnRole.USAGE}
+    kept = {name: ColumnRole(role) for name, role in live.get("roles", {}).items() if name in guessed}
+    needed = {live.get("id") or "id": ColumnRole.ID, live["label"]: ColumnRole.LABEL}
+    needed |= {line["name"]: ColumnRole.IDENTITY for line in live["identities"]}
+    return usage | kept | needed
 
 
 def _store_settings(

@@ -7,7 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from grader.cli import main
-from grader.services import boards, competitions
+from grader.files import ColumnRole, read_solution
+from grader.services import boards, competitions, solutions
+from grader.services.audit import Actor
 
 
 @pytest.fixture
@@ -55,6 +57,39 @@ def test_a_preview_publishes_nothing_and_tells_the_difference(
     assert rescore("--difference").exit_code == 1
     back = rescore("--rollback", 1, "--reason", "It was right.")
     assert back.exit_code == 0 and live(service) == before
+
+
+def test_a_corrected_solution_keeps_the_columns_for_diagnosis_that_it_has(
+    service: Any, rescore: Any, solution_csv: Any, tmp_path: Path
+) -> None:
+    def with_notes(seed: int, *names: str) -> bytes:
+        header, *rows = solution_csv(seed=seed).decode().splitlines()
+        lines = [[header, *names], *([row, *("0.5" for _ in names)] for row in rows)]
+        return "\n".join(",".join(line) for line in lines).encode()
+
+    roles = {"r_id": ColumnRole.ID, "toxicity": ColumnRole.LABEL, "Usage": ColumnRole.USAGE}
+    roles |= {"female": ColumnRole.IDENTITY, "insult": ColumnRole.OTHER_LABEL, "source": ColumnRole.SLICE}
+    first = with_notes(1, "insult", "source").replace(b"id,", b"r_id,", 1)
+    stored = solutions.store(
+        service.storage, read_solution(first, roles=roles), split_key=b"k", identities=("female",)
+    )
+    with service.database.write() as session:
+        competitions.create(
+            session,
+            slug="toxicity",
+            title="Toxicity",
+            solution=stored,
+            actor=Actor(None, "organizer"),
+            now=service.now,
+        )
+    path = tmp_path / "corrected.csv"
+    path.write_bytes(with_notes(2, "insult", "comment").replace(b"id,", b"r_id,", 1))
+    done = rescore(path, "--reason", "Other labels.")
+    assert done.exit_code == 0, done.output
+    with service.database.read() as session:
+        report = competitions.live(competitions.get(session, slug="toxicity")).solution.report
+    kept = [report[name] for name in ("id", "label", "other_labels", "slices", "unused_columns")]
+    assert kept == ["r_id", "toxicity", ["insult"], [], ["muslim", "comment"]]
 
 
 def test_a_rollback_scores_what_is_missing_first(
