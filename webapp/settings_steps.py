@@ -239,21 +239,26 @@ _METRIC = Step(
             ),
         ),
         (
-            "Formula",
+            "Power and thresholds",
             (
                 _number(
                     "power",
                     "Power p of the means",
                     "-5 stays close to the weakest identity; inf and -inf are allowed.",
                 ),
-                _number("overall_auc", "Weight: overall AUC", "The weights sum to 1."),
-                _number("subgroup_auc", "Weight: Subgroup AUC"),
-                _number("bpsn_auc", "Weight: BPSN AUC"),
-                _number("bnsp_auc", "Weight: BNSP AUC"),
                 _number("label_threshold", "Threshold of the label", "Positive at this value and above."),
                 _number(
                     "identity_threshold", "Threshold of identities", "Mentioned at this value and above."
                 ),
+            ),
+        ),
+        (
+            "Weights, which sum to 1",
+            (
+                _number("overall_auc", "Overall AUC"),
+                _number("subgroup_auc", "Subgroup AUC"),
+                _number("bpsn_auc", "BPSN AUC"),
+                _number("bnsp_auc", "BNSP AUC"),
             ),
         ),
     ),
@@ -268,7 +273,7 @@ RESCORING = Step(
             "Identities in the score",
             (Field("identities", "names", "Columns of the solution", "One name on each line."),),
         ),
-        _METRIC.groups[2],
+        *_METRIC.groups[2:],
     ),
 )
 STEPS = (_BASICS, _DATES, _ENTRY, _METRIC)

@@ -117,6 +117,9 @@ TABLE = {
     ("POST", "organize_rescoring.check_settings"): Access(
         f"{HERE}/organize/rescoring/settings", (302, 403, 403), data={"power": "1"}
     ),
+    ("GET", "organize_rescoring.settings_status"): Access(
+        f"{HERE}/organize/rescoring/settings/status", (302, 403, 403)
+    ),
     ("GET", "organize_rescoring.show"): Access(f"{HERE}/organize/rescoring/1", (302, 403, 403)),
     ("GET", "organize_rescoring.status"): Access(f"{HERE}/organize/rescoring/1/status", (302, 403, 403)),
     ("GET", "organize_rescoring.difference"): Access(

@@ -197,8 +197,11 @@ def test_changed_settings_are_checked_and_scored_like_a_corrected_solution(
     run_newest(arena)
     assert "no identity column &#39;martian&#39;" in page(eva, f"{ROOT}/rescoring")
     assert eva.post(f"{ROOT}/rescoring/settings", form).status_code == 303
-    assert "Waiting for a worker" in page(eva, f"{ROOT}/rescoring")
+    waiting = page(eva, f"{ROOT}/rescoring")
+    assert "Waiting for a worker" in waiting and "/rescoring/settings/status" in waiting
+    assert eva.browser.get(f"{ROOT}/rescoring/settings/status").json["is_final"] is False
     job_id = run_newest(arena)
+    assert eva.browser.get(f"{ROOT}/rescoring/settings/status").json["is_final"] is True
     assert "Score all submissions with these settings" in page(eva, f"{ROOT}/rescoring")
     begun = eva.post(f"{ROOT}/rescoring", {"settings": str(job_id), "reason": "Two identities are enough."})
     assert begun.headers["Location"].endswith("/rescoring/2"), begun.text

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import Blueprint, Response, flash, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.errors import OrganizerError
-from grader.models import Competition, Role
+from grader.models import Competition, OrganizerJob, Role
 from grader.services import (
     competition_settings,
     competitions,
@@ -25,6 +25,7 @@ from webapp.errors import status_of, wants_json
 from webapp.organizing import actor, organizers_only
 from webapp.representations.competition import CompetitionView
 from webapp.representations.rescoring import ProgressView, SettingsCheckView, VersionView
+from webapp.representations.solution_check import check_json
 from webapp.settings_steps import RESCORING
 from webapp.site import current_site
 
@@ -91,6 +92,21 @@ def check_settings(slug: str) -> ResponseReturnValue:
     return redirect(url_for(".index", slug=slug), 303)
 
 
+@blueprint.get("/settings/status")
+@organizers_only(Role.VIEWER)
+def settings_status(slug: str) -> ResponseReturnValue:
+    """Tell how the check of changed settings stands."""
+    with current_site().database.read() as session:
+        job = settings_checks.newest(session, competition=finding.competition_of(session, slug))
+    return _settings_status(job).make_conditional(request)
+
+
+def _settings_status(job: OrganizerJob | None) -> Response:
+    answer = jsonify({"is_final": True} if job is None else check_json(job))
+    answer.add_etag()
+    return answer
+
+
 def _checked(session: Any, competition: Competition) -> tuple[StoredSolution, dict[str, Any] | None]:
     """Return the solution that a rescoring is to begin with: corrected, or with changed settings."""
     if job_id := request.form.get("settings", type=int):
@@ -149,6 +165,7 @@ def _index(slug: str, *, problem: str | None = None) -> str:
         progress=progress and ProgressView(progress),
         checks=checks,
         settings_check=settings_check and SettingsCheckView.of(settings_check, live),
+        settings_etag=_settings_status(settings_check).headers["ETag"],
         chosen=request.values.get("solution", type=int) or (checks[0].id if checks else None),
         reason=request.form.get("reason", ""),
         problem=problem,
