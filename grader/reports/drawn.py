@@ -1,0 +1,121 @@
+"""How predictions are distributed and pass thresholds: the charts of one model, with their tables."""
+
+from collections.abc import Iterator, Sequence
+
+from grader.metrics.analysis.curve import EqualityCurve, LabelClass, ThresholdMark, equality_curves
+from grader.metrics.analysis.distributions import Distribution, ScoreDistributions, all_distributions
+from grader.metrics.analysis.rows import Rows
+from grader.reports.blocks import Cell, Chart, Section, number, scaled, share, signed, table
+from grader.reports.svg import Axis, Series, line_chart, outline, rate_chart
+
+BINS = 25
+CLASSES: tuple[LabelClass, ...] = ("negative", "positive")
+# Of the table beside a curve: the thresholds that these shares of the background pass.
+SHARES = tuple(tenth / 10 for tenth in range(1, 10))
+
+
+def distributions_section(rows: Rows, names: Sequence[str]) -> Section:
+    """Return how the predictions of subgroup and background are distributed, class by class."""
+    found = list(all_distributions(rows.only(names), bins=BINS))
+    lines = [
+        (each.name, label_class, *_moments(subgroup), *_moments(background))
+        for each in found
+        for label_class, subgroup, background in _sets(each)
+    ]
+    head = ("identity", "class", *(2 * ("rows", "mean", "deviation")))
+    groups = (("", 1), ("subgroup", 3), ("background", 3))
+    summary = table("Predictions by class", head, lines, groups=groups)
+    charts = (_distribution_chart(each, *of_class) for each in found for of_class in _sets(each))
+    return Section(
+        "distributions",
+        "Distributions of the predictions",
+        ("The charts show shares of rows, so that sets of different sizes can be compared.",),
+        (summary, *charts),
+        [each.as_dict() for each in found],
+    )
+
+
+def curves_section(rows: Rows, names: Sequence[str]) -> Section:
+    """Return the curves whose area against the diagonal is the AEG, with the widest gap marked."""
+    curves = sorted(equality_curves(rows.only(names), CLASSES), key=lambda curve: names.index(curve.name))
+    text = (
+        "Each point is a threshold: the share of the subgroup and of its background at or above it. On the "
+        "diagonal both are treated alike; the shaded area between is the AEG. Above 0, at the lower right, "
+        "the subgroup is scored higher. An AEG of 0 does not mean that both are treated alike: a curve "
+        "may cross the diagonal. A ring marks the threshold where the two shares are furthest apart."
+    )
+    lines = [
+        (curve.name, curve.label_class, signed(curve.aeg), *_mark_cells(curve.widest())) for curve in curves
+    ]
+    head = ("identity", "class", "AEG", "widest at", "subgroup", "background", "Equality Gap")
+    summary = table("AEGs, and the threshold of the widest gap", head, lines)
+    return Section(
+        "curves",
+        "Equality curves",
+        (text,),
+        (summary, *map(_curve_chart, curves)),
+        [curve.as_dict() for curve in curves],
+    )
+
+
+def _sets(found: ScoreDistributions) -> Iterator[tuple[str, Distribution, Distribution]]:
+    yield "negative", found.subgroup_negative, found.background_negative
+    yield "positive", found.subgroup_positive, found.background_positive
+
+
+def _moments(found: Distribution) -> tuple[str, str, str]:
+    return f"{found.rows:,}", scaled(found.mean), scaled(found.deviation)
+
+
+def _distribution_chart(
+    found: ScoreDistributions, label_class: str, subgroup: Distribution, background: Distribution
+) -> Chart:
+    edges = background.edges
+    series = [
+        Series("background", outline(edges, background.shares), 0),
+        Series(found.name, outline(edges, subgroup.shares), 1),
+    ]
+    highest = max((*background.shares, *subgroup.shares, 0.01))
+    title = f"{found.name}, {label_class} rows"
+    svg = line_chart(
+        f"Predictions of {label_class} rows that mention {found.name}, mean {scaled(subgroup.mean)}, and of "
+        f"its background, mean {scaled(background.mean)}",
+        series,
+        Axis("prediction", edges[0], edges[-1]),
+        Axis("share of rows", 0, highest * 1.05),
+    )
+    lines = [
+        (f"{low:.3g} to {high:.3g}", share(inside), share(outside))
+        for low, high, inside, outside in zip(
+            edges[:-1], edges[1:], subgroup.shares, background.shares, strict=True
+        )
+    ]
+    return Chart(svg, table(title, ("prediction", found.name, "background"), lines), is_summed_up=True)
+
+
+def _curve_chart(curve: EqualityCurve) -> Chart:
+    widest = curve.widest()
+    title = f"{curve.name}, {curve.label_class} rows: AEG {curve.aeg:+.3f}"
+    text = f"Equality Gap {widest.equality_gap:+.3f} at {widest.threshold:.4g}"
+    svg = rate_chart(
+        title,
+        curve.points(),
+        f"{curve.name} at or above",
+        "background at or above",
+        (widest.subgroup_rate, widest.background_rate, text),
+    )
+    lines = [_mark_cells(mark) for mark in _marks(curve)]
+    head = ("threshold", "subgroup", "background", "Equality Gap")
+    return Chart(svg, table(title, head, lines), is_summed_up=True)
+
+
+def _marks(curve: EqualityCurve) -> list[ThresholdMark]:
+    """Return the thresholds that certain shares of the background pass, and the one of the widest gap."""
+    places = curve.y[1:].searchsorted(SHARES)
+    thresholds = {float(curve.thresholds[place]) for place in places} | {curve.widest().threshold}
+    return [curve.at(threshold) for threshold in sorted(thresholds, reverse=True)]
+
+
+def _mark_cells(mark: ThresholdMark) -> tuple[Cell | str, ...]:
+    rates = number(mark.subgroup_rate), number(mark.background_rate)
+    return (f"{mark.threshold:.4g}", *rates, signed(mark.equality_gap))
