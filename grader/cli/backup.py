@@ -14,6 +14,9 @@ from grader.services import backups
 def backup(folder: Path) -> None:
     """Write a backup into the new FOLDER: database, blobs and settings, while the service runs.
 
+    \b
+    fairboard backup /mnt/backups/2026-03-01
+
     All of it is of one moment. Secrets are not in it; those that a restore needs are named at the end.
     """
     with opened() as here, running_out_of_room_in_a_sentence(), ProgressLine("blobs") as line:

@@ -13,6 +13,7 @@ from grader.cli.closing import disqualify, finalize, mark, reinstate, reveal
 from grader.cli.competition_file import apply, clone, create_from, publish, settings
 from grader.cli.condition_options import condition_options, given
 from grader.cli.entry import admit, change
+from grader.cli.group import SubcommandGroup
 from grader.cli.installation import opened
 from grader.cli.lifecycle import archive, delete, unarchive
 from grader.cli.metric_options import metric_options, metric_settings
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.group()
+@click.group(cls=SubcommandGroup)
 def competition() -> None:
     """Create, list, change, moderate, reveal and finalize competitions."""
 

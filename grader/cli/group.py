@@ -14,6 +14,7 @@ import click
 from grader.errors import FairboardError
 
 REJECTED = 2
+WHOLE = 200  # characters: no first sentence has as many
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,24 @@ class Entry:
     summary: str
 
 
-class CommandGroup(click.Group):
-    """A group that imports none of its commands before one is called."""
+class SubcommandGroup(click.Group):
+    """A group whose help shows the first sentence of each command whole."""
 
-    def __init__(self, name: str, *, entries: Mapping[str, Entry], **options: Any) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, self.commands[name].get_short_help_str(WHOLE)) for name in self.list_commands(ctx)]
+            )
+
+
+class CommandGroup(click.Group):
+    """A group, in sections, that imports none of its commands before one is called."""
+
+    def __init__(self, name: str, *, sections: Mapping[str, Mapping[str, Entry]], **options: Any) -> None:
         super().__init__(name, **options)
-        self._entries = dict(entries)
+        self._sections = sections
+        self._entries = {name: entry for entries in sections.values() for name, entry in entries.items()}
+        self.commands = dict.fromkeys(self._entries)  # type: ignore[assignment] # for "Did you mean …?"
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self._entries)
@@ -50,8 +63,10 @@ class CommandGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in self._entries.items()])
+        widest = max(map(len, self._entries))
+        for title, entries in self._sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), entry.summary) for name, entry in entries.items()])
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
         with _exit_codes():

@@ -16,6 +16,9 @@ from grader.supervisor import lock
 def restore(folder: Path) -> None:
     """Fill an empty installation from the backup in FOLDER, whatever version made it before this one.
 
+    \b
+    FAIRBOARD_DATA_DIR=/srv/new fairboard restore /mnt/backups/2026-03-01
+
     E-mails that waited when the backup was made are not sent: they may have been sent since.
     """
     settings = load_settings()

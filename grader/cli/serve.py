@@ -17,6 +17,9 @@ from grader.supervisor.service import serve as run_service
 def serve(host: str | None, port: int | None) -> None:
     """Run the site with its queue, worker and sweeper, on the data folder FAIRBOARD_DATA_DIR (./var).
 
+    \b
+    FAIRBOARD_DATA_DIR=/srv/fairboard fairboard serve --port 8000
+
     Everything is started again when it dies. Ctrl-C or SIGTERM stops it; nothing is lost however it ends.
     """
     show_log("%(asctime)s serve: %(message)s")

@@ -1,5 +1,6 @@
 """`fairboard sweeper`."""
 
+import os
 from pathlib import Path
 
 import click
@@ -21,6 +22,10 @@ def sweeper(heartbeat: Path | None) -> None:
     """
     from grader.worker.sweeper import sweep_until_told_to_stop
 
+    if heartbeat is not None and not os.access(heartbeat.parent, os.W_OK):
+        raise click.BadParameter(
+            f"The folder {heartbeat.parent} cannot be written.", param_hint="--heartbeat"
+        )
     show_log("%(asctime)s sweeper: %(message)s")
     with opened() as installation:  # refuses tables of another version
         settings = installation.settings

@@ -6,12 +6,13 @@ import click
 
 from grader import db
 from grader.cli.alignment import aligned
+from grader.cli.group import SubcommandGroup
 from grader.cli.installation import opened
 from grader.services import accounts, tokens
 from grader.services.tokens import Scope
 
 
-@click.group()
+@click.group(cls=SubcommandGroup)
 def token() -> None:
     """Create, list and revoke API tokens."""
 
@@ -28,7 +29,11 @@ def token() -> None:
 )
 @click.option("--days", type=click.IntRange(1), help="It ends after so many days; never without this option.")
 def create(user: str, name: str, scopes: tuple[str, ...], days: int | None) -> None:
-    """Create an API token for USER and print it; it is not shown again."""
+    """Create an API token for USER and print it; it is not shown again.
+
+    \b
+    fairboard token create ada --name nightly --scope submit --days 30
+    """
     with opened() as installation, installation.database.write() as session:
         _, text = tokens.create(
             session,

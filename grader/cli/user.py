@@ -4,6 +4,7 @@ import click
 
 from grader import db
 from grader.cli.alignment import aligned
+from grader.cli.group import SubcommandGroup
 from grader.cli.installation import Installation, opened
 from grader.services import accounts, administrators, resets, sign_ups
 from grader.services.audit import Actor, operator
@@ -11,7 +12,7 @@ from grader.settings import SignUp
 from grader.supervisor import lock
 
 
-@click.group()
+@click.group(cls=SubcommandGroup)
 def user() -> None:
     """Create and list accounts; make invitations and links that set a new password."""
 
@@ -20,7 +21,11 @@ def user() -> None:
 @click.argument("name")
 @click.option("--admin", is_flag=True, help="Make it an administrator.")
 def create(name: str, admin: bool) -> None:
-    """Create the account NAME and print its generated password, which is not shown again."""
+    """Create the account NAME and print its generated password, which is not shown again.
+
+    \b
+    fairboard user create ada --admin
+    """
     with opened() as installation, installation.database.write() as session:
         passwords = accounts.password_hasher(installation.settings)
         account, password = accounts.create_user(

@@ -27,7 +27,7 @@ class UnknownToken(ParticipantError):
     """The person has no such API token."""
 
     def __init__(self, token_id: int) -> None:
-        super().__init__(f"You have no API token {token_id}.")
+        super().__init__(f"This account has no API token {token_id}.")
         self.token_id = token_id
 
 

@@ -496,6 +496,13 @@ def test_a_data_folder_that_cannot_be_made_is_named(run, monkeypatch, tmp_path, 
     assert "cannot be used: Not a directory." in result.stderr
 
 
+def test_a_heartbeat_that_could_never_be_written_is_refused_before_the_sweeper_starts(admin, service):
+    result = admin("sweeper", "--heartbeat", "/no/such/folder/heartbeat")
+
+    assert result.exit_code == 1
+    assert "The folder /no/such/folder cannot be written." in result.stderr
+
+
 def test_standings_become_final_once_and_a_disqualification_appends(admin, service):
     competition = service.competition()
     service.score(*(service.submit(competition, user=name, seed=n) for n, name in enumerate(("ada", "bob"))))

@@ -56,6 +56,18 @@ def test_help_lists_every_command(run):
     assert all(name in result.stdout for name in main.list_commands(None))
 
 
+@pytest.mark.parametrize(
+    ("arguments", "meant"), [(("usr", "create"), "user"), (("user", "creat"), "create"), (("tokn",), "token")]
+)
+def test_a_mistyped_command_is_told_which_one_was_probably_meant(run, arguments, meant):
+    assert f"Did you mean '{meant}'?" in run(*arguments).stderr
+
+
+@pytest.mark.parametrize("group", ["user", "token", "competition"])
+def test_the_help_of_a_group_shows_every_summary_whole(run, group):
+    assert "..." not in run(group, "--help").stdout.partition("Commands:")[2]
+
+
 def test_the_version_is_shown(run):
     result = run("--version")
 
