@@ -94,7 +94,7 @@ def test_saving_goes_on_to_the_next_step(root: Any) -> None:
     form = form_of(root.browser.get(f"{HERE}/settings/basics").text)
     answer = root.post(f"{HERE}/settings/basics", {**form, "overview": "# Hello", "next": "yes"})
     assert answer.location == f"{HERE}/settings/dates"
-    assert "<h1>Hello</h1>" in root.browser.get("/competitions/toxicity").text
+    assert "<h2>Hello</h2>" in root.browser.get("/competitions/toxicity").text
     form = form_of(root.browser.get(f"{HERE}/settings/metric").text)
     assert root.post(f"{HERE}/settings/metric", {**form, "next": "yes"}).location == f"{HERE}/solution"
 
