@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.metric_options import metric_options, metric_settings
-from grader.cli.parameters import NameList, WeightsInAnyForm
+from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm
 from grader.cli.solution_roles import read_with_roles, role_option
 
 if TYPE_CHECKING:
@@ -27,16 +27,15 @@ ORDERS = (
     "size",
     "share_positive",
 )
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command(cls=WeightsInAnyForm)
-@click.argument("solution", type=FILE)
-@click.argument("submission", type=FILE, required=False)
-@click.option("--against", type=FILE, help="Another submission on the same rows, to compare with.")
+@click.argument("solution", type=INPUT_FILE)
+@click.argument("submission", type=INPUT_FILE, required=False)
+@click.option("--against", type=INPUT_FILE, help="Another submission on the same rows, to compare with.")
 @click.option(
     "--fuzzed",
-    type=(FILE, FILE),
+    type=(INPUT_FILE, INPUT_FILE),
     metavar="SOLUTION2 SUBMISSION2",
     help="A fuzzed counterpart of the solution, and the predictions for it.",
 )
@@ -108,10 +107,9 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--roles-of-pairs",
     type=(str, str),
-    default=("anti", "pro"),
     metavar="FIRST SECOND",
     help="The two roles in a pair; the rate is how often FIRST is higher. With original and fuzzed, rows are "
-    "twins.  [default: anti pro]",
+    "twins.  [default: original fuzzed where the column holds them, else anti pro]",
 )
 @click.option(
     "--undefined",
@@ -179,7 +177,7 @@ def _inputs(
     against: Path | None,
     *,
     min_size: int,
-    roles_of_pairs: tuple[str, str],
+    roles_of_pairs: tuple[str, str] | None,
     categories: tuple[tuple[str, tuple[str, ...]], ...],
     **choices: Any,
 ) -> "Inputs":

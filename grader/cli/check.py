@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.metric_options import metric_options, metric_settings
-from grader.cli.parameters import NameList, WeightsInAnyForm
+from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm
 from grader.cli.solution_report import describe_report
 from grader.cli.solution_roles import read_with_roles, role_option
 from grader.files import ColumnRole, PublicTable, Solution, read_public_table
@@ -17,14 +17,13 @@ from grader.services.metric_choice import MIN_CLASS_ROWS, MetricChoice
 if TYPE_CHECKING:
     from grader.metrics import Weights
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 KEY = b"`competition create` splits by the installation's own key"
 STOPPED = 2
 
 
 @click.command(cls=WeightsInAnyForm)
-@click.argument("solution", type=FILE)
-@click.option("--test", type=FILE, help="The test.csv of participants: its ids are compared.")
+@click.argument("solution", type=INPUT_FILE)
+@click.option("--test", type=INPUT_FILE, help="The test.csv of participants: its ids are compared.")
 @role_option
 @click.option("--identities", type=NameList(), help="The identities in the score; by default the large ones.")
 @click.option(

@@ -1,8 +1,11 @@
-"""Option values that click does not know: lists of names, four weights, times."""
+"""Option values that click does not know: lists of names, four weights, times, files from pipes."""
 
 import csv
 import re
+import shutil
 from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -82,6 +85,28 @@ class Deadline(Time):
         if isinstance(value, str) and _DATE.fullmatch(value):
             value += "T23:59"
         return super().convert(value, param, ctx)
+
+
+class InputFile(click.Path):
+    """A file that is there; ``-`` is standard input.
+
+    Readers go through a file several times, so what a pipe gives is kept in a file until the command ends.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(str(super().convert(value, param, ctx)))
+        if ctx is None or path.is_file():
+            return path
+        kept = Path(ctx.with_resource(TemporaryDirectory(prefix="fairboard-"))) / "input"
+        with click.open_file(str(path), "rb") as pipe, kept.open("wb") as file:
+            shutil.copyfileobj(pipe, file)
+        return kept
+
+
+INPUT_FILE = InputFile()
 
 
 class WeightsInAnyForm(click.Command):

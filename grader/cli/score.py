@@ -10,20 +10,19 @@ import click
 
 from grader.cli.group import REJECTED
 from grader.cli.metric_options import metric_options, metric_settings
-from grader.cli.parameters import NameList, WeightsInAnyForm
+from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm
 from grader.errors import FairboardError
 
 if TYPE_CHECKING:
     from grader.files import ColumnRoles, Note
     from grader.metrics import BiasReport, MetricSettings, UndefinedPolicy, Weights
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 ONE_MODEL = ""
 
 
 @click.command(cls=WeightsInAnyForm)
-@click.argument("solution", type=FILE)
-@click.argument("submission", type=FILE, required=False)
+@click.argument("solution", type=INPUT_FILE)
+@click.argument("submission", type=INPUT_FILE, required=False)
 @click.option("--label", help="The label's column; by default target, label or toxicity.")
 @click.option(
     "--identities",
@@ -77,7 +76,7 @@ def score(
     fairboard score solution.csv submission.csv --identities "male,female,middle eastern"
     fairboard score data.csv --label toxicity --prediction model_a,model_b
 
-    CSV files may be packed with gzip or zip. In --format csv, the line without an identity holds a split's
+    CSV files may be packed with gzip or zip; - is standard input. In --format csv, the line without an identity holds a split's
     score, overall AUC and power means. Exit code 2 says that a file is rejected, 1 that anything else failed.
     """
     if (submission is None) == (prediction is None):
@@ -88,9 +87,7 @@ def score(
     try:
         outcome = _evaluate(solution, submission, prediction or (), label, identities, settings, min_size)
     except OSError as error:
-        raise click.ClickException(
-            f"{error.filename or solution} cannot be read: {error.strerror}."
-        ) from error
+        raise click.ClickException(f"A file cannot be read: {error}.") from error
     except FairboardError as error:
         if as_json and (answer := _rejection(error)):
             click.echo(_json(answer))

@@ -4,6 +4,8 @@ import io
 import itertools
 import json
 import math
+import os
+import threading
 import zipfile
 
 import numpy as np
@@ -246,6 +248,17 @@ def test_packed_files_are_read(solution, submission, run_json):
 
     assert code == 0
     assert answer["splits"] == plain["splits"]
+
+
+def test_files_may_come_through_pipes(solution, submission, run_json, tmp_path):
+    _, plain = run_json("score", solution, submission)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(gzip.compress(solution.read_bytes()),))
+    writer.start()
+    code, answer = run_json("score", pipe, "-", input=submission.read_bytes())
+    writer.join()
+    assert (code, answer["splits"]) == (0, plain["splits"])
 
 
 def test_a_rejected_submission_lists_all_problems_as_json_with_exit_code_2(solution, submission, run):
