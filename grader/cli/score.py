@@ -76,8 +76,9 @@ def score(
     fairboard score solution.csv submission.csv --identities "male,female,middle eastern"
     fairboard score data.csv --label toxicity --prediction model_a,model_b
 
-    CSV files may be packed with gzip or zip; - is standard input. In --format csv, the line without an identity holds a split's
-    score, overall AUC and power means. Exit code 2 says that a file is rejected, 1 that anything else failed.
+    CSV files may be packed with gzip or zip; - is standard input. In --format csv, the line without an
+    identity holds a split's score, overall AUC and power means. Exit code 2 says that a file is rejected, 1
+    that anything else failed.
     """
     if (submission is None) == (prediction is None):
         raise click.UsageError("Give either a SUBMISSION file or --prediction with columns of SOLUTION.")
