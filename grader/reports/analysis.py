@@ -61,9 +61,10 @@ class Inputs:
         The identity of the skew experiment on pinned AUC, if it is wanted.
     pair_columns : (str, str or None)
         The columns of role and group, for counterfactual pairs.
-    roles : (str, str)
+    roles : (str, str) or None
         The two roles; the rate is that of the first. ``("original", "fuzzed")`` are twins, which are
-        compared by every metric.
+        compared by every metric. By default those where the column of roles holds them, else
+        ``("anti", "pro")``.
     """
 
     solution: Solution
@@ -80,7 +81,7 @@ class Inputs:
     categories: Mapping[str, str] = field(default_factory=dict)
     skewed: str | None = None
     pair_columns: tuple[str, str | None] = ("role", "group")
-    roles: tuple[str, str] = ("anti", "pro")
+    roles: tuple[str, str] | None = None
 
     @property
     def label(self) -> str:
@@ -93,6 +94,12 @@ class Inputs:
         if self.solution.usage is None:
             return np.arange(len(self.solution.row_ids))
         return np.flatnonzero(np.isin(self.solution.usage, _USAGE[self.split]))
+
+    def pair_roles(self) -> tuple[str, str]:
+        """Return the two roles of counterfactual pairs."""
+        column = self.solution.slices.get(self.pair_columns[0])
+        twins = column is not None and set(ORIGINAL_AND_FUZZED) == set(column.values)
+        return self.roles or (ORIGINAL_AND_FUZZED if twins else ("anti", "pro"))
 
     def annotations(self) -> Annotations:
         """Return the labels and identities of these rows."""
@@ -233,7 +240,7 @@ def _of_labels(inputs: Inputs) -> list[Section]:
     role, group = inputs.pair_columns
     if inputs.solution.pair is not None and role in inputs.solution.slices:
         groups = inputs.solution.slices.get(group) if group else None
-        if inputs.roles == ORIGINAL_AND_FUZZED:
+        if inputs.pair_roles() == ORIGINAL_AND_FUZZED:
             twins = compare_twins(
                 inputs.annotations_at(np.arange(len(inputs.solution.row_ids))),
                 inputs.predictions,
@@ -247,7 +254,7 @@ def _of_labels(inputs: Inputs) -> list[Section]:
             inputs.solution.slices[role].texts(),
             groups.texts() if groups is not None else None,
             inputs.predictions,
-            roles=inputs.roles,
+            roles=inputs.pair_roles(),
         )
         sections.append(labelled.pairs_section(found))
     return sections

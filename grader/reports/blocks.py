@@ -11,6 +11,7 @@ from grader.metrics.subgroups import Cell as MetricCell
 UNDEFINED = "-"
 SHADES = 6
 SHOWN_NAMES = 12
+NARROW_COLUMNS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,11 @@ def table(
     """Return a table of cells or plain texts."""
     cells = (tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in line) for line in lines)
     return Table(caption, tuple(head), tuple(cells), tuple(groups), tuple(notes))
+
+
+def is_wide(table: Table) -> bool:
+    """Tell whether a table may have to be scrolled, and so be reached by the keyboard; most need no stop."""
+    return len(table.head) > NARROW_COLUMNS
 
 
 def why_empty(reasons: Iterable[tuple[str, str]]) -> list[str]:

@@ -7,7 +7,7 @@ from html import escape
 from importlib.resources import files
 
 from grader.reports.analysis import Analysis
-from grader.reports.blocks import Cell, Chart, Section, Table
+from grader.reports.blocks import Cell, Chart, Section, Table, is_wide
 
 
 def html_page(analysis: Analysis) -> str:
@@ -78,8 +78,9 @@ def _table(table: Table) -> str:
         for line in table.lines
     )
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
+    scrolls = f' tabindex="0" role="region" aria-label="{escape(table.caption)}"' if is_wide(table) else ""
     return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(table.caption)}"><table>'
+        f'<div class="wide"{scrolls}><table>'
         f"<caption>{escape(table.caption)}</caption><thead>{above}<tr>{head}</tr></thead>"
         f"<tbody>{lines}</tbody></table></div>{notes}"
     )

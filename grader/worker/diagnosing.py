@@ -89,4 +89,5 @@ def _analysed(solution: Solution, models: list[_Model], settings: MetricSettings
         if solution.pair is None:
             raise
         # Pairs are the organizer's own columns: incomplete ones leave the rest to be said.
-        return analyse(replace(inputs, solution=replace(solution, pair=None)))
+        found = analyse(replace(inputs, solution=replace(solution, pair=None)))
+        return replace(found, facts=(*found.facts, "Pairs are left out: they are incomplete"))

@@ -295,8 +295,9 @@ def test_twin_rows_are_compared_by_every_metric() -> None:
     }
     twins = read_solution("\n".join(lines).encode(), roles=roles)
     lowered = twins.labels - 0.1 * (np.arange(400) % 2)
-    found = analyse(Inputs(twins, {"target": lowered}, roles=("original", "fuzzed"))).as_dict()
-    assert found["fuzzed"]["shifts"][0]["lowered"] == 200
+    for roles in (None, ("original", "fuzzed")):
+        found = analyse(Inputs(twins, {"target": lowered}, roles=roles)).as_dict()
+        assert found["fuzzed"]["shifts"][0]["lowered"] == 200
 
 
 @pytest.mark.parametrize(

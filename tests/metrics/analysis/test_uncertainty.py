@@ -215,11 +215,12 @@ def _coverage(draws: int, rows: int, share: float) -> dict[str, float]:
 def _intervals(rows: int, seed: int, share: float) -> dict[str, tuple[float, float, float]]:
     sets, scores = _sets_of(rows, seed, share)
     found = uncertainty_report(sets, scores)
-    difference = score_difference(Measured.of(sets, scores), _noisier(rows, seed, share))
+    paired = paired_report(sets, Measured.of(sets, scores), _noisier(rows, seed, share))
+    differences = {"difference": paired.score, "bpsn_auc difference of g0": paired.cells["g0"]["bpsn_auc"]}
     estimates: dict[str, Any] = {"score": found.score, "overall_auc": found.overall_auc, **found.power_means}
     estimates |= {f"{cell} of g0": each for cell, each in found.cells["g0"].items()}
     intervals = {name: (each.value, each.low, each.high) for name, each in estimates.items()}
-    return intervals | {"difference": (difference.difference, difference.low, difference.high)}  # type: ignore[dict-item]
+    return intervals | {name: (each.difference, each.low, each.high) for name, each in differences.items()}  # type: ignore[misc]
 
 
 def _sets_of(rows: int, seed: int, share: float) -> tuple[Sets, Any]:
