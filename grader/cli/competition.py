@@ -164,7 +164,7 @@ def list_all() -> None:
     with opened() as installation, installation.database.read() as session:
         now = db.now(session)
         for found in competitions.list_all(session):
-            click.echo(f"{found.slug}\t{competitions.phase(found, now)}\t{_times(found)}\t{found.title}")
+            click.echo(f"{found.slug}\t{competitions.state(found, now)}\t{_times(found)}\t{found.title}")
 
 
 def _existing(path: str) -> Path:

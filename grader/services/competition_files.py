@@ -2,7 +2,7 @@
 
 import math
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
@@ -93,7 +93,9 @@ def read(text: str, *, before: CompetitionSettings = ORDINARY) -> CompetitionFil
                 problems.append(f"{place} must be {error}, not {value!r}.")
                 unread.add(known[place].name)
         else:
-            problems.append(_unknown(place, [*known, *_OTHERS]))
+            meant = next(iter(get_close_matches(place, [*known, *_OTHERS], n=1, cutoff=0.75)), None)
+            problems.append(f"The key {place} is not known{f'; {meant} is' if meant else ''}.")
+            unread |= {known[meant].name} if meant in known else set()
     formula = {place: others.pop(place) for place in _METRIC if place in others}
     metric, wrong = _changed_metric(formula, before.metric)
     if formula:
@@ -144,12 +146,6 @@ def _places(document: Mapping[str, Any], table: str = "") -> Iterable[tuple[str,
             yield place, value
 
 
-def _unknown(place: str, places: Collection[str]) -> str:
-    """Return the sentence about a key that does not exist, with the one that was meant if that is clear."""
-    meant = get_close_matches(place, places, n=1, cutoff=0.75)
-    return f"The key {place} is not known{f'; {meant[0]} is' if meant else ''}."
-
-
 def _files(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return what can be read of the address and the files, and what is wrong with the others."""
     readable, wrong = {}, []
@@ -169,7 +165,7 @@ def _changed_metric(given: Mapping[str, Any], metric: MetricSettings) -> tuple[M
     for place, value in given.items():
         name = place.partition(".")[2]
         try:
-            part: Any = _weights(value) if name == "weights" else value
+            part: Any = _weights(value) if name == "weights" else _number_of(name, value)
             metric = replace(metric, **{name: part})
         except ValueError as error:
             wrong.append(str(error).replace("`", "").replace(name, place, 1))
@@ -180,7 +176,13 @@ def _weights(value: Any) -> Weights:
     names = Weights().as_dict()
     if not isinstance(value, dict) or set(value) - set(names):
         raise ValueError(f"weights must be a table of {', '.join(names)}, not {value!r}.")
-    return Weights(**value)
+    return Weights(**{name: _number_of(f"weights.{name}", weight) for name, weight in value.items()})
+
+
+def _number_of(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name} must be a number, not {value!r}.")
+    return value
 
 
 def _metric_lines(metric: MetricSettings) -> list[str]:

@@ -226,6 +226,13 @@ def phase(competition: Competition, now: datetime) -> Phase:
     return Phase.OPEN
 
 
+def state(competition: Competition, now: datetime) -> str:
+    """Return the word for where a competition is: its phase, unless it is a draft or archived."""
+    if competition.state in (CompetitionState.DRAFT, CompetitionState.ARCHIVED):
+        return competition.state.value
+    return phase(competition, now).value
+
+
 def lock(session: Session, *, competition_id: int) -> Competition:
     """Return a competition as it is now and keep others from changing it until the transaction ends.
 

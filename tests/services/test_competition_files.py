@@ -106,7 +106,8 @@ def test_everything_that_cannot_be_read_is_told_at_once() -> None:
     ):
         assert any(part in problem for problem in file.problems), part
     assert len(file.problems) == 9
-    assert file.unread == {"feedback", "max_daily_submissions", "takes_late_submissions", "closes_at"}
+    unread = {"title", "feedback", "max_daily_submissions", "takes_late_submissions", "closes_at"}
+    assert file.unread == unread
     with pytest.raises(InvalidCompetition) as caught:
         file.require_readable()
     assert caught.value.problems == file.problems

@@ -51,6 +51,7 @@ class CompetitionView:
         self.overview = competition.overview
         self.opens_at = competition.opens_at
         self.closes_at = competition.closes_at
+        self.state = competitions.state(competition, now)
         self.phase = competitions.phase(competition, now)
         self.is_open = self.phase is Phase.OPEN
         self.is_revealed = self.phase is Phase.REVEALED
@@ -89,13 +90,6 @@ class CompetitionView:
             if solution
             else ""
         )
-
-    @property
-    def state(self) -> str:
-        """The word of the pill: the phase, unless the competition is a draft or archived."""
-        if self.is_draft:
-            return CompetitionState.DRAFT.value
-        return CompetitionState.ARCHIVED.value if self.is_archived else self.phase.value
 
     @property
     def deadline(self) -> Deadline | None:
