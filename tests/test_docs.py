@@ -73,12 +73,19 @@ def test_every_command_in_the_readme_exists() -> None:
     assert commands <= set(main.list_commands(None))  # type: ignore[arg-type]
 
 
-def test_every_link_between_the_documents_leads_somewhere() -> None:
+def test_every_link_between_the_documents_leads_to_a_chapter() -> None:
     documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     broken = [
-        f"{document.name}: {target}"
+        f"{document.name}: {target}#{chapter}"
         for document in documents
-        for target in re.findall(r"\]\((?!http)([^)#]+)", document.read_text())
-        if not (document.parent / target).exists()
+        for target, chapter in re.findall(r"\]\((?!http)([^)#]*)#?([^)]*)\)", document.read_text())
+        if not _leads_somewhere(document.parent / target if target else document, chapter)
     ]
     assert broken == []
+
+
+def _leads_somewhere(file: Path, chapter: str) -> bool:
+    if not chapter:
+        return file.exists()
+    headings = re.findall(r"^#+ (.+)$", file.read_text(), flags=re.MULTILINE)
+    return chapter in {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
