@@ -181,7 +181,7 @@ def _weights(value: Any) -> Weights:
 
 def _number_of(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{name} must be a number, not {value!r}.")
+        raise ValueError(f"{name} must be a number, not {value!r}.")  # noqa: TRY004  (as the library does)
     return value
 
 
