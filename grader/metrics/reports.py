@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal, localcontext
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -87,6 +87,9 @@ class BiasReport:
         return "\n".join([*lines, *_table(self.subgroups), *map(str, self.undefined)])
 
 
+Name = TypeVar("Name")
+
+
 class Frame(Protocol):
     """Whatever has names and gives an array-like column for each, such as a data frame."""
 
@@ -152,11 +155,13 @@ def bias_report(
     (1.0, 0.5)
     """
     if data is not None:
-        y_true, y_score = data[_column("y_true", y_true)], data[_column("y_score", y_score)]
+        y_true = data[_column("y_true", y_true, data)]
+        y_score = data[_column("y_score", y_score, data)]
+    if isinstance(subgroups, str) or (data is None and not hasattr(subgroups, "keys")):
+        expected = "map names to arrays where `data` is not given" if data is None else "be a list of names"
+        raise TypeError(f"`subgroups` must {expected}.")
     columns: Any = subgroups if data is None else data
-    if not hasattr(columns, "keys"):
-        raise TypeError("`subgroups` must map names to arrays where `data` is not given.")
-    identities = {name: columns[name] for name in subgroups}
+    identities = {str(name): columns[_known("subgroups", name, columns)] for name in subgroups}
     settings = settings or MetricSettings()
     split = prepare_as("y_true", y_true, "subgroups", identities, settings=settings, in_score=in_score)
     return report(count_pairs(split, y_score), settings)
@@ -218,9 +223,15 @@ def _rounded(value: Decimal | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _column(argument: str, name: object) -> str:
+def _column(argument: str, name: object, data: Frame) -> str:
     if not isinstance(name, str):
         raise TypeError(f"`{argument}` must be the name of a column where `data` is given.")
+    return _known(argument, name, data)
+
+
+def _known(argument: str, name: Name, data: Frame) -> Name:
+    if name not in data.keys():  # noqa: SIM118 (what a frame holds are not always its names)
+        raise ValueError(f"`{argument}` names {name!r}, which is no column of `data`.")
     return name
 
 

@@ -185,6 +185,13 @@ def test_an_argument_that_is_refused_is_called_by_its_name(y_true, subgroups, me
         bias_report(y_true, [0.1, 0.2], subgroups)
 
 
+def test_identities_that_are_numbers_are_named_by_their_text():
+    frame = pd.DataFrame([[1, 0], [1, 1], [0, 1], [0, 1]])
+    report = bias_report([1, 0, 1, 0], [0.9, 0.2, 0.8, 0.4], frame)
+    assert [subgroup.name for subgroup in report.subgroups] == ["0", "1"]
+    assert str(report)
+
+
 def test_columns_of_a_frame_are_named():
     frame = pd.DataFrame({"target": LABELS, "model": PERFECT, **OVERLAPPING})
     report = bias_report("target", "model", ["cat", "dog"], data=frame)
@@ -192,6 +199,10 @@ def test_columns_of_a_frame_are_named():
     assert report == bias_report(frame["target"], frame["model"], frame[["cat", "dog"]])
     with pytest.raises(TypeError, match="`y_score`"):
         bias_report("target", PERFECT, ["cat"], data=frame)
+    with pytest.raises(ValueError, match="`subgroups` names 'cow', which is no column of `data`"):
+        bias_report("target", "model", ["cat", "cow"], data=frame)
+    with pytest.raises(TypeError, match="`subgroups` must be a list of names"):
+        bias_report("target", "model", "cat", data=frame)
     with pytest.raises(TypeError, match="`subgroups`"):
         bias_report(LABELS, PERFECT, ["cat"])
 
