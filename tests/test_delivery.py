@@ -120,6 +120,18 @@ def test_every_setting_in_the_compose_file_and_the_image_is_one(compose):
     assert {name.removesuffix("_FILE") for name in named} <= known
 
 
+def test_whoever_sends_mail_or_is_visited_reaches_out_and_nobody_else(compose):
+    networks = {name: set(service["networks"]) for name, service in compose["services"].items()}
+    assert compose["networks"]["inside"]["internal"] is True
+    assert {name for name, joined in networks.items() if "outside" in joined} == {"web", "sweeper"}
+
+
+def test_settings_in_the_file_env_reach_every_process_and_none_is_needed(compose):
+    ours = [service for service in compose["services"].values() if "build" in service]
+    assert all(service["env_file"] == [{"path": ".env", "required": False}] for service in ours)
+    assert ".env" in (ROOT / ".gitignore").read_text().split()
+
+
 def test_every_volume_network_and_secret_in_use_is_declared(compose):
     for name, service in compose["services"].items():
         volumes = {volume.split(":")[0] for volume in service.get("volumes", [])}
