@@ -154,30 +154,29 @@ class _Computation:
         return _Places(
             positive_rows=members.positive[by_positive],
             negative_rows=members.negative[by_negative],
-            positive=Steps.of(positive, negative),
-            negative=Steps.of(negative, positive),
+            positive=Steps.of(positive, negative, self._positive, self._negative),
+            negative=Steps.of(negative, positive, self._negative, self._positive),
         )
 
     def _variances(self, places: _Places, line: SubgroupReport) -> dict[Cell, float | None]:
         positive, negative = places.positive, places.negative
-        all1, all0 = self._positive, self._negative
         n1, n0 = positive.size, negative.size
-        b1, b0 = all1.size - n1, all0.size - n0
+        b1, b0 = self._positive.size - n1, self._negative.size - n0
         found: dict[Cell, float | None] = dict.fromkeys(CELLS)
         if (auc := line.subgroup_auc) is not None and min(n1, n0) > 1:
             of_positive = positive.spread(positive.doubled_in_other, 2 * n0, auc)
             of_negative = negative.spread(negative.doubled_in_other, 2 * n1, 1 - auc)
             found["subgroup_auc"] = of_positive / (n1 * (n1 - 1)) + of_negative / (n0 * (n0 - 1))
         if (auc := line.bpsn_auc) is not None and min(b1, n0) > 1:
-            of_negative = negative.spread(negative.doubled_in_other_background(all1), 2 * b1, 1 - auc)
-            of_background = negative.spread_of_other_background(all1, auc)
+            of_negative = negative.spread(negative.doubled_in_other_background, 2 * b1, 1 - auc)
+            of_background = negative.spread_of_other_background(auc)
             found["bpsn_auc"] = of_negative / (n0 * (n0 - 1)) + of_background / (b1 * (b1 - 1))
         if (auc := line.bnsp_auc) is not None and min(n1, b0) > 1:
-            of_positive = positive.spread(positive.doubled_in_other_background(all0), 2 * b0, auc)
-            of_background = positive.spread_of_other_background(all0, 1 - auc)
+            of_positive = positive.spread(positive.doubled_in_other_background, 2 * b0, auc)
+            of_background = positive.spread_of_other_background(1 - auc)
             found["bnsp_auc"] = of_positive / (n1 * (n1 - 1)) + of_background / (b0 * (b0 - 1))
-        found["positive_aeg"] = _gap_variance(all1, positive, line.positive_aeg)
-        found["negative_aeg"] = _gap_variance(all0, negative, line.negative_aeg)
+        found["positive_aeg"] = _gap_variance(positive, line.positive_aeg)
+        found["negative_aeg"] = _gap_variance(negative, line.negative_aeg)
         return found
 
     def _add(self, places: _Places, line: SubgroupReport, slopes: Mapping[BiasAuc, "_Slopes"]) -> None:
@@ -196,14 +195,14 @@ class _Computation:
             influence[rows0] += slope * _share(n0) * (of_negative - auc)
         if (slope := slopes["bpsn_auc"].get(line.name)) is not None and line.bpsn_auc is not None:
             auc, influence = line.bpsn_auc, self._of_means["bpsn_auc"]
-            doubled = negative.doubled_in_other_background(self._positive)
+            doubled = negative.doubled_in_other_background
             influence[rows0] += slope * _share(n0) * (1 - negative.by_row(doubled) / (2 * b1) - auc)
             share = slope * _share(b1)
             self._of_positive_background.add(negative, share / n0, -share * auc)
             influence[rows1] -= share * (of_positive - auc)  # they are no background
         if (slope := slopes["bnsp_auc"].get(line.name)) is not None and line.bnsp_auc is not None:
             auc, influence = line.bnsp_auc, self._of_means["bnsp_auc"]
-            doubled = positive.doubled_in_other_background(self._negative)
+            doubled = positive.doubled_in_other_background
             influence[rows1] += slope * _share(n1) * (positive.by_row(doubled) / (2 * b0) - auc)
             share = slope * _share(b0)
             self._of_negative_background.add(positive, -share / n1, share * (1 - auc))
@@ -275,14 +274,14 @@ class _Background:
         return summed
 
 
-def _gap_variance(table: ClassTable, steps: Steps, gap: float | None) -> float | None:
+def _gap_variance(steps: Steps, gap: float | None) -> float | None:
     """Return the variance of the AUC of a background against a subgroup of the same class."""
-    size, background = steps.size, table.size - steps.size
+    size, background = steps.size, steps.everybody.size - steps.size
     if gap is None or min(size, background) < 2:
         return None
     auc = 0.5 - gap
-    of_subgroup = steps.spread(steps.doubled_in_background(table), 2 * background, 1 - auc)
-    of_background = steps.spread_of_background(table, auc)
+    of_subgroup = steps.spread(steps.doubled_in_background, 2 * background, 1 - auc)
+    of_background = steps.spread_of_background(auc)
     return of_subgroup / (size * (size - 1)) + of_background / (background * (background - 1))
 
 

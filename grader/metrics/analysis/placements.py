@@ -41,6 +41,10 @@ class ClassTable:
         found += self.up_to[ranks]
         return found
 
+    def at(self, ranks: Counts) -> "ClassTable":
+        """Return the lines of some ranks, of the same class: each is looked up once."""
+        return ClassTable(self.size, self.below[ranks], self.up_to[ranks])
+
 
 @dataclass(frozen=True, eq=False)
 class Steps:
@@ -58,6 +62,8 @@ class Steps:
         Rows of this class, and of the other, below each rank.
     not_above, other_not_above : ndarray of int64, shape (distinct,)
         Those at or below it.
+    everybody, others : ClassTable
+        All rows of this class, and of the other, at these ranks.
     """
 
     size: int
@@ -68,10 +74,12 @@ class Steps:
     not_above: Counts
     other_below: Counts
     other_not_above: Counts
+    everybody: ClassTable
+    others: ClassTable
 
     @classmethod
-    def of(cls, ranks: Counts, other: Counts) -> "Steps":
-        """Lay out sorted ranks against the sorted ranks of the other class."""
+    def of(cls, ranks: Counts, other: Counts, everybody: ClassTable, others: ClassTable) -> "Steps":
+        """Lay out sorted ranks against the sorted ranks of the other class, and against all rows of both."""
         below = np.flatnonzero(np.concatenate([[True], ranks[1:] != ranks[:-1]])) if ranks.size else ranks[:0]
         not_above = np.append(below[1:], ranks.size) if ranks.size else below
         distinct = ranks[below]
@@ -84,6 +92,8 @@ class Steps:
             not_above=not_above,
             other_below=np.searchsorted(other, distinct, side="left"),
             other_not_above=np.searchsorted(other, distinct, side="right"),
+            everybody=everybody.at(distinct),
+            others=others.at(distinct),
         )
 
     def by_row(self, by_rank: Counts) -> Counts:
@@ -95,37 +105,38 @@ class Steps:
         """Doubled placements in the other class of the subgroup, by rank."""
         return self.other_below + self.other_not_above
 
-    def doubled_in_background(self, table: ClassTable) -> Counts:
+    @property
+    def doubled_in_background(self) -> Counts:
         """Doubled placements in the background rows of the same class, by rank."""
-        return table.doubled(self.ranks) - (self.below + self.not_above)
+        return self.everybody.below + self.everybody.up_to - (self.below + self.not_above)
 
-    def doubled_in_other_background(self, table: ClassTable) -> Counts:
+    @property
+    def doubled_in_other_background(self) -> Counts:
         """Doubled placements in the background rows of the other class, by rank."""
-        return table.doubled(self.ranks) - self.doubled_in_other
+        return self.others.below + self.others.up_to - self.doubled_in_other
 
     def spread(self, doubled: Counts, doubled_size: int, mean: float) -> float:
         """Return the sum of squares of the rows' placements in another set, as fractions, about a mean."""
         return weighted_squares(self.counts, doubled / doubled_size - mean)
 
-    def spread_of_background(self, table: ClassTable, mean: float) -> float:
+    def spread_of_background(self, mean: float) -> float:
         """Return the same for the background rows of the same class and their placements in these rows."""
-        return self._spread(table, self.below, self.not_above, self.size, mean)
+        return self._spread(self.everybody, self.below, self.not_above, self.size, mean)
 
-    def spread_of_other_background(self, table: ClassTable, mean: float) -> float:
+    def spread_of_other_background(self, mean: float) -> float:
         """Return the same for the background rows of the other class and their placements in these rows."""
-        return self._spread(table, self.other_below, self.other_not_above, self.other_size, mean)
+        return self._spread(self.others, self.other_below, self.other_not_above, self.other_size, mean)
 
     def _spread(
-        self, table: ClassTable, below: Counts, not_above: Counts, subgroup_size: int, mean: float
+        self, among: ClassTable, below: Counts, not_above: Counts, subgroup_size: int, mean: float
     ) -> float:
         # A background row's placement is a step function of its rank, which changes only at the ranks
         # of these rows: between two of them the rows need only be counted, not visited.
-        up_to = table.up_to[self.ranks]
-        under = table.below[self.ranks] - below
-        up_to -= not_above
+        up_to = among.up_to - not_above
+        under = among.below - below
         between = under.copy()
         between[1:] -= up_to[:-1]
-        above = table.size - subgroup_size - int(up_to[-1])
+        above = among.size - subgroup_size - int(up_to[-1])
         at_steps = (self.below + self.not_above) / (2 * self.size) - mean
         between_steps = self.below / self.size - mean
         return (
