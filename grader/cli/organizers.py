@@ -73,16 +73,19 @@ def list_all(slug: str) -> None:
 
 
 @click.command("audit")
-@click.argument("slug")
+@click.argument("slug", required=False)
 @click.option("--action", default="", help="Only this action, or all of its noun, such as `team`.")
 @click.option(
     "--by", "person", default="", help="Only acts of this account, or of an origin such as calendar."
 )
 @click.option("--page", default=1, show_default=True, type=click.IntRange(1), help="Pages hold 50 acts.")
-def show_audit(slug: str, action: str, person: str, page: int) -> None:
-    """Show who did what in SLUG, when and why; the newest first."""
+def show_audit(slug: str | None, action: str, person: str, page: int) -> None:
+    """Show who did what in SLUG, when and why; the newest first.
+
+    Without SLUG: what was done on the site as a whole, and to drafts that were deleted since.
+    """
     with opened() as installation, installation.database.read() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = competitions.get(session, slug=slug) if slug else None
         found = audit.list_page(session, competition=competition, action=action, person=person, page=page)
         for entry in found.entries:
             for line in _lines(entry, found):
@@ -93,7 +96,7 @@ def show_audit(slug: str, action: str, person: str, page: int) -> None:
 
 def _lines(entry: AuditEntry, page: AuditPage) -> list[str]:
     by = entry.actor.name if entry.actor else entry.origin
-    lines = [f"{entry.at:%Y-%m-%d %H:%M:%S} UTC  {entry.action}  {page.told(entry.subject)}  (by {by})"]
+    lines = [f"{entry.at:%Y-%m-%d %H:%M:%S} UTC  {by} {page.sentence(entry)}  ({entry.action})"]
     for name in [*entry.after, *(name for name in entry.before if name not in entry.after)]:
         before, after = (
             json.dumps(values.get(name), ensure_ascii=False) for values in (entry.before, entry.after)

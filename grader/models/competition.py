@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from grader.models.scoring_version import ScoringVersion
 
 
+DELETED = "deleted:"  # with the id, in place of a deleted draft's slug; nobody can ask for it
+
+
 class CompetitionState(enum.StrEnum):
     """The stored states; scheduled, open and closed follow from the time."""
 

@@ -18,6 +18,7 @@ from sqlalchemy import Select, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import AuditEntry, Competition, Team, User
+from grader.models.competition import DELETED
 from grader.services import audit_actions
 from grader.services.texts import one_line, plain_text
 
@@ -118,13 +119,19 @@ def record(
 
 
 def list_page(
-    session: Session, *, competition: Competition, action: str = "", person: str = "", page: int = 1
+    session: Session, *, competition: Competition | None, action: str = "", person: str = "", page: int = 1
 ) -> AuditPage:
-    """Return a page of a competition's audit, the newest first.
+    """Return a page of a competition's audit, the newest first; with None that of the site.
 
+    The site's holds the acts that belong to no competition, and those of drafts that were deleted since.
     `action` is a whole action or its noun, `person` the name of an account or an origin without one.
     """
-    query = select(AuditEntry).where(AuditEntry.competition_id == competition.id)
+    if competition is not None:
+        query = select(AuditEntry).where(AuditEntry.competition_id == competition.id)
+    else:
+        deleted = select(Competition.id).where(Competition.slug.startswith(DELETED))
+        belongs_to_none = AuditEntry.competition_id.is_(None)
+        query = select(AuditEntry).where(or_(belongs_to_none, AuditEntry.competition_id.in_(deleted)))
     if action:
         query = query.where(
             or_(AuditEntry.action == action, AuditEntry.action.startswith(f"{action}.", autoescape=True))

@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
@@ -16,6 +16,7 @@ from grader.models import (
     ScoringVersionState,
     Solution,
 )
+from grader.models.competition import DELETED
 from grader.services import audit, organizers
 from grader.services import conditions as conditions_of
 from grader.services.audit import Actor
@@ -28,7 +29,6 @@ RESERVED_SLUGS = frozenset({"list", "data", "submissions", "submission-url", "ne
 TITLE_MAX_LENGTH = 200
 
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
-_DELETED = "deleted:"  # no slug that anybody can ask for
 
 
 class NoScoringVersion(ParticipantError):
@@ -197,18 +197,8 @@ def get(session: Session, *, slug: str) -> Competition:
 
 def list_all(session: Session) -> list[Competition]:
     """Return all competitions, the newest first."""
-    query = _loaded().where(~is_deleted())
+    query = _loaded().where(~Competition.slug.startswith(DELETED))
     return list(session.scalars(query.order_by(Competition.created_at.desc(), Competition.id.desc())))
-
-
-def deleted_slug(competition_id: int) -> str:
-    """Return what a deleted draft has in place of a slug."""
-    return f"{_DELETED}{competition_id}"
-
-
-def is_deleted() -> ColumnElement[bool]:
-    """Return the condition that a competition's row is what is left of a deleted draft."""
-    return Competition.slug.startswith(_DELETED, autoescape=True)
 
 
 def phase(competition: Competition, now: datetime) -> Phase:
@@ -242,7 +232,7 @@ def lock(session: Session, *, competition_id: int) -> Competition:
     session.execute(select(Competition.id).where(mine).with_for_update(of=Competition, key_share=True))
     # Only now: a join that had waited for the lock would show no live version after a publication.
     found = session.scalars(_loaded().where(mine).execution_options(populate_existing=True)).one()
-    if found.slug.startswith(_DELETED):
+    if found.slug.startswith(DELETED):
         raise UnknownCompetition(found.slug)
     return found
 

@@ -23,7 +23,8 @@ from grader.models import (
     Submission,
     SubmissionGrant,
 )
-from grader.services import audit, competition_settings, competitions, drafts
+from grader.models.competition import DELETED
+from grader.services import audit, competition_settings, drafts
 from grader.services.audit import Actor
 from grader.services.competition_settings import CompetitionSettings
 
@@ -76,7 +77,7 @@ def delete_draft(session: Session, *, competition: Competition, actor: Actor, no
             .execution_options(synchronize_session=False)
         )
     competition_settings.apply(CompetitionSettings(), draft)
-    draft.slug, draft.draft_metric = competitions.deleted_slug(draft.id), None
+    draft.slug, draft.draft_metric = f"{DELETED}{draft.id}", None
     session.flush()
     audit.record(
         session,

@@ -169,4 +169,6 @@ def test_a_draft_is_deleted_once_that_is_confirmed(run: Any, folder: Path) -> No
     assert "Bare" in run("competition", "list").output
     assert run("competition", "delete", "bare", "--yes").output == "bare is deleted.\n"
     assert run("competition", "list").output == ""
+    assert "deleted competition bare" in run("competition", "audit").output
     assert run("competition", "create", folder / "bare.toml").exit_code == 0
+    assert "deleted" not in run("competition", "audit", "bare").output
