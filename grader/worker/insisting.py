@@ -32,3 +32,8 @@ def insist(write: Callable[[], T], *, patience_seconds: float = PATIENCE_SECONDS
                 logger.warning("The database cannot be written at the moment; it is tried again: %s", error)
                 is_told = True
         time.sleep(PAUSE_SECONDS)
+
+
+def tell_of(error: Exception, what: str) -> None:
+    """Log an error that ends no process; that the database is away needs no traceback, everybody says so."""
+    logger.error("%s: %s", what, error, exc_info=None if db.is_unavailable(error) else error)

@@ -19,7 +19,7 @@ from grader.db import Database
 from grader.services import mail
 from grader.services.mail import Letter
 from grader.settings import Settings, SmtpSecurity
-from grader.worker.insisting import insist
+from grader.worker.insisting import insist, tell_of
 
 TIMEOUT_SECONDS = 20  # of each step; all together stay below the lease
 
@@ -39,8 +39,7 @@ class Mailer:
             try:
                 self.send_waiting(stop)
             except SQLAlchemyError as error:
-                trace = None if db.is_unavailable(error) else error
-                logger.error("The database could not be asked for e-mails: %s", error, exc_info=trace)  # noqa: TRY400
+                tell_of(error, "The database could not be asked for e-mails")
             except (OSError, smtplib.SMTPException) as error:
                 logger.warning("The mail server %s: %s", self._settings.smtp_host, error)
             except Exception:  # nobody would miss a mailer that ended

@@ -73,14 +73,7 @@ class BatchScorer:
 
     def _run(self, scoring_version_id: int) -> bool:
         start = time.monotonic()
-        with self._database.write() as session:
-            claims = batches.claim(
-                session,
-                scoring_version_id=scoring_version_id,
-                limit=BATCH_JOBS,
-                lease=self._lease,
-                now=db.now(session),
-            )
+        claims = insist(partial(self._claim, scoring_version_id))
         if not claims:
             return False
         reach("batch.after_claim")
@@ -96,6 +89,16 @@ class BatchScorer:
             time.monotonic() - start,
         )
         return True
+
+    def _claim(self, scoring_version_id: int) -> list[Claim]:
+        with self._database.write() as session:
+            return batches.claim(
+                session,
+                scoring_version_id=scoring_version_id,
+                limit=BATCH_JOBS,
+                lease=self._lease,
+                now=db.now(session),
+            )
 
     def _record(self, claims: Sequence[Claim], outcomes: Mapping[int, Outcome]) -> int:
         with self._database.write() as session:

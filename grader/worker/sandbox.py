@@ -10,11 +10,10 @@ from grader.metrics import check_golden_vectors
 from grader.settings import Settings, load
 from grader.worker import stopping
 from grader.worker.child import DONE, NOTHING_TO_DO, RESCORE
+from grader.worker.insisting import tell_of
 from grader.worker.limits import end_process_after, limit_memory
 from grader.worker.rescoring_batches import NICENESS, BatchScorer, time_limit_seconds
 from grader.worker.scoring import Scorer
-
-logger = logging.getLogger(__name__)
 
 
 def main() -> None:
@@ -46,8 +45,8 @@ class Sandbox:
         try:
             scorer = self._batch_scorer if what == RESCORE else self._scorer
             return DONE if scorer.run(subject_id) else NOTHING_TO_DO
-        except Exception:
-            logger.exception("What was asked (%s %s) could not be claimed or recorded.", what, subject_id)
+        except Exception as error:
+            tell_of(error, f"What was asked ({what} {subject_id}) could not be claimed or recorded")
             return NOTHING_TO_DO
         finally:
             end_process_after(0)

@@ -58,9 +58,7 @@ class Scorer:
             return self._run(job_id)
 
     def _run(self, job_id: int) -> bool:
-        with self._database.write() as session:
-            claim = scoring.claim(session, job_id=job_id, lease=self._lease, now=db.now(session))
-            reach("claim.before_commit")
+        claim = insist(partial(self._claim, job_id))
         if claim is None:
             return False
         reach("claim.after_commit")
@@ -78,6 +76,12 @@ class Scorer:
             time.monotonic() - start,
         )
         return recorded
+
+    def _claim(self, job_id: int) -> Claim | None:
+        with self._database.write() as session:
+            claim = scoring.claim(session, job_id=job_id, lease=self._lease, now=db.now(session))
+            reach("claim.before_commit")
+        return claim
 
     def _record(self, claim: Claim, outcome: Outcome) -> bool:
         with self._database.write() as session:

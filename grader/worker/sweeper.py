@@ -1,6 +1,5 @@
 """The sweeper: scores what no worker took and does what is due. It needs no broker; several may run."""
 
-import logging
 import signal
 import threading
 import time
@@ -18,6 +17,7 @@ from grader.storage import open_storage
 from grader.worker import digests
 from grader.worker.calendar import Calendar
 from grader.worker.child import ScoringChild
+from grader.worker.insisting import tell_of
 from grader.worker.keeping import Keeper
 from grader.worker.mailer import Mailer
 from grader.worker.organizer_child import OrganizerChild
@@ -28,8 +28,6 @@ STOP_GRACE_SECONDS = 3  # with what handing back takes below that of the supervi
 ORGANIZERS_WAIT_SECONDS = 1  # somebody looks at the page
 
 Step = Callable[[], bool]  # tells whether it did something
-
-logger = logging.getLogger(__name__)
 
 
 class Sweeper:
@@ -138,10 +136,7 @@ def _repeat(step: Step, wait_seconds: float, stop: threading.Event) -> None:
         try:
             has_done_something = step()
         except Exception as error:
-            # All lanes say so for as long as the database is away; there is nothing to look for.
-            trace = None if db.is_unavailable(error) else error
-            name = threading.current_thread().name
-            logger.error("The lane %s broke; it goes on: %s", name, error, exc_info=trace)  # noqa: TRY400
+            tell_of(error, f"The lane {threading.current_thread().name} broke; it goes on")
             has_done_something = False
         if not has_done_something:
             stop.wait(wait_seconds)

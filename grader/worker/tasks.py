@@ -3,10 +3,13 @@
 import os
 from functools import cache
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from grader.settings import load
 from grader.worker.app import celery_app
 from grader.worker.broker import RESCORING_TASK, TASK
 from grader.worker.hints import Hints
+from grader.worker.insisting import tell_of
 from grader.worker.rescoring_batches import NICENESS, BatchScorer, time_limit_seconds
 from grader.worker.scoring import Scorer
 
@@ -14,14 +17,22 @@ from grader.worker.scoring import Scorer
 @celery_app.task(name=TASK)
 def score(job_id: int) -> None:
     """Score a job; nothing happens if it is done or somebody else's."""
-    _scorer().run(int(job_id))
+    try:
+        _scorer().run(int(job_id))
+    except SQLAlchemyError as error:
+        tell_of(error, f"Job {job_id} could not be claimed or recorded")
 
 
 @celery_app.task(name=RESCORING_TASK, time_limit=time_limit_seconds(load()))
 def rescore(scoring_version_id: int) -> None:
     """Score one batch of a scoring version, and hint at the next one while there is something to do."""
-    if _batch_scorer().run(int(scoring_version_id)):
-        _hints().send_rescoring(int(scoring_version_id))
+    try:
+        has_done_something = _batch_scorer().run(int(scoring_version_id))
+    except SQLAlchemyError as error:
+        tell_of(error, f"A batch of scoring version {scoring_version_id} could not be claimed or recorded")
+    else:
+        if has_done_something:
+            _hints().send_rescoring(int(scoring_version_id))
 
 
 # Made by the first task, so after the fork: connections are never shared between processes.

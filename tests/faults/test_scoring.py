@@ -33,14 +33,14 @@ import ctypes, grader.worker.calculator as calculator
 
 READ = calculator.read_submission
 
-def read_submission(data, row_ids):
+def read_submission(data, row_ids, **options):
     if data.endswith(b"# memory"):
         bytearray(64 << 30)
     if data.endswith(b"# segfault"):
         ctypes.string_at(0)
     while data.endswith(b"# loop"):
         pass
-    return READ(data, row_ids)
+    return READ(data, row_ids, **options)
 
 calculator.read_submission = read_submission
 """
@@ -190,8 +190,8 @@ def test_files_that_eat_memory_time_or_the_process_fail_alone(
     predictions_csv: Callable[..., bytes],
 ) -> None:
     settings = make_settings(
-        scoring_time_limit_seconds=1,
-        scoring_lease_seconds=2,
+        scoring_time_limit_seconds=2,
+        scoring_lease_seconds=3,
         sweep_interval_seconds=0.2,
         sweep_after_seconds=0,
     )
