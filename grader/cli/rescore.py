@@ -27,7 +27,8 @@ from grader.services import (
 )
 from grader.services.audit import Actor
 from grader.services.rescoring import RescoringUnderWay
-from grader.services.rescoring_publication import Amends, RescoringIncomplete
+from grader.services.rescoring_amends import Amends
+from grader.services.rescoring_publication import RescoringIncomplete
 from grader.services.rules import Rules
 from grader.services.solutions import LiveSolution, StoredSolution
 from grader.worker.child import ScoringChild

@@ -82,12 +82,9 @@ def versions_of(session: Session, *, competition: Competition, version: ScoringV
     live = competitions.live(competition)
     if version.state is not ScoringVersionState.LIVE:
         return Compared(live, version)
-    replaced = session.scalar(
-        select(ScoringVersion).where(
-            ScoringVersion.competition_id == competition.id, ScoringVersion.number == live.replaced_number
-        )
-    )
-    return None if replaced is None else Compared(replaced, version)
+    if live.replaced_number is None:
+        return None
+    return Compared(rescoring.get(session, competition=competition, number=live.replaced_number), version)
 
 
 def preview(session: Session, *, competition: Competition, versions: Compared) -> Preview:

@@ -5,11 +5,7 @@ submissions, the standings, a next number of final standings, the notices, and w
 participants: extra submissions, a longer deadline, a selection that is open again.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from typing import Any
+from datetime import datetime
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
@@ -28,22 +24,18 @@ from grader.models import (
 )
 from grader.services import (
     audit,
-    competition_settings,
     competitions,
     daily_ranks,
     final_boards,
-    grants,
     published_solutions,
     rescoring,
+    rescoring_amends,
     rescoring_notices,
     scoring,
-    selections,
     standing_rows,
 )
 from grader.services.audit import Actor
-from grader.services.texts import plain_text
-
-NOTICE_MAX_LENGTH = 5_000
+from grader.services.rescoring_amends import NO_AMENDS, Amends
 
 
 class RescoringIncomplete(OrganizerError):
@@ -75,32 +67,6 @@ class NotRetired(OrganizerError):
             "be rolled back to."
         )
         self.version = version
-
-
-class InvalidPublication(OrganizerError):
-    """What a publication is to give cannot be given; `problems` has one sentence each."""
-
-    def __init__(self, problems: Iterable[str]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(self.problems))
-
-
-@dataclass(frozen=True, slots=True)
-class Amends:
-    """What participants get with a publication; by default nothing.
-
-    The `notice` is mailed and shown with the old and new public score of each of a team's submissions. The
-    extra submissions are for `extra_day`, by default the day of the publication (UTC).
-    """
-
-    notice: str = ""
-    extra_submissions: int = 0
-    extra_day: date | None = None
-    closes_at: datetime | None = None
-    selection_deadline: datetime | None = None
-
-
-NO_AMENDS = Amends()
 
 
 def publish(
@@ -200,7 +166,7 @@ def _switch(
     retired.state = ScoringVersionState.RETIRED
     version.state = ScoringVersionState.LIVE
     version.published_at, version.replaced_number = now, retired.number
-    version.notice = _checked_notice(amends.notice)
+    version.notice = rescoring_amends.notice(amends, competition=competition, now=now)
     competition.live_scoring_version = version
     for job in changed:
         scoring.show_result(job)
@@ -229,57 +195,10 @@ def _switch(
         now=now,
     )
     published_solutions.write_again(session, competition=competition, actor=actor, now=now)
-    _give(session, competition, amends, actor, version, now)
+    rescoring_amends.give(session, amends, competition=competition, version=version, actor=actor, now=now)
     if version.notice:
         rescoring_notices.write(session, competition=competition, version=version, before=retired, now=now)
     reach("publish.before_commit")
-
-
-def _give(
-    session: Session,
-    competition: Competition,
-    amends: Amends,
-    actor: Actor,
-    version: ScoringVersion,
-    now: datetime,
-) -> None:
-    """Give what the publication gives; raise InvalidPublication with everything that cannot be given."""
-    act: dict[str, Any] = {
-        "competition": competition,
-        "reason": f"Scoring version {version.number} was published.",
-        "actor": actor,
-        "now": now,
-    }
-    problems: list[str] = []
-    if amends.closes_at is not None and amends.closes_at != competition.closes_at:
-        with _collected(problems):
-            competition_settings.change(session, changes={"closes_at": amends.closes_at}, **act)
-    if amends.selection_deadline is not None:
-        with _collected(problems):
-            selections.reopen(session, until=amends.selection_deadline, **act)
-    if amends.extra_submissions:
-        day = amends.extra_day or now.astimezone(UTC).date()
-        with _collected(problems):
-            grants.grant(session, team=None, day=day, count=amends.extra_submissions, **act)
-    if problems:
-        raise InvalidPublication(problems)
-
-
-@contextmanager
-def _collected(problems: list[str]) -> Iterator[None]:
-    try:
-        yield
-    except OrganizerError as error:
-        problems += getattr(error, "problems", (error.message,))
-
-
-def _checked_notice(notice: str) -> str:
-    notice = plain_text(notice)
-    if len(notice) > NOTICE_MAX_LENGTH:
-        raise InvalidPublication(
-            [f"The notice has at most {NOTICE_MAX_LENGTH:,} characters; this one has {len(notice):,}."]
-        )
-    return notice
 
 
 def _count_unfinished(session: Session, version: ScoringVersion) -> int:

@@ -42,7 +42,8 @@ from grader.services import (
 from grader.services.audit import Actor
 from grader.services.closing import SelectionOpen
 from grader.services.rescoring import NotPreparing, ReasonNeeded, RescoringUnderWay
-from grader.services.rescoring_publication import Amends, InvalidPublication, NotRetired
+from grader.services.rescoring_amends import Amends, InvalidPublication
+from grader.services.rescoring_publication import NotRetired
 from grader.services.selections import SelectionClosed, SelectionStays
 from grader.worker.organizer_work import OrganizerWorker
 from grader.worker.scoring import Scorer
@@ -244,9 +245,14 @@ def test_without_a_notice_nobody_is_mailed_and_the_reason_is_shown(
 
 def test_what_a_publication_gives_comes_with_the_switch(service: Any, competition: Any, prepare: Any) -> None:
     close = service.now + 12 * DAY
-    amends = Amends(extra_submissions=2, closes_at=close, selection_deadline=close + DAY)
+    amends = Amends("Sorry.", extra_submissions=2, closes_at=close, selection_deadline=close + DAY)
     publish(service, prepare(), amends=amends)
     current = service.reload(competition)
+    assert rescoring_notices.latest(current).text == (
+        f"Sorry.\n\nEvery team gets 2 extra submissions on {service.now:%Y-%m-%d} (UTC). "
+        f"The competition closes at {close:%Y-%m-%d %H:%M} UTC now. "
+        f"The final selection can be changed until {close + DAY:%Y-%m-%d %H:%M} UTC."
+    )
     assert (current.closes_at, current.selection_deadline) == (close, close + DAY)
     with service.database.read() as session:
         grants = list(session.scalars(select(SubmissionGrant)))

@@ -109,6 +109,8 @@ def test_from_a_checked_solution_to_the_notice_and_back(
     assert before in own and after in own and before != after
     assert before in page(ann, "/competitions/toxicity/submissions/1")
     assert lines[2].split(",")[6] not in own  # Bob's
+    for number in (1, 2):
+        assert "From version" in page(eva, f"{ROOT}/rescoring/{number}/difference")
 
     assert "Every submission has its score under it" in page(eva, f"{ROOT}/rescoring/1")
     refused = eva.post(f"{ROOT}/rescoring/1/rollback", {"reason": " "})

@@ -15,7 +15,7 @@ SHOWN_LENGTH = 300
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One field that an act changed."""
+    """One field that an act changed or told; `before` is empty where there was none."""
 
     field: str
     before: str
@@ -39,7 +39,11 @@ class EntryView:
         """Return an entry with the fields in the order in which they were recorded."""
         fields = [*entry.after, *(name for name in entry.before if name not in entry.after)]
         changes = [
-            Change(name.replace("_", " "), _words(entry.before.get(name)), _words(entry.after.get(name)))
+            Change(
+                name.replace("_", " "),
+                _words(entry.before[name]) if name in entry.before else "",
+                _words(entry.after.get(name)),
+            )
             for name in fields
         ]
         by = entry.actor.name if entry.actor else entry.origin

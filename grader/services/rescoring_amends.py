@@ -1,0 +1,109 @@
+"""What participants get with a publication of a scoring version, and the notice that tells them."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from grader.errors import OrganizerError
+from grader.files.wording import counted
+from grader.models import Competition, ScoringVersion
+from grader.services import competition_settings, grants, selections
+from grader.services.audit import Actor
+from grader.services.texts import plain_text
+
+NOTICE_MAX_LENGTH = 5_000
+
+
+class InvalidPublication(OrganizerError):
+    """What a publication is to give cannot be given; `problems` has one sentence each."""
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+@dataclass(frozen=True, slots=True)
+class Amends:
+    """What participants get with a publication; by default nothing.
+
+    The `notice` is mailed and shown with the old and new public score of each of a team's submissions. The
+    extra submissions are for `extra_day`, by default the day of the publication (UTC).
+    """
+
+    notice: str = ""
+    extra_submissions: int = 0
+    extra_day: date | None = None
+    closes_at: datetime | None = None
+    selection_deadline: datetime | None = None
+
+
+NO_AMENDS = Amends()
+
+
+def notice(amends: Amends, *, competition: Competition, now: datetime) -> str:
+    """Return what participants read: the organizer's words and what they are given; blank without words.
+
+    Raises InvalidPublication.
+    """
+    words = plain_text(amends.notice)
+    if len(words) > NOTICE_MAX_LENGTH:
+        raise InvalidPublication(
+            [f"The notice has at most {NOTICE_MAX_LENGTH:,} characters; this one has {len(words):,}."]
+        )
+    given = " ".join(_told(competition, amends, now))
+    return f"{words}\n\n{given}" if words and given else words
+
+
+def _told(competition: Competition, amends: Amends, now: datetime) -> Iterator[str]:
+    if amends.extra_submissions:
+        day = amends.extra_day or now.astimezone(UTC).date()
+        submissions = counted(amends.extra_submissions, "extra submission")
+        yield f"Every team gets {submissions} on {day:%Y-%m-%d} (UTC)."
+    if amends.closes_at is not None and amends.closes_at != competition.closes_at:
+        yield f"The competition closes at {amends.closes_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC now."
+    if amends.selection_deadline is not None:
+        until = amends.selection_deadline.astimezone(UTC)
+        yield f"The final selection can be changed until {until:%Y-%m-%d %H:%M} UTC."
+
+
+def give(
+    session: Session,
+    amends: Amends,
+    *,
+    competition: Competition,
+    version: ScoringVersion,
+    actor: Actor,
+    now: datetime,
+) -> None:
+    """Give what the publication gives; raise InvalidPublication with everything that cannot be given."""
+    act: dict[str, Any] = {
+        "competition": competition,
+        "reason": f"Scoring version {version.number} was published.",
+        "actor": actor,
+        "now": now,
+    }
+    problems: list[str] = []
+    if amends.closes_at is not None and amends.closes_at != competition.closes_at:
+        with _collected(problems):
+            competition_settings.change(session, changes={"closes_at": amends.closes_at}, **act)
+    if amends.selection_deadline is not None:
+        with _collected(problems):
+            selections.reopen(session, until=amends.selection_deadline, **act)
+    if amends.extra_submissions:
+        day = amends.extra_day or now.astimezone(UTC).date()
+        with _collected(problems):
+            grants.grant(session, team=None, day=day, count=amends.extra_submissions, **act)
+    if problems:
+        raise InvalidPublication(problems)
+
+
+@contextmanager
+def _collected(problems: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except OrganizerError as error:
+        problems += getattr(error, "problems", (error.message,))
