@@ -7,9 +7,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import click
+
 from grader.cli import main
+from grader.cli.competition import create
+from grader.models import Competition
 from grader.services import competition_files, conditions
-from grader.services.competition_settings import CompetitionSettings
+from grader.services.competition_settings import NAMES, CompetitionSettings
 from grader.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -57,6 +61,23 @@ def test_the_table_of_defaults_is_that_of_the_code() -> None:
     assert timedelta(days=7) == conditions.WEEK
     assert "23:59 UTC" in table
     assert f"{competition_files.END_OF_DAY:%H:%M}" == "23:59"
+
+
+def test_the_database_and_the_shell_have_the_same_defaults_as_the_settings() -> None:
+    ordinary = CompetitionSettings()
+    columns = Competition.__table__.c
+    stored = {name: columns[name].default.arg for name in NAMES if name in columns and columns[name].default}
+    assert stored == {name: getattr(ordinary, name) for name in stored}
+    assert {"max_daily_submissions", "selection_count", "feedback", "reveal_rule"} <= stored.keys()
+    text = (ROOT / "docs" / "organizers.md").read_text()
+    numbers = 0
+    for parameter in create.params:
+        if isinstance(parameter, click.Option) and type(getattr(ordinary, parameter.name or "", "")) is int:
+            default = getattr(ordinary, parameter.name or "")
+            assert f"[default: {default}]" in (parameter.help or ""), parameter.name
+            assert re.search(rf"^\| `{parameter.opts[0]} N`.* \| {default} \|$", text, flags=re.MULTILINE)
+            numbers += 1
+    assert numbers == 5
 
 
 def _places(document: dict[str, Any], table: str = "") -> Iterator[tuple[str, Any]]:
