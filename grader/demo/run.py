@@ -89,6 +89,7 @@ def _tell_how_to_go_on(demo: Demo, settings: Settings, progress: Progress) -> No
     demo.say(f"""
 Train and test files, and what each team sent: {demo.folder}
 In another shell:
+  export {PREFIX}DATA_DIR={settings.data_dir.absolute()}
   {fairboard} competition reveal {SLUG}
   {fairboard} rescore {SLUG} {demo.corrected_solution} --reason "Labels were rated again."
 The service runs until Ctrl-C; `make demo` again goes on with the same data.""")
