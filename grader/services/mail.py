@@ -6,7 +6,7 @@ is about: a second one with the same key is not written.
 """
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -18,6 +18,7 @@ from grader.models import Mail, User
 from grader.services.texts import one_line
 
 SUBJECT_MAX_LENGTH = 200
+CHUNK = 1000
 LEASE = timedelta(minutes=5)
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=4)
@@ -79,7 +80,7 @@ def notify_all(
     body: str,
     now: datetime,
 ) -> int:
-    """Write one notice to many people at once, under a key that was never used; return how many get it."""
+    """Write one notice to many people at once, but to nobody twice under its key; return how many get it."""
     letters = ((user, body) for user in users)
     return notify_each(session, letters=letters, kind=kind, key=key, subject=subject, now=now)
 
@@ -93,7 +94,7 @@ def notify_each(
     subject: str,
     now: datetime,
 ) -> int:
-    """Write notices with a body for each person, under a key that was never used; return how many get one."""
+    """Write notices with a body for each person, to nobody twice under their key; return how many get one."""
     rows = [
         {
             "key": f"{user.id}:{key}",
@@ -108,6 +109,8 @@ def notify_each(
         for user, body in letters
         if _wants(user, kind)
     ]
+    used = _used(session, [str(row["key"]) for row in rows])
+    rows = [row for row in rows if row["key"] not in used]
     if rows:
         session.execute(insert(Mail), rows)
     return len(rows)
@@ -190,6 +193,14 @@ def pause_after(attempt: int) -> timedelta:
 def forget_old(session: Session, *, now: datetime) -> None:
     """Delete what was sent or given up a month ago."""
     session.execute(delete(Mail).where(Mail.created_at <= now - KEPT))
+
+
+def _used(session: Session, keys: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    for start in range(0, len(keys), CHUNK):
+        query = select(Mail.key).where(Mail.key.in_(keys[start : start + CHUNK]))
+        found.update(key for key in session.scalars(query) if key is not None)
+    return found
 
 
 def _wants(user: User, kind: Notice | str) -> bool:

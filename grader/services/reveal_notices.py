@@ -31,19 +31,21 @@ def write(session: Session, *, competition: Competition, now: datetime) -> None:
         placing.ranks(session, scoring_version_id=version_id, split=split)
         for split in (Split.PRIVATE, Split.PUBLIC)
     )
-    for user, team_id, team in readers:
-        mail.notify(
-            session,
-            user=user,
-            kind=mail.Notice.RESULTS,
-            key=f"results:{competition.id}",
-            subject=f"{competition.title}: the private leaderboard is revealed",
-            body=(
-                f"The private leaderboard of {competition.title} is revealed. Your team {team} is number "
-                f"{private[team_id]:,} of {len(private):,}; on the public leaderboard it was number "
-                f"{public[team_id]:,}. The standings are provisional until the organizer makes them "
-                "final.\n\n"
-                f"What each of your files got: {mail.SITE}/competitions/{competition.slug}/results\n"
-            ),
-            now=now,
+    letters = (
+        (
+            user,
+            f"The private leaderboard of {competition.title} is revealed. Your team {team} is number "
+            f"{private[team_id]:,} of {len(private):,}; on the public leaderboard it was number "
+            f"{public[team_id]:,}. The standings are provisional until the organizer makes them final.\n\n"
+            f"What each of your files got: {mail.SITE}/competitions/{competition.slug}/results\n",
         )
+        for user, team_id, team in readers
+    )
+    mail.notify_each(
+        session,
+        letters=letters,
+        kind=mail.Notice.RESULTS,
+        key=f"results:{competition.id}",
+        subject=f"{competition.title}: the private leaderboard is revealed",
+        now=now,
+    )

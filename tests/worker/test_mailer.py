@@ -70,6 +70,23 @@ def test_one_key_is_one_e_mail(service: Any, mailer: Mailer, post: Any, now: Any
     assert len(post.received) == 1
 
 
+def test_one_key_is_one_e_mail_to_each_also_of_many_at_once(
+    service: Any, now: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mail, "CHUNK", 1)
+    people = [service.user(name) for name in ("ada", "bob")]
+    for each, address in zip(people, (ADA, BOB), strict=True):
+        each.email, each.email_verified_at = address, now
+    for letters, expected in (([(people[0], "One.")], 1), ([(each, "Two.") for each in people], 1)):
+        with service.database.write() as session:
+            sent = mail.notify_each(
+                session, letters=letters, kind=mail.Notice.RESULTS, key="results:1", subject="Out", now=now
+            )
+        assert sent == expected
+    with service.database.read() as session:
+        assert sorted(session.scalars(select(Mail.key))) == sorted(f"{each.id}:results:1" for each in people)
+
+
 def test_a_subject_or_name_cannot_add_headers(service: Any, mailer: Mailer, post: Any, now: Any) -> None:
     write(
         service, now, subject="Team\r\nBcc: eve@example.org\n\nboo\u2028x", body="Hi\r\nBcc: eve@example.org"
