@@ -98,11 +98,11 @@ class VisibleGroups:
 
     Attributes
     ----------
-    codes : array of int, shape (n,)
-        For each row the number of its group, from 0.
+    codes : array of uint8, shape (n,)
+        For each row the number of its group.
     """
 
-    codes: NDArray[np.intp]
+    codes: NDArray[np.uint8]
 
     def leak(self, hidden: BoolArray) -> Leak | None:
         r"""Return how well the groups tell a hidden truth.

@@ -48,12 +48,12 @@ def visible(row_ids: RowIds, scored: NDArray[np.intp], test: PublicTable | None)
     else:
         yield _numbers(ID, integers[scored], scored)
     for name, digest in HASHES.items():
-        yield _hashes(f"{name} of the id", [digest(text) for text in texts], scored)
+        yield _hashes(f"{name} of the id", map(digest, texts), scored)
     if integers is not None:
         packed = integers.astype("<i8").tobytes()
         for name in INTEGER_HASHES:
-            hashes = [HASHES[name](packed[start : start + 8]) for start in range(0, len(packed), 8)]
-            yield _hashes(f"{name} of the id as a 64-bit number", hashes, scored)
+            eights = (packed[start : start + 8] for start in range(0, len(packed), 8))
+            yield _hashes(f"{name} of the id as a 64-bit number", map(HASHES[name], eights), scored)
     if test is not None and test.positions.size:
         is_scored = np.zeros(len(row_ids), np.bool_)
         is_scored[scored] = True
@@ -69,14 +69,18 @@ def _integers(row_ids: RowIds, texts: Sequence[bytes]) -> NDArray[np.int64] | No
 
 def _numbers(name: str, values: NDArray[np.int64], rows: NDArray[np.intp]) -> Visible:
     groups = tuple(
-        (f"{name} modulo {modulus}", VisibleGroups((values % modulus).astype(np.intp))) for modulus in MODULI
+        (f"{name} modulo {modulus}", VisibleGroups((values % modulus).astype(np.uint8))) for modulus in MODULI
     )
     return Visible(name, rows, VisibleOrder.of(values), groups)
 
 
-def _hashes(name: str, hashes: Sequence[bytes], rows: NDArray[np.intp]) -> Visible:
+def _hashes(name: str, hashes: Iterator[bytes], rows: NDArray[np.intp]) -> Visible:
     """Return hashes in the order of their first bytes, with their ends and their remainders as numbers."""
-    table = np.frombuffer(b"".join(hashes), np.uint8).reshape(len(hashes), -1)[rows]
+    joined = bytearray(next(hashes))
+    size = len(joined)
+    for each in hashes:  # one after the other: as objects they would take three times the memory
+        joined += each
+    table = np.frombuffer(joined, np.uint8).reshape(-1, size)[rows]
     first = np.zeros(rows.size, np.uint64)
     for byte in table[:, :8].T:
         first = (first << np.uint64(8)) | byte
@@ -88,5 +92,5 @@ def _hashes(name: str, hashes: Sequence[bytes], rows: NDArray[np.intp]) -> Visib
         f"first hexadecimal digit of the {name}": table[:, 0] >> 4,
         f"last byte of the {name}": table[:, -1],
     }
-    coded = tuple((name, VisibleGroups(codes.astype(np.intp))) for name, codes in groups.items())
+    coded = tuple((name, VisibleGroups(codes.astype(np.uint8))) for name, codes in groups.items())
     return Visible(name, rows, VisibleOrder.of(first), coded)

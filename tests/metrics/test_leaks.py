@@ -57,7 +57,7 @@ def test_the_auc_is_the_metrics_own(rows: list[tuple[int, bool]]) -> None:
 
 
 def groups_leak(codes: np.ndarray, hidden: np.ndarray):
-    return VisibleGroups(codes).leak(hidden)
+    return VisibleGroups(codes.astype(np.uint8)).leak(hidden)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.1])
