@@ -147,16 +147,13 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
         solution=solution.digest or "",
         rows={Split.PUBLIC: solution.public_row_count, Split.PRIVATE: solution.private_row_count},
         boards=boards,
-        results={
-            submission.id: results.split_results(
-                session, submission=submission, version=version, allowed=seen
-            )
-            for submission in submissions.values()
-        },
+        results=results.split_results_of(
+            session, submission_ids=[*submissions], version=version, allowed=seen
+        ),
         receipts=tuple(
-            receipts.whole(session, submission=submission, version=version)
-            for submission in submissions.values()
+            receipts.all_whole(session, submissions=[*submissions.values()], version=version)
             if with_receipts
+            else ()
         ),
     )
 

@@ -3,7 +3,7 @@
 When the solution is published, the team's receipt has everything too.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
@@ -15,6 +15,8 @@ from grader.models import Competition, Score, ScoringVersion, Split, Submission
 from grader.receipts import Receipt
 from grader.receipts.receipt import SplitReceipt
 from grader.receipts.recount import TERMS
+
+CHUNK = 1000
 
 _SHOWN = {Split.PUBLIC: Field.PUBLIC_SCORE, Split.PRIVATE: Field.PRIVATE_SCORE}
 
@@ -36,15 +38,26 @@ class DigestPending(ParticipantError):
 
 def whole(session: Session, *, submission: Submission, version: ScoringVersion) -> Receipt:
     """Return the receipt of a submission's score with everything in it; raise NoReceipt, DigestPending."""
-    scores = _scores(session, submission, version)
+    return next(all_whole(session, submissions=[submission], version=version))
+
+
+def all_whole(
+    session: Session, *, submissions: Sequence[Submission], version: ScoringVersion
+) -> Iterator[Receipt]:
+    """Yield as `whole` does the receipts of any number of submissions, in their order."""
     report = version.solution.report
-    return _receipt(
-        submission,
-        version,
-        {score.split.value: _everything(score) for score in scores},
-        label=report.get("label"),
-        identities=tuple(each["name"] for each in report.get("identities", ())) or None,
-    )
+    identities = tuple(each["name"] for each in report.get("identities", ())) or None
+    for start in range(0, len(submissions), CHUNK):
+        part = submissions[start : start + CHUNK]
+        scores = _scores(session, part, version)
+        for submission in part:
+            yield _receipt(
+                submission,
+                version,
+                {score.split.value: _everything(score) for score in scores[submission.id]},
+                label=report.get("label"),
+                identities=identities,
+            )
 
 
 def visible_to(
@@ -64,7 +77,7 @@ def visible_to(
         return whole(session, submission=submission, version=version)
     shown = {
         score.split.value: SplitReceipt(_shown(score))
-        for score in _scores(session, submission, version)
+        for score in _scores(session, [submission], version)[submission.id]
         if visible(_SHOWN[score.split], viewer, phase, competition.feedback)
     }
     return _receipt(submission, version, shown)
@@ -80,15 +93,21 @@ def _version(session: Session, competition: Competition, number: int | None) -> 
     )
 
 
-def _scores(session: Session, submission: Submission, version: ScoringVersion) -> Iterable[Score]:
-    scores = session.scalars(
+def _scores(
+    session: Session, submissions: Sequence[Submission], version: ScoringVersion
+) -> Mapping[int, Sequence[Score]]:
+    """Return the scores of each submission by its id; raise NoReceipt."""
+    found: dict[int, list[Score]] = {submission.id: [] for submission in submissions}
+    for score in session.scalars(
         select(Score)
-        .where(Score.submission_id == submission.id, Score.scoring_version_id == version.id)
+        .where(Score.submission_id.in_(found), Score.scoring_version_id == version.id)
         .order_by(Score.split.desc())  # public first
-    ).all()
-    if not scores:
-        raise NoReceipt(submission.id)
-    return scores
+    ):
+        found[score.submission_id].append(score)
+    for submission_id, scores in found.items():
+        if not scores:
+            raise NoReceipt(submission_id)
+    return found
 
 
 def _receipt(

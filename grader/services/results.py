@@ -15,6 +15,8 @@ from grader.models import Score, ScoringVersion, Split, Submission, SubmissionKi
 from grader.services import board_lines, competitions, placing
 from grader.services.rules import Rules
 
+CHUNK = 1000
+
 _AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
 _GAPS = ("positive_aeg", "negative_aeg")
 _TERMS = {Split.PUBLIC: Field.PUBLIC_TERMS, Split.PRIVATE: Field.PRIVATE_TERMS}
@@ -104,21 +106,30 @@ def split_results(
     session: Session, *, submission: Submission, version: ScoringVersion, allowed: Collection[Field]
 ) -> dict[Split, SplitResult]:
     """Return a submission's result on each split whose score is allowed; others are not even read."""
+    found = split_results_of(session, submission_ids=[submission.id], version=version, allowed=allowed)
+    return found[submission.id]
+
+
+def split_results_of(
+    session: Session, *, submission_ids: Sequence[int], version: ScoringVersion, allowed: Collection[Field]
+) -> dict[int, dict[Split, SplitResult]]:
+    """Return as `split_results` does the results of any number of submissions, by their id."""
     splits = [split for split, score in _SCORES.items() if score in allowed]
-    rows = session.scalars(
-        select(Score).where(
-            Score.submission_id == submission.id,
-            Score.scoring_version_id == version.id,
-            Score.split.in_(splits),
-        )
-    )
     rules = Rules.from_dict(version.metric_settings)
-    return {
-        row.split: _split_result(
-            row, rules, has_terms=_TERMS[row.split] in allowed, cells=_cells(row.split, allowed)
+    found: dict[int, dict[Split, SplitResult]] = {submission_id: {} for submission_id in submission_ids}
+    for start in range(0, len(submission_ids), CHUNK):
+        rows = session.scalars(
+            select(Score).where(
+                Score.submission_id.in_(submission_ids[start : start + CHUNK]),
+                Score.scoring_version_id == version.id,
+                Score.split.in_(splits),
+            )
         )
-        for row in rows
-    }
+        for row in rows:
+            found[row.submission_id][row.split] = _split_result(
+                row, rules, has_terms=_TERMS[row.split] in allowed, cells=_cells(row.split, allowed)
+            )
+    return found
 
 
 def public_scores(
