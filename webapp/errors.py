@@ -269,21 +269,21 @@ def _http_error(error: HTTPException) -> ResponseReturnValue:
 
 
 def _disk_full(error: Exception) -> ResponseReturnValue:
-    log.error("The disk is full: %s %s: %s", request.method, request.path, error)
+    log.error("The disk is full: %s: %s", _request(), error)
     if "file_limit_bytes" in g:
         return _fairboard_error(disk.NoSpace())
     return answer(507, name="no_space", message=DISK_FULL)
 
 
 def _database_away(error: Exception) -> ResponseReturnValue:
-    log.error("The database does not answer: %s %s: %s", request.method, request.path, error)
+    log.error("The database does not answer: %s: %s", _request(), error)
     message = DATABASE_AWAY if request.method in ("GET", "HEAD") else OUTCOME_UNKNOWN
     headers = {"Retry-After": str(RETRY_SECONDS)}
     return answer(503, name="database_unavailable", message=message, headers=headers)
 
 
 def _storage_away(error: Exception) -> ResponseReturnValue:
-    log.error("The storage does not answer: %s %s: %s", request.method, request.path, error)
+    log.error("The storage does not answer: %s: %s", _request(), error)
     headers = {"Retry-After": str(RETRY_SECONDS)}
     return answer(503, name="storage_unavailable", message=STORAGE_AWAY, headers=headers)
 
@@ -296,8 +296,15 @@ def _unforeseen(error: Exception) -> ResponseReturnValue:
     if isinstance(error, StorageUnavailable):
         return _storage_away(error)
     incident = secrets.token_hex(4).upper()
-    log.error("Incident %s: %s %s", incident, request.method, request.path, exc_info=error)
+    log.error("Incident %s: %s", incident, _request(), exc_info=error)
     return answer(500, name="internal_error", message=OUR_FAULT.format(incident=incident), incident=incident)
+
+
+def _request() -> str:
+    """Return the request for the log, without the token of a link that sets a password or joins a team."""
+    secret = (request.view_args or {}).get("token")
+    path = request.path.replace(secret, "…") if secret else request.path
+    return f"{request.method} {path}"
 
 
 def _drain() -> None:

@@ -53,6 +53,21 @@ def test_a_site_without_room_on_its_disk_is_not_ready(arena: Any, monkeypatch: A
     assert (answer.status_code, answer.json["checks"]["disk"]) == (503, False)
 
 
+def test_an_error_of_ours_is_told_by_an_incident_that_the_log_explains_without_the_links_token(
+    arena: Any, monkeypatch: Any, caplog: Any
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("the shelf fell")
+
+    monkeypatch.setattr("grader.services.resets.whose", broken)
+    page = arena.app.test_client().get("/reset/s3cr3t-t0k3n")
+    assert page.status_code == 500
+    incident = re.search(r"incident ([0-9A-F]{8})", page.text)
+    assert incident and f"Incident {incident[1]}: GET /reset/…" in caplog.text
+    assert "the shelf fell" in caplog.text and "the shelf fell" not in page.text
+    assert "s3cr3t" not in caplog.text
+
+
 def test_errors_come_as_pages_to_people_and_as_json_to_programs(arena: Any) -> None:
     browser = arena.app.test_client()
     page = browser.get("/nothing", headers={"Accept": "text/html,*/*"})
