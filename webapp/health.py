@@ -23,10 +23,10 @@ def init_app(app: Flask) -> None:
 
 @blueprint.get("/healthz")
 def healthz() -> ResponseReturnValue:
-    """Tell for how long the oldest unscored submission has been waiting, and whether the queue answers."""
+    """Tell for how long the oldest pending submission has been waiting, and whether the queue answers."""
     site = current_site()
     with site.database.read() as session:
-        oldest = scoring.oldest_open(session)
+        oldest = scoring.oldest_pending(session)
         age = (db.now(session) - oldest).total_seconds() if oldest else None
     return {"status": "ok", "oldest_pending_seconds": age, "queue": _queue(site)}
 

@@ -22,7 +22,7 @@ from grader.models import DataFile, OrganizerJob, Solution, Submission
 from grader.storage import ListedBlob, Storage
 
 ORPHANED_AFTER = timedelta(hours=24)
-BATCH = 200
+BATCH = 20  # uploads wait meanwhile, for two requests each where the storage is a bucket
 # What a storage of another installation would look like; below that nobody needs to be asked.
 SUSPICIOUS_COUNT = 20
 

@@ -117,7 +117,7 @@ def of_scoring(session: Session) -> Iterator[Finding]:
     """Look whether anybody scores, and at what has failed."""
     now = db.now(session)
     sign, _, overdue_since = queue_health.sign_of_life(session, now)
-    oldest = scoring.oldest_open(session)
+    oldest = scoring.oldest_pending(session)
     if sign is Sign.STALLED and overdue_since is not None:
         yield alarm(
             "scoring",
@@ -125,7 +125,7 @@ def of_scoring(session: Session) -> Iterator[Finding]:
             "Start `fairboard serve`, or read its log where it runs.",
         )
     elif oldest is not None:
-        yield ok("scoring", f"The oldest unfinished job exists for {_age(now - oldest)}.")
+        yield ok("scoring", f"The oldest pending submission waits for {_age(now - oldest)}.")
     else:
         yield ok("scoring", "Nothing waits.")
     failed = session.scalars(

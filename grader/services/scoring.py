@@ -20,6 +20,7 @@ from grader.models import (
     ScoringJob,
     ScoringVersion,
     ScoringVersionState,
+    Submission,
     SubmissionStatus,
 )
 from grader.services import limits, other_labels, result_notices, score_rows
@@ -168,9 +169,21 @@ def waiting(
     return list(session.scalars(query))
 
 
-def oldest_open(session: Session) -> datetime | None:
-    """Return since when the oldest unfinished job exists, None if there is none."""
-    return session.scalar(select(func.min(ScoringJob.created_at)).where(ScoringJob.state.in_(OPEN_STATES)))
+def oldest_pending(session: Session) -> datetime | None:
+    """Return since when the oldest pending submission waits, None if there is none.
+
+    A rescoring beside the boards and another try for what has failed keep nobody waiting.
+    """
+    return session.scalar(
+        select(func.min(ScoringJob.created_at))
+        .join(ScoringJob.scoring_version)
+        .join(ScoringJob.submission)
+        .where(
+            ScoringVersion.state == ScoringVersionState.LIVE,
+            ScoringJob.state.in_(OPEN_STATES),
+            Submission.status == SubmissionStatus.PENDING,
+        )
+    )
 
 
 def hand_back(session: Session, *, job_id: int, token: str) -> None:

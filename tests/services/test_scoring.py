@@ -162,12 +162,25 @@ def test_what_waits_is_found_after_a_while_and_lost_leases_at_once(service: Any)
     assert found(LEASE) == set(held.job_ids)
 
 
-def test_the_oldest_open_job_can_be_told(service: Any, accepted: Any) -> None:
-    with service.database.read() as session:
-        assert scoring.oldest_open(session) == service.now
+def test_the_oldest_pending_submission_is_told_and_neither_a_rescoring_nor_a_retry_is_one(
+    service: Any, prepare_version: Any
+) -> None:
+    def oldest() -> Any:
+        with service.database.read() as session:
+            return scoring.oldest_pending(session)
+
+    competition = service.competition()
+    accepted = service.submit(competition)
+    assert oldest() == service.now
     service.score(accepted)
-    with service.database.read() as session:
-        assert scoring.oldest_open(session) is None
+    assert oldest() is None
+    prepare_version(service.reload(competition))
+    assert oldest() is None
+    failed = service.submit(competition, seed=8)
+    assert oldest() == service.now
+    with service.database.write() as session:
+        session.get_one(Submission, failed.submission.id).status = SubmissionStatus.FAILED
+    assert oldest() is None
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
