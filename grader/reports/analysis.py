@@ -192,6 +192,8 @@ def _of_model(inputs: Inputs, predictions: FloatArray) -> list[Section]:
     shown = _shown(table, inputs.lowest)
     others = inputs.others[inputs.label][kept] if inputs.label in inputs.others else None
     sections = [scored.score_section(report)] if report is not None else []
+    if not names:
+        return [*sections, scored.identities_section(table, None, lowest=0)]
     sections += [
         scored.identities_section(table, report, lowest=inputs.lowest, order=inputs.order),
         scored.held_back_section(table, inputs.settings),
@@ -236,7 +238,8 @@ def _of_labels(inputs: Inputs) -> list[Section]:
         sections.append(
             labelled.labels_section(annotations, alone, minimum_size=inputs.minimum_size, k=inputs.lowest)
         )
-    sections.append(labelled.association_section(annotations, predicted))
+    if annotations.names:
+        sections.append(labelled.association_section(annotations, predicted))
     role, group = inputs.pair_columns
     if inputs.solution.pair is not None and role in inputs.solution.slices:
         groups = inputs.solution.slices.get(group) if group else None

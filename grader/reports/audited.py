@@ -15,11 +15,9 @@ UNITS = {"comments": "of comments", "pairs": "of pairs of an identity and a labe
 
 def audit_sections(found: DataAudit) -> tuple[Section, ...]:
     """Return the sections of a data audit."""
-    return (
-        _associations(found),
-        _fractions(found),
-        _together(found.co_mentions, found),
-    )
+    if not found.identities:
+        return (_fractions(found),)
+    return (_associations(found), _fractions(found), _together(found.co_mentions, found))
 
 
 def _associations(found: DataAudit) -> Section:

@@ -52,8 +52,11 @@ UNCHECKED = (
     "compared set, and AUCs between 0.6 and 0.95."
 )
 ONE_ROW = "a compared set has a single row"
-NO_VARIATION = "the compared rows differ in nothing, so they do not tell how far off another draw would be"
-NO_INTERVAL = f"There is no interval (-) where {ONE_ROW}, and where {NO_VARIATION}, as at an AUC of 0 or 1."
+NO_VARIATION = (
+    "the compared rows differ in nothing (as at an AUC of 0 or 1), so that they do not tell how far off "
+    "another draw would be"
+)
+NO_INTERVAL = f"There is no interval (-) where {ONE_ROW}, and where {NO_VARIATION}."
 
 
 def score_section(report: UncertaintyReport) -> Section:
@@ -130,6 +133,8 @@ def identities_section(
     if found.too_small:
         names = ", ".join(f"{name} ({size:,})" for name, size in found.too_small)
         texts.append(f"Left out, for too few rows mention them: {names}.")
+    if not found.lines:
+        texts, blocks = [*texts[1:], "There is no identity to compare."], []
     return Section("identities", "The identities", tuple(texts), tuple(blocks), found.as_dict())
 
 

@@ -43,14 +43,15 @@ class Axis:
         if self.is_logarithmic:
             value = max(value, self.low)  # nothing has no logarithm: it is the foot of the axis
             return start + (end - start) * math.log(value / self.low) / math.log(self.high / self.low)
-        return start + (end - start) * (value - self.low) / (self.high - self.low)
+        # Halved, for the range of two finite numbers may not be one.
+        return start + (end - start) * ((value / 2 - self.low / 2) / (self.high / 2 - self.low / 2))
 
     def ticks(self) -> list[float]:
         """Return evenly spaced round values, or the powers of ten."""
         if self.is_logarithmic:
             first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
             return [10.0**power for power in range(first, last + 1)]
-        wanted = (self.high - self.low) / STEPS
+        wanted = self.high / STEPS - self.low / STEPS
         power = 10.0 ** math.floor(math.log10(wanted))
         step = next(factor * power for factor in ROUND_STEPS if factor * power >= wanted * (1 - 1e-9))
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)

@@ -319,6 +319,22 @@ def test_what_was_stored_is_read_back_as_it_was(solution: Solution, predictions:
     assert stored.from_bytes(stored.to_bytes(found)) == found
 
 
+def test_predictions_of_any_size_can_be_drawn() -> None:
+    four = read_solution(b"id,target,a\n1,1,1\n2,0,0\n3,1,0\n4,0,1\n")
+    for values in ([1e308, -1e308, 5e-324, 0.0], [1.7e308] * 4, [5e-324, 0, 5e-324, 0]):
+        page = html_page(analyse(Inputs(four, {"target": np.array(values)})))
+        assert not re.search(r"[ ,\"]-?(nan|inf)", page)
+
+
+def test_without_identities_there_is_a_score_section_and_no_empty_table() -> None:
+    two = read_solution(b"id,target\n1,1\n2,0\n")
+    found = analyse(Inputs(two, {"target": np.array([0.9, 0.1])}))
+    assert "There is no identity to compare." in plain_text(found)
+    for section in (*found.sections, *analyse(Inputs(two)).sections):
+        for block in section.blocks:
+            assert (block.table if isinstance(block, Chart) else block).lines
+
+
 def test_nothing_stands_at_the_foot_of_a_logarithmic_axis() -> None:
     axis = Axis("rows", 0.5, 1300, is_logarithmic=True)
     assert axis.place(0, 100, 0) == 100
