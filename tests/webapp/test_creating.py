@@ -240,6 +240,16 @@ def test_a_file_name_that_cannot_be_an_address_is_refused(arena: Any, root: Any,
     assert "name" in answer.text
 
 
+def test_an_upload_with_progress_is_told_where_to_go_on(arena: Any, root: Any) -> None:
+    arena.competition()
+    headers = {"Accept": "application/json"}
+    sent = {"file": (io.BytesIO(b"x"), "train.csv")}
+    answer = root.post(f"{HERE}/data", sent, headers=headers)
+    assert (answer.status_code, answer.json["location"]) == (201, f"{HERE}/data")
+    refused = root.post(f"{HERE}/data", {"file": (io.BytesIO(b"x"), "..")}, headers=headers)
+    assert refused.status_code == 409 and "file name" in refused.json["message"]
+
+
 def test_a_data_file_is_replaced_and_removed(arena: Any, root: Any) -> None:
     arena.competition()
     for content in (b"old", b"new"):

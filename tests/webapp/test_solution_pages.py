@@ -110,7 +110,7 @@ def test_what_is_wrong_with_a_file_is_listed_and_its_roles_stay_changeable(site:
 def test_what_stops_a_competition_is_said_and_cannot_be_accepted(site: Any) -> None:
     location = checked(site, site.truth.solution(), test=b"id\nelsewhere\n")
     page = site.olga.browser.get(location).text
-    assert "stop it here" in page and "Accept and continue" not in page
+    assert "Stops it here" in page and "Accept and continue" not in page
     refused = site.olga.post(f"{location}/accept")
     assert refused.status_code == 409
     assert "something that stops the competition" in refused.text

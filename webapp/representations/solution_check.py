@@ -112,15 +112,6 @@ class CheckView:
         self.is_usable = bool(result.get("solution"))
         self.digest = (result.get("solution") or {}).get("digest")
 
-    @property
-    def stop_count(self) -> int:
-        """How many things stop it here."""
-        return len(self.problems) + sum(
-            len(messages)
-            for level, _, messages in (self.report.levels if self.report else [])
-            if level == "stop"
-        )
-
 
 def chosen_roles(job: OrganizerJob, form: Mapping[str, str]) -> dict[str, ColumnRole]:
     """Return the roles that a form of `ColumnView`s holds; an unknown one is unused."""

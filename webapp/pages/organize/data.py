@@ -49,7 +49,10 @@ def upload(slug: str) -> ResponseReturnValue:
     except REFUSALS as error:
         return _refused(slug, error)
     flash(f"{name} is here.")
-    return redirect(url_for("organize_data.index", slug=slug), 303)
+    location = url_for("organize_data.index", slug=slug)
+    if wants_json():
+        return {"name": name, "location": location}, 201, {"Location": location}
+    return redirect(location, 303)
 
 
 @blueprint.post("/remove")

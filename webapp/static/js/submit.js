@@ -71,7 +71,7 @@ form.addEventListener("submit", (event) => {
   request.upload.addEventListener("progress", ({ loaded, total }) => {
     progress.max = total;
     progress.value = loaded;
-    say(loaded < total ? `${megabytes(loaded)} of ${megabytes(total)} sent` : "Sent; checking the file");
+    say(loaded < total ? `${megabytes(loaded)} of ${megabytes(total)} sent` : form.dataset.sent ?? "Sent; checking the file");
   });
   request.addEventListener("load", () => finish(request));
   request.addEventListener("error", () => finish(request));
