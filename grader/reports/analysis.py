@@ -10,6 +10,7 @@ from grader.files import Solution
 from grader.metrics import MetricSettings, prepare
 from grader.metrics.analysis.annotations import Annotations
 from grader.metrics.analysis.audit import audit
+from grader.metrics.analysis.counted import count
 from grader.metrics.analysis.fuzzed import (
     ORIGINAL_AND_FUZZED,
     FuzzedReport,
@@ -185,7 +186,10 @@ def _of_model(inputs: Inputs, predictions: FloatArray) -> list[Section]:
         settings=inputs.settings,
         background=inputs.background,
     )
-    table = metric_table(rows, categories=inputs.categories, minimum_size=inputs.minimum_size)
+    counted = count(rows)
+    table = metric_table(
+        rows, categories=inputs.categories, minimum_size=inputs.minimum_size, counted=counted
+    )
     names = [line.name for line in table.lines]
     split = prepare(rows.labels, identities, settings=inputs.settings, in_score=names)
     report = scored.measured(rows, split)
@@ -214,7 +218,7 @@ def _of_model(inputs: Inputs, predictions: FloatArray) -> list[Section]:
         *sections,
         drawn.distributions_section(rows, shown),
         drawn.curves_section(rows, shown),
-        scored.pinned_section(rows.only(names), _skew(inputs, rows.only(names), others)),
+        scored.pinned_section(rows.only(names), counted, _skew(inputs, rows.only(names), others)),
     ]
 
 

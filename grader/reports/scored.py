@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from grader.metrics import MetricSettings, PreparedSplit
+from grader.metrics.analysis.counted import Counted
 from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.intervals import Estimate
 from grader.metrics.analysis.pinned import NOT_ROBUST, pinned_aucs
@@ -237,9 +238,9 @@ def held_back_section(found: MetricTable, settings: MetricSettings) -> Section:
     return Section("held_back", "What holds the score back", texts, tuple(blocks), data)
 
 
-def pinned_section(rows: Rows, experiment: SkewExperiment | None) -> Section:
+def pinned_section(rows: Rows, counted: Counted, experiment: SkewExperiment | None) -> Section:
     """Return the pinned AUCs with their decomposition, the warning, and the experiment if there is one."""
-    found = pinned_aucs(rows)
+    found = pinned_aucs(rows, counted)
     parts = ("background_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
     lines: list[list[Cell | str]] = []
     for each in found:

@@ -92,9 +92,12 @@ def pinned_auc(rows: Rows, name: str) -> PinnedAuc:
     return expected(name, count(rows.only([name])))
 
 
-def pinned_aucs(rows: Rows) -> tuple[PinnedAuc, ...]:
-    """Return the expected pinned AUC of every identity, as `pinned_auc` does for one."""
-    counted = count(rows)
+def pinned_aucs(rows: Rows, counted: Counted | None = None) -> tuple[PinnedAuc, ...]:
+    """Return the expected pinned AUC of every identity, as `pinned_auc` does for one.
+
+    `counted` is what `count` returns for these rows, if it is known already; it may hold more identities.
+    """
+    counted = counted or count(rows)
     return tuple(expected(name, counted) for name in rows.names)
 
 

@@ -160,7 +160,11 @@ class LineDifference:
 
 
 def metric_table(
-    rows: Rows, *, categories: Mapping[str, str] | None = None, minimum_size: int = 0
+    rows: Rows,
+    *,
+    categories: Mapping[str, str] | None = None,
+    minimum_size: int = 0,
+    counted: Counted | None = None,
 ) -> MetricTable:
     """Measure all five metrics for each identity.
 
@@ -172,6 +176,8 @@ def metric_table(
         The category of some identities, for grouping.
     minimum_size : int
         Identities that fewer rows mention are left out and listed.
+    counted : Counted, optional
+        What `count` returns for these rows, if it is known already.
 
     Returns
     -------
@@ -189,7 +195,7 @@ def metric_table(
     identity   count  positive  subgroup_auc      bpsn_auc      bnsp_auc  negative_aeg  positive_aeg
     cat            2    50.00%          1.00          1.00          1.00          0.50          0.50
     """
-    counted = count(rows)
+    counted = counted or count(rows)
     lines, too_small, undefined = [], [], []
     for name in rows.names:
         line = _line(name, (categories or {}).get(name), counted)
