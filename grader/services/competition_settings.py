@@ -29,6 +29,7 @@ CLASS_NAME_MAX_LENGTH = 64
 LINK_MAX_LENGTH = 500
 MAX_IDENTITIES = 1000
 
+METRIC_IS_FIXED = "It is fixed since publishing. Changed settings are a rescoring."
 METRIC = ("identities", "min_class_rows", "metric")
 FOLLOWING = conditions_of.DATES
 DATES = ("opens_at", "closes_at", *FOLLOWING)
@@ -147,7 +148,7 @@ def locks(competition: Competition, now: datetime) -> dict[str, str]:
         return {}
     if competition.state is CompetitionState.ARCHIVED:
         return dict.fromkeys(NAMES, "The competition is archived.")
-    locked = dict.fromkeys(METRIC, "It is fixed since publishing. Changed settings are a rescoring.")
+    locked = dict.fromkeys(METRIC, METRIC_IS_FIXED)
     phase = competitions.phase(competition, now)
     if phase is Phase.SCHEDULED:
         return locked

@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Role
 from grader.services import competition_settings, leak_budgets
-from grader.services.competition_settings import FOLLOWING
+from grader.services.competition_settings import DATES, FOLLOWING, METRIC_IS_FIXED
 from grader.services.conditions import Fault
 from webapp import finding, settings_forms
 from webapp.organizing import actor, organizers_only
@@ -112,6 +112,8 @@ def _page(slug: str, step: Step, *, found: Read | None = None, faults: Sequence[
         values=shown,
         groups=groups,
         following={name: getattr(competition, name) for name in FOLLOWING if getattr(settings, name) is None},
+        dates={name: getattr(competition, name) for name in DATES},
+        metric_is_fixed=METRIC_IS_FIXED,
         has_open=any(group.open for group in groups),
         field_problems=marked,
         problems=[*unread.values(), *(fault.sentence for fault in faults)],
