@@ -25,7 +25,7 @@ Results of {title}: final standings {number}, made final on {date} UTC.
 results.html              everything to read and print
 boards/                   both leaderboards as CSV and JSON; the private one is the final one
 identities/               the AUCs and AEGs of each identity of the submissions that counted, on both splits:
-                          CSV has all teams, LaTeX (booktabs) the first {latex_teams}
+                          CSV has all teams, LaTeX the first {latex_teams} (packages booktabs and longtable)
 metric.md, metric.json    what was computed, with which settings and which version of the code
 hashes.csv                the sha256 of every file that counted, and of the solution
 CITATION.cff              how to cite this
@@ -127,30 +127,37 @@ def _identity_rows(found: FinalResults, split: Split) -> Iterator[list[object]]:
 
 def _latex_table(found: FinalResults, split: Split) -> str:
     lines = [
-        f"% {_latex(found.title)}: the {split} rows, final standings {found.number}. Needs booktabs.",
-        r"\begin{tabular}{rll" + "r" * len(CELLS) + "}",
+        f"% {latex(found.title)}: the {split} rows, final standings {found.number}.",
+        r"% \usepackage{booktabs,longtable}",
+        r"\begin{longtable}{rll" + "r" * len(CELLS) + "}",
         r"\toprule",
         " & ".join(["Rank", "Team", "Identity", *HEADINGS]) + r" \\",
+        r"\midrule",
+        r"\endhead",
+        r"\bottomrule",
+        r"\endfoot",
     ]
     last = None
     for line, identity in _tables(found, split):
         if line.rank > LATEX_TEAMS:
             break
         begins = line.rank != last
-        last = line.rank
-        who = [str(line.rank), _latex(line.team)] if begins else ["", ""]
+        who = [str(line.rank), latex(line.team)] if begins else ["", ""]
         cells = [_signed(identity.cells.get(name)) for name in CELLS]
-        lines += [r"\midrule"] if begins else []
-        lines.append(" & ".join([*who, _latex(identity.name), *cells]) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+        lines += [r"\midrule"] if begins and last is not None else []
+        last = line.rank
+        lines.append(" & ".join([*who, latex(identity.name), *cells]) + r" \\")
+    return "\n".join([*lines, r"\end{longtable}", ""])
 
 
 def _signed(value: float | None) -> str:
     return "--" if value is None else f"${value:.2f}$" if value < 0 else f"{value:.2f}"
 
 
-def _latex(text: str) -> str:
+def latex(text: str) -> str:
+    """Return a text with every character that LaTeX takes for a command written out."""
     marks = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    marks |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
     marks |= {mark: "\\" + mark for mark in "&%$#_{}"}
     return "".join(marks.get(char, char) for char in text)
 

@@ -30,12 +30,13 @@ BUNDLES_SHOWN = 5
 class CloseState:
     """Where the close is, and what is not done yet.
 
-    `waiting` and `failed` name the first of the submissions accepted in time that have no result.
-    `verify_job` is the newest verification and `verified` what it found, of the live scoring version if
-    `is_current`.
+    `selection_open_until` is set while a reopened final selection keeps everything waiting. `waiting` and
+    `failed` name the first of the submissions accepted in time that have no result. `verify_job` is the newest
+    verification and `verified` what it found, of the live scoring version if `is_current`.
     """
 
     stage: Stage
+    selection_open_until: datetime | None
     waiting_count: int
     waiting: tuple[Submission, ...]
     failed_count: int
@@ -64,6 +65,7 @@ def state(session: Session, *, competition: Competition, now: datetime) -> Close
     )
     return CloseState(
         stage=closing.stage(competition, now),
+        selection_open_until=closing.selection_open_until(competition, now),
         waiting_count=_count(session, competition, SubmissionStatus.PENDING),
         waiting=_first(session, competition, SubmissionStatus.PENDING),
         failed_count=_count(session, competition, SubmissionStatus.FAILED),
@@ -87,13 +89,16 @@ def state(session: Session, *, competition: Competition, now: datetime) -> Close
 
 
 def jobs(session: Session, *, competition: Competition) -> list[OrganizerJob]:
-    """Return the newest jobs of a close: the last verification, and some bundles."""
-    kinds = {OrganizerJobKind.VERIFY: 1, OrganizerJobKind.BUNDLE: BUNDLES_SHOWN}
-    return [
-        job
-        for kind, limit in kinds.items()
-        for job in organizer_jobs.newest(session, competition=competition, kind=kind, limit=limit)
-    ]
+    """Return the newest jobs of a close: the last verification, and some bundles.
+
+    A job that only wrote the file of a published solution has nothing to tell when it is done.
+    """
+    verifications = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.VERIFY)
+    packed = organizer_jobs.newest(
+        session, competition=competition, kind=OrganizerJobKind.BUNDLE, limit=4 * BUNDLES_SHOWN
+    )
+    bundles = [job for job in packed if job.state is not JobState.DONE or "sha256" in job.result]
+    return [*verifications, *bundles[:BUNDLES_SHOWN]]
 
 
 def _count(session: Session, competition: Competition, status: SubmissionStatus) -> int:

@@ -287,8 +287,9 @@ def _selection_is_over(now: datetime) -> ColumnElement[bool]:
 
 
 def _settle(session: Session, competition: Competition, now: datetime) -> None:
-    if competition.selection_deadline is not None and now < competition.selection_deadline:
-        raise SelectionOpen(competition.selection_deadline)
+    until = selection_open_until(competition, now)
+    if until is not None:
+        raise SelectionOpen(until)
     pending = count_pending(session, competition=competition)
     if pending:
         raise ScoringPending(_pending(session, competition), pending)
@@ -300,6 +301,12 @@ def _settle(session: Session, competition: Competition, now: datetime) -> None:
     )
     competition.settled_at = now
     session.flush()
+
+
+def selection_open_until(competition: Competition, now: datetime) -> datetime | None:
+    """Return until when a reopened final selection keeps the settling waiting; None where it does not."""
+    until = competition.selection_deadline
+    return until if until is not None and now < until else None
 
 
 def is_settled(competition: Competition) -> bool:

@@ -15,7 +15,15 @@ from sqlalchemy import select, update
 from grader.leaderboard.visibility import Phase, Viewer
 from grader.models import AuditEntry, Competition, JobState, OrganizerJob, Score, Solution, Split, Submission
 from grader.receipts import Receipt, verify
-from grader.services import bundles, closing, competitions, published_solutions, receipts, verification
+from grader.services import (
+    bundle_files,
+    bundles,
+    closing,
+    competitions,
+    published_solutions,
+    receipts,
+    verification,
+)
 from grader.services.audit import Actor
 from grader.services.bundles import NotFinal
 from grader.services.closing import NotClosed
@@ -257,11 +265,23 @@ def test_a_bundle_holds_the_final_standings_and_no_solution(service: Any, closed
     assert {len(line["bpsn_auc"]) for line in tables} == {4}
     assert not any(word in files["identities/public.csv"].decode() for word in ("positives", "size"))
     assert json.loads(files["metric.json"])["solution"]["sha256"] in files["hashes.csv"].decode()
+    head, body = files["identities/private.tex"].decode().split("\\endfoot\n")
+    *rows, end, _ = body.split("\n")
+    assert head.count("\\midrule") == 1 and rows.count(r"\midrule") == 2 and end == r"\end{longtable}"
+    assert {row.count(" & ") for row in rows if row != r"\midrule"} == {7}
     page = files["results.html"].decode()
     assert "<script" not in page
     assert "http-equiv" not in page
     assert "src=" not in page
     assert not service.storage.exists(job.result["solution"])  # not written in plain without the choice
+
+
+def test_latex_prints_the_marks_of_a_name_as_they_are() -> None:
+    told = bundle_files.latex(r"50% & $_{x}^2 ~ <a|b> #1 \o/")
+    assert told == (
+        r"50\% \& \$\_\{x\}\textasciicircum{}2 \textasciitilde{} \textless{}a\textbar{}b\textgreater{} \#1 "
+        r"\textbackslash{}o/"
+    )
 
 
 @on_sqlite

@@ -73,7 +73,9 @@ def test_the_way_to_the_final_standings_goes_by_the_page(scene: Any) -> None:
     page = ed.browser.get(CLOSE).text
     assert "The submissions that compete are not verified." in page
     assert ed.post(f"{CLOSE}/verify").status_code == 303
-    assert "Waiting for a worker" in ed.browser.get(CLOSE).text
+    page = ed.browser.get(CLOSE).text
+    assert "Waiting for a worker" in page
+    assert "The verification is under way." in page.partition('id="close-jobs"')[2]
     assert ed.browser.get(f"{CLOSE}/status").json["is_final"] is False
     work(scene)
     page = ed.browser.get(CLOSE).text
@@ -104,6 +106,18 @@ def test_the_way_to_the_final_standings_goes_by_the_page(scene: Any) -> None:
         assert "toxicity-final-1/solution.csv" not in archive.namelist()
     assert scene.ann.browser.get(f"{CLOSE}/bundle/{number}").status_code == 403
     assert ed.browser.get(f"{CLOSE}/bundle/1").status_code == 404  # the verification's
+
+
+def test_a_reopened_selection_is_told_to_keep_everything_waiting(scene: Any) -> None:
+    close(scene)
+    with scene.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        competition.settled_at = None
+        competition.selection_deadline = scene.now() + timedelta(days=2)
+    page = scene.ed.browser.get(CLOSE).text
+    assert "Teams may still change their final selection." in page
+    assert "nothing is revealed" in page
+    assert "Nothing is missing." not in page
 
 
 def test_a_viewer_sees_all_and_changes_nothing(scene: Any) -> None:

@@ -88,7 +88,7 @@ class CloseView:
     def __init__(self, state: CloseState) -> None:
         self.state = state
         self.stage = state.stage.value
-        self.explanation = EXPLANATIONS[state.stage]
+        self.explanation = _explanation(state)
         place = list(STAGES).index(state.stage)
         self.steps = [
             Step(words, number < place, number == place) for number, words in enumerate(STAGES.values())
@@ -110,7 +110,21 @@ def live_json(jobs: Sequence[OrganizerJob], stage: str) -> dict[str, Any]:
     }
 
 
+def _explanation(state: CloseState) -> str:
+    if state.stage is Stage.CLOSED and not state.waiting_count and state.selection_open_until is None:
+        return "Everything accepted in time has its result; the private standings are computed in a moment."
+    if state.stage is Stage.CLOSED and not state.waiting_count:
+        return "Everything accepted in time has its result. Teams may still change their final selection."
+    return EXPLANATIONS[state.stage]
+
+
 def _missing(state: CloseState) -> Iterator[str]:
+    if state.selection_open_until is not None:
+        until = formats.moment(state.selection_open_until)
+        yield (
+            f"The final selection is open until {until}: before that the private standings are not computed "
+            "and nothing is revealed."
+        )
     if state.waiting_count:
         yield (
             f"{_files(state.waiting_count)} still being scored, and the reveal waits: "
@@ -131,10 +145,12 @@ def _missing(state: CloseState) -> Iterator[str]:
             yield "The submissions that compete are not verified."
         elif not state.is_current:
             yield "The last verification was of another scoring version than the live one."
+        elif organizer_jobs.is_open(state.verify_job):
+            yield "The verification is under way."
         elif state.verify_job.state is JobState.DONE:
             yield "The last verification found differences."
         else:
-            yield "The verification has not ended well yet."
+            yield "The last verification came to no end."
 
 
 def _files(count: int) -> str:
