@@ -49,7 +49,9 @@ def _associations(found: DataAudit) -> Section:
         "Pearson's correlation, and positive pointwise mutual information: how much more often an identity "
         "and a label meet than if they were independent, as a natural logarithm, 0 where it is less often."
     )
-    return Section("associations", "Identities and labels in the data", (text,), tuple(blocks), data)
+    alone = "In pairs labels compete with each other, so that a label alone always has 0 or nothing."
+    texts = (text, alone) if one_label else (text,)
+    return Section("associations", "Identities and labels in the data", texts, tuple(blocks), data)
 
 
 def _beside(matrices: Mapping[str, Matrix]) -> Table:

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from grader.leaderboard.visibility import Feedback
 from grader.services import competitions
+from grader.services.histograms import Histograms
+from grader.worker.scoring import Scorer
 
 HERE = "/competitions/toxicity"
 
@@ -65,6 +68,18 @@ def test_a_histogram_is_counted_once_and_the_file_not_read_again(arena: Any) -> 
     page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
     lose_all_blobs(arena)
     assert arena.ann.browser.get(f"{HERE}/submissions/{first}").text == page
+
+
+def test_a_worker_that_scores_a_file_keeps_its_histogram(arena: Any) -> None:
+    arena.scorer = Scorer(
+        arena.database,
+        arena.storage,
+        lease=timedelta(seconds=40),
+        histograms=Histograms.of(arena.settings),
+    )
+    first, _ = entered(arena)
+    lose_all_blobs(arena)
+    assert "All 400 predictions" in arena.ann.browser.get(f"{HERE}/submissions/{first}").text
 
 
 def test_a_page_does_without_a_histogram_where_the_file_is_gone(arena: Any) -> None:
