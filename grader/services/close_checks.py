@@ -31,8 +31,8 @@ class CloseState:
     """Where the close is, and what is not done yet.
 
     `selection_open_until` is set while a reopened final selection keeps everything waiting. `waiting` and
-    `failed` name the first of the submissions accepted in time that have no result. `verify_job` is the newest
-    verification and `verified` what it found, of the live scoring version if `is_current`.
+    `failed` name the first of the submissions accepted in time that have no result. `verify_job` is the
+    newest verification and `verified` what it found, of the live scoring version if `is_current`.
     """
 
     stage: Stage
