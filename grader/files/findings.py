@@ -47,6 +47,7 @@ class Findings:
     def __init__(self) -> None:
         self._tallies: dict[str, _Tally] = {}
         self.is_complete = True
+        self.total = 0  # lines of all classes
 
     def __bool__(self) -> bool:
         return bool(self._tallies)
@@ -59,6 +60,7 @@ class Findings:
         if tally is None:
             tally = self._tallies[code] = _Tally(describe(*args, **kwargs))
         tally.count += 1
+        self.total += 1
         if tally.count <= LINES_SHOWN:
             tally.lines.append(line)
 

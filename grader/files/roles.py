@@ -229,7 +229,7 @@ def _no_id(names: Sequence[str]) -> Problem:
     found = f"found {quoted(alike)} (case matters)" if alike else f"found {shown}"
     if names[0] in INDEX_NAMES:
         found += f"; use to_csv(index_label='{ID_COLUMN}') where the index holds the ids"
-    elif NUMBER.fullmatch(names[0].encode()):
+    elif NUMBER.fullmatch(names[0].encode("utf-8", "replace")):
         found += " (is there a header?)"
     message = f"Line 1: missing column '{ID_COLUMN}'; {found}."
     return Problem("missing_column", message, 1, (1,), 1, f"'{ID_COLUMN}'", shown)

@@ -88,6 +88,7 @@ class _Reader:
         delimiter, width = layout.delimiter, layout.width
         id_column, prediction_column = layout.id_column, layout.prediction_column or 0
         is_plain = layout.prediction_column is not None and self._row_ids.are_plain
+        is_wide = width > 2  # with columns whose quotes and encoding no number or id proves
         find, is_number = self._index.get, NUMBER.fullmatch
         name_of_ids = layout.names[id_column] if layout.names else None
         number = layout.first_line - 1
@@ -100,7 +101,10 @@ class _Reader:
             if b'"' in line and is_plainly_quoted(line):
                 line = line.translate(None, b'"')
             fields = line.split(delimiter, width)
-            if len(fields) == width and is_plain and len(line) <= LONGEST_NUMBER:
+            is_split = len(fields) == width and is_plain and len(line) <= LONGEST_NUMBER
+            if is_wide and is_split:
+                is_split = not _NEEDS_CARE.search(line)
+            if is_split:
                 name = fields[id_column].strip(BLANKS)
                 value = fields[prediction_column].strip(BLANKS)
                 place = find(name)
@@ -115,12 +119,13 @@ class _Reader:
                         if not prediction:
                             self._mark_zero(value, number)
                         continue
-                if name != name_of_ids and not _NEEDS_CARE.search(line):
-                    self._cost_left -= 1 + len(line) // _BYTES_PER_COST
-                    self._explain_values(name, value, number)
-                    continue
-            self._cost_left -= 1 + len(line) // _BYTES_PER_COST
-            number += self._explain(line, number)
+            faults_before = self._findings.total
+            if is_split and name != name_of_ids and not _NEEDS_CARE.search(line):
+                self._explain_values(name, value, number)
+            else:
+                number += self._explain(line, number)
+            is_wrong = self._findings.total > faults_before
+            self._cost_left -= 1 + (len(line) // _BYTES_PER_COST if is_wrong else 0)
         return self._result(number)
 
     def _lines(self) -> Iterator[bytes]:

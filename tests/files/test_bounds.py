@@ -1,6 +1,8 @@
 """No file costs more than a plain multiple of an honest one, and no answer tells more than it may."""
 
+import csv
 import gzip
+import io
 import random
 import tracemalloc
 
@@ -83,6 +85,17 @@ def test_counts_are_exact_where_every_row_is_wrong() -> None:
     data = HEADER + b"".join(f"{name},no\n".encode() for name in IDS)
     (problem,) = problems(data)
     assert (problem.code, problem.count, problem.lines) == ("not_a_number", ROWS, (2, 3, 4, 5, 6))
+
+
+@pytest.mark.parametrize("name", ['a, long "name"' * 30, "7000000"])
+def test_a_file_is_not_hopeless_because_its_clean_lines_are_long(name: str) -> None:
+    ids = [f"{name}{place}" for place in range(ROWS)]
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["id", "prediction", "insult"])
+    writer.writerows((f"{row_id}.0" if row_id.isdigit() else row_id, 0.5, "é, " * 99) for row_id in ids)
+    accepted = read_submission(file.getvalue().encode(), RowIds.of(ids), other_labels=["insult"])
+    assert accepted.predictions.tolist() == [0.5] * ROWS
 
 
 def test_answers_do_not_tell_the_order_of_the_solution() -> None:

@@ -332,6 +332,12 @@ WITH_OTHER_LABELS: dict[str, bytes] = {
     ),
     "other-label-and-capitals": columns(the_id, the_prediction, nothing, header="Id,Prediction,insult"),
     "other-label-and-index": columns(str, the_id, the_prediction, nothing, header=",id,prediction,insult"),
+    "other-label-misquoted": columns(
+        the_id, the_prediction, nothing, nothing, header="id,prediction,insult,obscene"
+    )
+    .replace(b"7000003,0.23757,n/a,n/a", b'7000003,0.23757,"n/a,n/a"')
+    .replace(b"7000005,0.39595,n/a,n/a", b'7000005,0.39595,n"a,n/a')
+    .replace(b"7000007,0.55433,n/a,n/a", b"7000007,0.55433,\xff,\0"),
     "other-label-and-faults": columns(the_id, the_prediction, nothing, header="id,prediction,insult").replace(
         b"7000003,0.23757,n/a", b"7000003,nan,n/a\n7000003,0.5"
     ),

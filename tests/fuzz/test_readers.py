@@ -4,7 +4,7 @@ import json
 import random
 import struct
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -31,12 +31,16 @@ MANY = 1_000_000  # in all, over the readers
 SECONDS = 2.0  # for one file of some kilobytes; an honest one takes a thousandth
 
 
-def submission(data: bytes) -> object:
-    accepted = read_submission(data, ROW_IDS)
+def submission(data: bytes, other_labels: Sequence[str] = ()) -> object:
+    accepted = read_submission(data, ROW_IDS, other_labels=other_labels)
     read = accepted.predictions.tolist()
     require_readable(accepted.notes)
     assert [bits(each) for each in read] == [bits(read_predictions(data, IDS)[name]) for name in IDS]
     return read
+
+
+def submission_beside(data: bytes) -> object:
+    return submission(data, ["insult", "severe, toxic"])
 
 
 def label_predictions(data: bytes) -> object:
@@ -82,10 +86,14 @@ def receipt(data: bytes) -> object:
 LABEL_PREDICTIONS = b"id,insult,toxicity\n" + b"".join(
     f"{name},{place / 7!r},{place % 5}\n".encode() for place, name in enumerate(IDS)
 )
+PREDICTIONS_BESIDE = PREDICTIONS.replace(b"\n", b',?,"a, b"\n').replace(
+    b'?,"a, b"', b'insult,"severe, toxic"', 1
+)
 METRIC = Settings.from_dict(json.loads(RECEIPT)["settings"])
 # A reader, a file it takes, how it refuses others, and its share of the many.
 READERS: dict[str, tuple[Callable[[bytes], object], bytes, tuple[type[FairboardError], ...], float]] = {
-    "submission": (submission, PREDICTIONS, (FileRejected,), 0.45),
+    "submission": (submission, PREDICTIONS, (FileRejected,), 0.4),
+    "submission with other labels": (submission_beside, PREDICTIONS_BESIDE, (FileRejected,), 0.05),
     "label predictions": (label_predictions, LABEL_PREDICTIONS, (FileRejected,), 0.05),
     "solution": (solution, SOLUTION, (FileRejected, WrongColumns), 0.15),
     "guessed solution": (guessed_solution, SOLUTION, (FileRejected, WrongColumns), 0.1),
