@@ -156,7 +156,8 @@ def analyze(
     settings = metric_settings(power, weights, threshold, undefined)
     inputs = _inputs(read(solution), submission, against, settings=settings, **choices)
     if fuzzed:
-        counterpart = _inputs(read(fuzzed[0]), fuzzed[1], None, settings=settings, **choices)
+        alike = choices | {"categories": ()}  # which no comparison with it shows
+        counterpart = _inputs(read(fuzzed[0]), fuzzed[1], None, settings=settings, **alike)
         inputs = _with_fuzzed(inputs, counterpart)
     try:
         found = analyse(inputs)
@@ -183,6 +184,10 @@ def _inputs(
 ) -> "Inputs":
     from grader.reports import Inputs
 
+    grouped = {name: category for category, names in categories for name in names}
+    unknown = [name for name in grouped if name not in solution.identities]
+    if unknown:
+        raise click.UsageError(f"--category names what is no identity: {', '.join(unknown)}.")
     return Inputs(
         solution,
         predictions=_predictions(submission, solution),
@@ -190,7 +195,7 @@ def _inputs(
         names=(submission.name if submission else "", against.name if against else ""),
         minimum_size=min_size,
         roles=roles_of_pairs,
-        categories={name: category for category, names in categories for name in names},
+        categories=grouped,
         **choices,
     )
 

@@ -65,6 +65,7 @@ def test_order_categories_and_the_skew_experiment_are_options(folder: Path) -> N
     assert "All identities, by name" in result.stdout
     assert "pets" in result.stdout
     assert "Pinned AUC with fewer negative rows of cat" in result.stdout
+    assert "no identity: cow." in run(folder, "solution.csv", "ours.csv", "--category", "pets", "cow").stderr
     assert "no identity 'cow'" in run(folder, "solution.csv", "ours.csv", "--skew", "cow").stderr
 
 
