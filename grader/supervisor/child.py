@@ -54,6 +54,11 @@ class Child:
         """The process's id while it runs."""
         return self._process.pid if self._process else None
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the present process has ended, which `tend` will notice."""
+        return self._process is not None and self._process.poll() is not None
+
     def tend(self) -> bool:
         """Notice that the process has ended, start it when it is time; return whether one was started."""
         if self._process and self._process.poll() is not None:

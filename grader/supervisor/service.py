@@ -10,6 +10,7 @@ from grader.db import Database
 from grader.services import backups, setup_links
 from grader.settings import PREFIX, Settings
 from grader.supervisor import leftovers, listener, lock, programs, valkey
+from grader.supervisor.child import Child
 from grader.supervisor.supervisor import Supervisor
 
 APPLICATION = "webapp.wsgi:app"
@@ -88,10 +89,21 @@ def _start_valkey(supervisor: Supervisor, data_dir: Path) -> str | None:
         return None
     socket_path = valkey.socket_path(data_dir)
     valkey.end_stranded(socket_path)
-    supervisor.add(valkey.program(server, data_dir=data_dir, socket=socket_path))
+    child = supervisor.add(valkey.program(server, data_dir=data_dir, socket=socket_path))
     if not valkey.wait_until_answering(socket_path):
+        _mend_or_tell(child, data_dir)
+    return valkey.broker_url(socket_path)
+
+
+def _mend_or_tell(child: Child, data_dir: Path) -> None:
+    if child.has_ended:  # its next start, a moment from now, finds an empty folder
+        log.warning(
+            "Valkey does not start on the queue's files. They are put aside in %s, and it begins with an "
+            "empty queue; no submission is lost, for the sweeper finds what waits.",
+            valkey.put_aside(data_dir),
+        )
+    else:
         log.warning(
             "Valkey does not answer yet (see %s). Until then only the sweeper scores, some seconds later.",
             data_dir / "valkey" / "valkey.log",
         )
-    return valkey.broker_url(socket_path)

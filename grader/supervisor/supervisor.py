@@ -23,10 +23,12 @@ class Supervisor:
         self._on_change = on_change
         self._stopping = False
 
-    def add(self, program: Program) -> None:
+    def add(self, program: Program) -> Child:
         """Start a program and keep it running from now on."""
-        self._children.append(Child(program))
+        child = Child(program)
+        self._children.append(child)
         self._tend()
+        return child
 
     def run(self) -> None:
         """Keep the programs running until a signal asks to stop."""

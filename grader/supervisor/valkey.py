@@ -64,6 +64,15 @@ def program(server: Path, *, data_dir: Path, socket: Path) -> Program:
     return Program("valkey", (str(server), *flags), outlives_others=True)
 
 
+def put_aside(data_dir: Path) -> Path:
+    """Move the server's files out of its way, in place of those moved before, and return where they are."""
+    aside = data_dir / "valkey.unreadable"
+    shutil.rmtree(aside, ignore_errors=True)
+    (data_dir / "valkey").rename(aside)
+    (data_dir / "valkey").mkdir(mode=0o700)
+    return aside
+
+
 def socket_path(data_dir: Path) -> Path:
     """Return where the socket lies, in a private folder whose path is short enough for a socket.
 

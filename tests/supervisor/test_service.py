@@ -113,6 +113,24 @@ def test_a_service_refuses_a_second_one_of_its_folder_and_of_its_port(make_servi
     assert "Traceback" not in same_folder.stderr + same_port.stderr
 
 
+@pytest.mark.long
+def test_a_queue_whose_files_are_damaged_begins_empty_and_scores(make_service, files):
+    running = make_service().start().wait_until_ready()
+    solution, submission = files
+    token = set_up_competition(running, solution)
+    assert running.stop() == 0
+    (log,) = running.data_dir.glob("valkey/appendonlydir/*.incr.aof")
+    log.write_bytes(b"no command at all\r\n" * 100)
+
+    again = make_service().start().wait_until_ready()
+
+    assert "They are put aside in" in again.log()
+    assert (running.data_dir / "valkey.unreadable/appendonlydir" / log.name).exists()
+    until(lambda: again.get("/healthz")[1].get("queue") == "ok")
+    sent = again.submit("cup", token, submission.read_text())
+    assert again.wait_until_scored(sent, token)["status"] == "scored"
+
+
 def test_without_a_valkey_the_sweeper_scores(make_service, files):
     running = make_service(command=(sys.executable, "-c", WITHOUT_VALKEY)).start().wait_until_ready()
     solution, submission = files
