@@ -22,8 +22,7 @@ class NotJoined(EntryRefused):
 
     def __init__(self, competition: Competition) -> None:
         super().__init__(
-            f"You have not joined this competition yet. Open its page “{entry_page(competition)}” in the "
-            "browser and join there; then send the file again."
+            f"You have not joined this competition yet: join it on its page “{entry_page(competition)}”."
         )
 
 

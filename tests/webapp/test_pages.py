@@ -199,7 +199,9 @@ def test_the_leaderboard_marks_the_own_team_and_explains_its_columns(arena: Any,
 
 
 def test_a_leaderboard_without_scores_says_so(arena: Any, ann: Any) -> None:
-    assert "No team has a score yet." in ann.browser.get(f"{HERE}/leaderboard").text
+    page = ann.browser.get(f"{HERE}/leaderboard").text
+    assert "<p>Computed on 50% of the test set." in page
+    assert "No team has a score yet." in page
 
 
 def test_the_final_leaderboard_shows_the_change_of_rank(arena: Any, ann: Any) -> None:

@@ -414,5 +414,5 @@ def test_a_code_cannot_be_guessed_for_ever(make_arena: Any) -> None:
 def test_the_submit_page_leads_who_has_not_joined_to_the_rules(arena: Any) -> None:
     arena.competition(rules="Be kind.")
     page = arena.person("Ann").browser.get(f"{HERE}/submit")
-    assert "You have not joined this competition yet." in text(page)
+    assert "You have not joined this competition yet: join it on its page “Rules”." in text(page)
     assert f'href="{HERE}/join">Go there.' in page.text

@@ -96,12 +96,12 @@ def _heading(split: Split, *, is_final: bool) -> str:
 
 
 def _basis(board: Board, *, is_revealed: bool) -> str:
-    teams = formats.counted(board.team_count, "team")
+    computed = f"{formats.counted(board.team_count, 'team')}, computed" if board.team_count else "Computed"
     share = f"{board.row_share:.0%}"
     if board.split is Split.PRIVATE:
-        return f"{teams}, computed on the {share} of the test set that was hidden."
+        return f"{computed} on the {share} of the test set that was hidden."
     rest = "has decided" if is_revealed else "decides in the end, so ranks may change"
-    return f"{teams}, computed on {share} of the test set. The rest {rest}."
+    return f"{computed} on {share} of the test set. The rest {rest}."
 
 
 def _columns(board: Board) -> list[tuple[Sort, str, str, Term | None]]:
