@@ -22,6 +22,7 @@ from grader.errors import OrganizerError
 SLUG = "demo"
 TITLE = "Demo: unkind words, fair models"
 OVERVIEW = Path(__file__).with_name("overview.md")
+CLASSES = Path(__file__).with_name("classes.toml")
 ORGANIZER = "organizer"
 ACCOUNTS = (ORGANIZER, *dict.fromkeys(model.team for model in MODELS))
 SCORING_TIMEOUT_SECONDS = 180
@@ -99,6 +100,7 @@ def _create_competition(demo: Demo) -> Progress:
     demo.say("Creating the competition.")
     files = ["--solution", str(demo.solution), "--overview", str(OVERVIEW)]
     demo.installation.command("competition", "create", SLUG, "--title", TITLE, *files)
+    demo.installation.command("competition", "apply", SLUG, str(CLASSES))
     return Progress(demo.folder, resume=False)
 
 
