@@ -28,7 +28,7 @@ COLUMNS = (
 HEADINGS = {
     "in_score": "in score",
     "overall_auc": "overall AUC",
-    "subgroup_auc": "subgroup AUC",
+    "subgroup_auc": "Subgroup AUC",
     "bpsn_auc": "BPSN AUC",
     "bnsp_auc": "BNSP AUC",
     "positive_aeg": "positive AEG",
