@@ -12,7 +12,6 @@ from grader.models import JobState, SubmissionStatus
 from grader.settings import Settings
 from grader.worker.broker import QUEUE
 from grader.worker.hints import Hints
-from webapp import create_app
 
 pytestmark = pytest.mark.timeout(240)
 # Each takes seconds; where the kind of database cannot matter one is enough.
@@ -92,7 +91,14 @@ def test_a_job_that_is_delivered_fifty_times_is_scored_once(
 
 @on_sqlite
 def test_a_worker_hears_again_when_its_connections_were_broken_and_is_not_needed_when_it_is_deaf(
-    service: Any, valkey: Any, wire: Any, make_settings: Any, processes: Any, eventually: Any, watch: Any
+    service: Any,
+    valkey: Any,
+    wire: Any,
+    make_settings: Any,
+    make_app: Any,
+    processes: Any,
+    eventually: Any,
+    watch: Any,
 ) -> None:
     near_end = SecretStr(f"redis+socket://{valkey.folder / 'wire.sock'}")
     settings = service.settings.model_copy(update={"broker_url": near_end})
@@ -108,13 +114,14 @@ def test_a_worker_hears_again_when_its_connections_were_broken_and_is_not_needed
     deaf = service.submit(competition, seed=2)
     hints.send(deaf.job_ids)
     hints.close()
-    health = create_app(service.settings).test_client().get("/healthz").json
+    site = make_app(service.settings).test_client()
+    health = site.get("/healthz").json
     assert health["queue"] == "ok" and health["oldest_pending_seconds"] > 60
     processes.sweeper(service.settings)
     eventually(watch.all_scored)
     assert worker.poll() is None
     assert watch.score_count() == 6
-    assert create_app(service.settings).test_client().get("/healthz").json["oldest_pending_seconds"] is None
+    assert site.get("/healthz").json["oldest_pending_seconds"] is None
 
 
 def is_scored(service: Any, accepted: Any, hints: Hints) -> bool:

@@ -21,7 +21,6 @@ from grader.db import BUSY_TIMEOUT_MS
 from grader.models import ScoringJob, Submission
 from grader.settings import Settings
 from tests.fixtures.web import BOUNDARY, form
-from webapp import create_app
 
 pytestmark = pytest.mark.timeout(280)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -230,6 +229,7 @@ def test_a_commit_whose_outcome_is_unknown_is_resolved_by_the_same_request(
     service: Any,
     cutter: CommitCutter,
     make_settings: Callable[..., Settings],
+    make_app: Any,
     make_token: Any,
     predictions_csv: Any,
     short_folder: Path,
@@ -239,7 +239,7 @@ def test_a_commit_whose_outcome_is_unknown_is_resolved_by_the_same_request(
     folder = next(path for path in short_folder.glob("cut-*"))
     url = make_url(service.settings.database()).update_query_dict({"host": str(folder)})
     through_the_cutter = SecretStr(url.render_as_string(hide_password=False))
-    app = create_app(make_settings(database_url=through_the_cutter, disk_reserve_mb=0, rate_limits=False))
+    app = make_app(make_settings(database_url=through_the_cutter, disk_reserve_mb=0, rate_limits=False))
     content = predictions_csv()
     headers = {"Authorization": f"Bearer {make_token()}", "Idempotency-Key": "key"}
 
@@ -259,7 +259,6 @@ def test_a_commit_whose_outcome_is_unknown_is_resolved_by_the_same_request(
         assert len(session.scalars(select_rows(Submission.id)).all()) == (1 if lost == "reply" else 0)
     resolved = send()
     assert (resolved.status_code, resolved.json["limits"]["used_today"]) == (status, 1)
-    app.extensions["fairboard"].database.dispose()
     score_everything(service)
     check_invariants(
         service.database,

@@ -17,7 +17,6 @@ from grader.models import ScoringJob
 from grader.settings import Settings
 from grader.worker.scoring import Scorer
 from tests.fixtures.web import BOUNDARY, form
-from webapp import create_app
 
 pytestmark = pytest.mark.timeout(240)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -68,6 +67,7 @@ class TestFullDisk:
         service: Any,
         volume: str,
         small_disk: Path,
+        make_app: Any,
         make_token: Any,
         predictions_csv: Any,
         check_invariants: Any,
@@ -76,7 +76,7 @@ class TestFullDisk:
         competition = service.competition(max_daily_submissions=9)
         earlier = service.submit(competition)
         service.score(earlier)
-        app = create_app(service.settings)
+        app = make_app(service.settings)
         if volume == "spool":
             monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
         # Larger than what is kept in memory while it arrives.

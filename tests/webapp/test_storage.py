@@ -8,7 +8,6 @@ from sqlalchemy import func, select
 
 from grader.models import Submission
 from grader.storage import Storage, open_storage
-from webapp import create_app
 
 API = "/api/v1/competitions/toxicity/submissions"
 
@@ -23,13 +22,12 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> Storage:
 
 
 def test_while_the_bucket_does_not_answer_no_file_is_accepted_and_the_board_goes_on(
-    arena: Any, nowhere: Storage
+    arena: Any, nowhere: Storage, make_app: Any
 ) -> None:
     arena.competition()
     ann = arena.person("Ann")
-    browser = create_app(
-        arena.settings, database=arena.database, storage=nowhere, hints=arena.hints
-    ).test_client()
+    parts = {"database": arena.database, "storage": nowhere, "hints": arena.hints}
+    browser = make_app(arena.settings, **parts).test_client()
     file = io.BytesIO(arena.truth.predictions()), "predictions.csv"
     answer = browser.post(API, data={"file": file}, headers=ann.bearer)
     assert (answer.status_code, answer.json["error"]) == (503, "storage_unavailable")
