@@ -28,6 +28,9 @@ def describe_difference(session: Session, competition: Competition, version: Sco
         yield f"{name} leaderboard: {len(board.moved):,} of {len(board.teams):,} teams move."
         yield from _tops(found, board)
     yield f"{len(difference.selections):,} teams compete with other submissions."
+    for split, changes in found.term_changes.items():
+        words = ", ".join(f"{term} {change:+.4f}" for term, change in changes.items())
+        yield f"Mean change of each term on the {split} rows: {words}."
 
 
 def write_difference(

@@ -29,6 +29,7 @@ from grader.models import (
     Team,
 )
 from grader.services import competitions, rescoring, score_history, scoring
+from grader.services.board_lines import TERMS
 
 CHUNK = 2_000
 
@@ -60,12 +61,15 @@ class Gaps(NamedTuple):
 class Preview:
     """The whole difference of two versions, with the teams' names.
 
-    While `gaps.unfinished` is not 0 the boards of the new version lack submissions: a preview of a preview.
+    `term_changes` tells by how much each term of a score changes on average, over the submissions that have
+    scores under both: which part of the metric the correction moved. While `gaps.unfinished` is not 0 the
+    boards of the new version lack submissions: a preview of a preview.
     """
 
     versions: Compared
     difference: Difference
     teams: Mapping[int, str]
+    term_changes: Mapping[Split, Mapping[str, float]]
     gaps: Gaps
 
     @property
@@ -99,8 +103,28 @@ def preview(session: Session, *, competition: Competition, versions: Compared) -
         teams=dict(
             session.execute(select(Team.id, Team.name).where(Team.competition_id == competition.id)).all()
         ),
+        term_changes=_term_changes(session, competition, versions),
         gaps=gaps(session, competition=competition, version=versions.after),
     )
+
+
+def _term_changes(
+    session: Session, competition: Competition, versions: Compared
+) -> dict[Split, dict[str, float]]:
+    before, after = aliased(Score), aliased(Score)
+    rows = session.execute(
+        select(after.split, *(func.avg(getattr(after, term) - getattr(before, term)) for term in TERMS))
+        .join(
+            before,
+            (before.submission_id == after.submission_id)
+            & (before.split == after.split)
+            & (before.scoring_version_id == versions.before.id),
+        )
+        .join(Submission, Submission.id == after.submission_id)
+        .where(Submission.competition_id == competition.id, after.scoring_version_id == versions.after.id)
+        .group_by(after.split)
+    )
+    return {split: dict(zip(TERMS, changes, strict=True)) for split, *changes in rows}
 
 
 def state(session: Session, *, competition: Competition, versions: Compared) -> str:

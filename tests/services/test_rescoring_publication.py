@@ -1,6 +1,7 @@
 """Publishing and rolling back: what one switch changes, what it gives, and races between those who act."""
 
 import hashlib
+import statistics
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -16,9 +17,11 @@ from grader.models import (
     JobState,
     Mail,
     OrganizerJobKind,
+    Score,
     ScoringJob,
     ScoringVersion,
     ScoringVersionState,
+    Split,
     SubmissionGrant,
     SubmissionStatus,
     User,
@@ -389,6 +392,20 @@ def test_the_preview_is_the_difference_of_the_boards_before_and_after(
         assert {
             name: (pair[side].rank, pair[side].entry.score_units) for name, pair in ranks.items()
         } == expected
+    for split, changes in found.term_changes.items():
+        with service.database.read() as session:
+            by_version = {
+                number: statistics.mean(
+                    session.scalars(
+                        select(Score.bpsn_auc)
+                        .join(ScoringVersion, ScoringVersion.id == Score.scoring_version_id)
+                        .where(ScoringVersion.number == number, Score.split == split)
+                    )
+                )
+                for number in (1, 2)
+            }
+        assert changes["bpsn_auc"] == pytest.approx(by_version[2] - by_version[1])
+    assert set(found.term_changes) == set(Split)
     published, same = preview()
     assert published.difference == found.difference and same == texts
     assert [len(text.splitlines()) for text in texts] == [4, 7, 1]

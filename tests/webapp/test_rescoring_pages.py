@@ -95,6 +95,7 @@ def test_from_a_checked_solution_to_the_notice_and_back(
     difference = page(eva, f"{ROOT}/rescoring/2/difference")
     assert "not the whole difference" not in difference and "2 of 2 submissions get" in difference
     assert "Private leaderboard" in difference and "toxicity" in difference
+    assert "Where it comes from" in difference
     lines = page(eva, f"{ROOT}/rescoring/2/submissions.csv").splitlines()
     assert len(lines) == 3 and lines[0].startswith("submission,team_id,team,kind")
     assert len(page(eva, f"{ROOT}/rescoring/2/teams.csv").splitlines()) == 5

@@ -7,7 +7,7 @@ from typing import Any
 
 from grader.leaderboard import standings
 from grader.leaderboard.comparison import BoardChange, ScorePair, TeamChange
-from grader.models import JobState, OrganizerJob, ScoringVersion, ScoringVersionState
+from grader.models import JobState, OrganizerJob, ScoringVersion, ScoringVersionState, Split
 from grader.services.rescoring import Progress
 from grader.services.rescoring_difference import Compared, Preview
 from grader.services.rescoring_tables import change_text
@@ -181,6 +181,10 @@ class BoardChangeView:
         self.leader_changes = bool(board.entering(1))
 
 
+def _signed(change: float) -> str:
+    return "0" if not round(change, 4) else f"{change:+.4f}"
+
+
 def _names(found: Preview, teams: Iterable[TeamChange]) -> tuple[str, ...]:
     return tuple(found.teams[team.team_id] for team in teams)
 
@@ -233,6 +237,11 @@ class DifferenceView:
             BoardChangeView("public", "Public leaderboard", found, difference.public),
             BoardChangeView("private", "Private leaderboard", found, difference.private),
         )
+        self.terms = [
+            (name, *(_signed(found.term_changes[split][term]) for split in Split))
+            for term, name in NAMES.items()
+            if found.term_changes
+        ]
         self.largest = [ScoreLine.of(found, pair) for pair in difference.largest]
         self.selection_count = len(difference.selections)
         self.selections = [
