@@ -68,3 +68,13 @@ def test_an_account_becomes_an_administrator_and_is_none_again(admin: Any, servi
         competition = service.reload(service.competition("other"))
         bob = accounts.get(session, name="bob")
         assert organizers.role_of(session, competition=competition, user=bob) is Role.OWNER
+
+
+def test_a_team_is_renamed_and_its_name_is_freed(admin: Any, service: Any) -> None:
+    service.submit(service.competition("other"))
+    rename = ("competition", "rename-team", "other", "ada", "Aces", "--reason", "It insults.")
+    assert admin(*rename).output == "ada is called Aces now.\n"
+    free = ("competition", "free-team-name", "other", "Aces")
+    assert admin(*free).output == "Aces can choose its name again.\n"
+    refused = admin(*free)
+    assert (refused.exit_code, "Aces chose its name itself" in refused.output) == (1, True)
