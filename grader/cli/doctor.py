@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -9,7 +10,7 @@ import click
 from redis import Redis
 from redis.exceptions import RedisError
 
-from grader.cli.installation import load_settings, make_data_folder, opened_database
+from grader.cli.installation import load_settings, make_data_folder, opened_database, require_entry
 from grader.db import Database
 from grader.services import diagnosis, machine_check, schema
 from grader.services.diagnosis import Finding, Level
@@ -37,7 +38,12 @@ def doctor(read_all: bool, as_json: bool) -> None:
 
 
 def _findings(settings: Settings, read_all: bool) -> Iterator[Finding]:
-    make_data_folder(settings)
+    try:
+        make_data_folder(settings)
+        require_entry(settings, os.R_OK | os.X_OK)
+    except click.ClickException as error:
+        yield diagnosis.alarm("rights", error.message)
+        return
     yield from machine_check.of_settings(settings)
     yield from machine_check.of_rights(settings)
     yield from machine_check.of_disks(settings)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import click
 from pydantic import ValidationError
 from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DatabaseError, InternalError, OperationalError, SQLAlchemyError
 
 from grader import disk
 from grader.db import Database
@@ -89,6 +89,8 @@ def database_failures_in_a_sentence() -> Iterator[None]:
         )
         raise click.ClickException(f"The database cannot be used: {reason}. {hint}") from error
     except DatabaseError as error:
+        if isinstance(error, InternalError):  # of a PostgreSQL that is a read-only copy
+            raise click.ClickException(f"The database cannot be used: {error.orig}.") from error
         if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
             raise
         raise click.ClickException(
@@ -121,6 +123,16 @@ def make_data_folder(settings: Settings) -> None:
             f"The data folder {settings.data_dir} cannot be used: {error.strerror}. "
             f"{PREFIX}DATA_DIR names another one."
         ) from error
+
+
+def require_entry(settings: Settings, rights: int) -> None:
+    """Raise a sentence where this process lacks `rights` (of `os.access`) on the data folder."""
+    if not os.access(settings.data_dir, rights):
+        owner = settings.data_dir.stat().st_uid
+        raise click.ClickException(
+            f"The data folder {settings.data_dir} cannot be used: user {os.geteuid()} lacks rights to it. "
+            f"It belongs to user {owner}, who needs them all (chmod u+rwx): run this as that one."
+        )
 
 
 def load_settings(**overrides: Any) -> Settings:

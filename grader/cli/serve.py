@@ -1,8 +1,15 @@
 """`fairboard serve`."""
 
+import os
+
 import click
 
-from grader.cli.installation import database_failures_in_a_sentence, load_settings, make_data_folder
+from grader.cli.installation import (
+    database_failures_in_a_sentence,
+    load_settings,
+    make_data_folder,
+    require_entry,
+)
 from grader.cli.logs import show_log
 from grader.supervisor.service import serve as run_service
 
@@ -26,5 +33,6 @@ def serve(host: str | None, port: int | None) -> None:
     given = {"host": host, "port": port}
     settings = load_settings(**{name: value for name, value in given.items() if value is not None})
     make_data_folder(settings)
+    require_entry(settings, os.R_OK | os.W_OK | os.X_OK)
     with database_failures_in_a_sentence():
         run_service(settings, announce=click.echo)

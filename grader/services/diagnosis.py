@@ -57,7 +57,10 @@ def alarm(subject: str, message: str) -> Finding:
 
 
 def of_tables(database: Database) -> Iterator[Finding]:
-    """Look at the tables' version, at the database's soundness and promises, and at its clock."""
+    """Look at the tables' version, at the database's soundness and promises, and at its clock.
+
+    Raises what the database raises where it cannot be written.
+    """
     current = schema.current(database)
     if current != schema.head():
         yield alarm(
@@ -70,6 +73,8 @@ def of_tables(database: Database) -> Iterator[Finding]:
         is_sqlite = session.get_bind().dialect.name == "sqlite"
         yield from _soundness(session) if is_sqlite else _durability(session)
         now, newest = db.now(session), _newest(session)
+    with database.write() as session:  # raises where it is read-only
+        session.execute(text("DELETE FROM alembic_version WHERE version_num = ''"))
     yield from _clock(now - datetime.now(UTC), newest - now if newest else timedelta(0))
 
 

@@ -42,7 +42,7 @@ def holder(data_dir: Path) -> str | None:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return (data_dir / "serve.lock").read_text().strip()
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):
         pass
     return None
 

@@ -3,11 +3,13 @@
 import json
 import os
 import re
+import sqlite3
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import update
+from sqlalchemy.exc import OperationalError
 
 from grader import db
 from grader.db import Database
@@ -197,6 +199,28 @@ def test_a_damaged_database_is_said_in_a_sentence(run, monkeypatch, tmp_path, co
     result = run(*command)
     assert result.exit_code == 1
     assert "The database is damaged (file is not a database). Move it away and restore" in result.output
+
+
+@on_sqlite
+def test_the_doctor_tells_of_a_database_that_cannot_be_written(admin, service, monkeypatch):
+    def refuse(*_):
+        raise OperationalError("", {}, sqlite3.OperationalError("attempt to write a readonly database"))
+
+    monkeypatch.setattr("grader.db.Database.write", refuse)
+    _, found = findings(admin)
+    (message,) = (message for level, subject, message in found if (level, subject) == ("alarm", "database"))
+    assert message.endswith("attempt to write a readonly database. Check the rights of its file and folder.")
+
+
+@pytest.mark.parametrize("command", [("doctor",), ("serve", "--port", "0")])
+def test_a_data_folder_of_somebody_else_is_said_in_a_sentence(run, monkeypatch, tmp_path, command):
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr("os.access", lambda *_: False)
+    result = run(*command)
+    assert result.exit_code == 1
+    assert (
+        f"The data folder {tmp_path} cannot be used: user {os.geteuid()} lacks rights to it." in result.output
+    )
 
 
 @on_sqlite
