@@ -321,7 +321,12 @@ def test_what_was_stored_is_read_back_as_it_was(solution: Solution, predictions:
 
 def test_predictions_of_any_size_can_be_drawn() -> None:
     four = read_solution(b"id,target,a\n1,1,1\n2,0,0\n3,1,0\n4,0,1\n")
-    for values in ([1e308, -1e308, 5e-324, 0.0], [1.7e308] * 4, [5e-324, 0, 5e-324, 0]):
+    for values in (
+        [1e308, -1e308, 5e-324, 0.0],
+        [1.7e308] * 4,
+        [5e-324, 0, 5e-324, 0],
+        [1e-310, -1e-310, 0, 0],
+    ):
         page = html_page(analyse(Inputs(four, {"target": np.array(values)})))
         assert not re.search(r"[ ,\"]-?(nan|inf)", page)
 

@@ -15,6 +15,7 @@ from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector
 BINS = 50
 _LARGEST = float(np.finfo(np.float64).max)
 _NOTHING = 1e-13
+_SMALLEST_WIDTH = 1e-290  # whose inverse is a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +214,10 @@ def _bins(predictions: FloatArray, edges: Sequence[float]) -> IndexArray:
 def _even_bins(predictions: FloatArray, edges: Sequence[float]) -> IndexArray:
     """Return the same where all bins have one width: by a division, and one step where rounding misled it."""
     most, bounds = len(edges) - 2, np.array(edges)
-    if not (bounds[1:] > bounds[:-1]).all():
+    width = edges[-1] / 2 - edges[0] / 2
+    if width < _SMALLEST_WIDTH or not (bounds[1:] > bounds[:-1]).all():
         return _bins(predictions, edges)
-    bins_of_unit = (most + 1) / (edges[-1] / 2 - edges[0] / 2)
+    bins_of_unit = (most + 1) / width
     bins = ((predictions / 2 - edges[0] / 2) * bins_of_unit).astype(np.int64)
     np.clip(bins, 0, most, out=bins)
     bins -= predictions < bounds[bins]
