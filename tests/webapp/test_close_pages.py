@@ -12,7 +12,7 @@ import pytest
 
 from grader import db
 from grader.models import Role
-from grader.services import competitions, organizer_jobs, organizers
+from grader.services import competitions, moderation, organizer_jobs, organizers
 from grader.services.audit import Actor
 from grader.worker.calendar import Calendar
 from grader.worker.organizer_work import OrganizerWorker
@@ -106,6 +106,27 @@ def test_the_way_to_the_final_standings_goes_by_the_page(scene: Any) -> None:
         assert "toxicity-final-1/solution.csv" not in archive.namelist()
     assert scene.ann.browser.get(f"{CLOSE}/bundle/{number}").status_code == 403
     assert ed.browser.get(f"{CLOSE}/bundle/1").status_code == 404  # the verification's
+
+
+def test_what_is_older_than_the_newest_final_standings_is_told_to_be(scene: Any) -> None:
+    close(scene)
+    for act in ("verify", "reveal", "finalize", "bundle"):
+        assert scene.ed.post(f"{CLOSE}/{act}", {"confirm": "yes"}).status_code == 303
+        work(scene)
+    page = scene.ed.browser.get(CLOSE).text
+    assert ">final standings 1</a>." in page
+    assert "not of the newest" not in page
+    with scene.database.write() as session:
+        moderation.disqualify(
+            session,
+            competition=competitions.get(session, slug="toxicity"),
+            team="Ann",
+            reason="Two accounts.",
+            actor=Actor(None, "tests"),
+        )
+    page = scene.ed.browser.get(CLOSE).text
+    assert ">final standings 2</a>" in page
+    assert "not of the newest final standings" in page
 
 
 def test_a_reopened_selection_is_told_to_keep_everything_waiting(scene: Any) -> None:

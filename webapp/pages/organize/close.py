@@ -13,6 +13,7 @@ from grader.services import (
     bundles,
     close_checks,
     closing,
+    final_boards,
     organizer_jobs,
     published_solutions,
     verification,
@@ -147,6 +148,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         state = close_checks.state(session, competition=competition, now=now)
         view = CompetitionView(competition, now)
         jobs = close_checks.jobs(session, competition=competition)
+        final_number = final_boards.newest(session, competition=competition)
     version = competition.live_scoring_version
     return render_template(
         "organize/close.html",
@@ -157,6 +159,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         etag=_status(jobs, state.stage.value).headers["ETag"],
         revealed_at=competition.revealed_at,
         finalized_at=competition.finalized_at,
+        final_number=final_number,
         reveals_at=view.reveals_at,
         solution_published_at=competition.solution_published_at,
         solution_sha256=version.solution.digest if version else None,
