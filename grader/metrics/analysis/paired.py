@@ -1,7 +1,7 @@
 """The difference of two submissions on the same rows, with its interval and test."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -161,17 +161,17 @@ def paired_report(sets: Sets, first: Measured, second: Measured, *, level: float
     DeLong, DeLong and Clarke-Pearson, Biometrics 44 (1988): the covariance of correlated AUCs.
     """
     reports = first.report, second.report
-    means = (each.influences.power_means for each in (first, second))
-    mine, theirs = means
+    mine, theirs = (each.influences.power_means for each in (first, second))
+    standings = [_Standings.of(each.ranks, sets.split.labels) for each in (first, second)]
     cells = {}
     for members, line, other in zip(
         sets.split.members, reports[0].subgroups, reports[1].subgroups, strict=True
     ):
         compared = _compared(sets.split.labels, members)
+        subgroup = compared["subgroup_auc"]
+        placed = [each.of_identity(*subgroup) for each in standings]
         cells[line.name] = {
-            cell: _of_cell(
-                cell, getattr(line, cell), getattr(other, cell), compared[cell], first, second, level
-            )
+            cell: _of_cell(cell, getattr(line, cell), getattr(other, cell), compared[cell], placed, level)
             for cell in CELLS
         }
     return PairedReport(
@@ -219,13 +219,59 @@ def _compared(positive: BoolArray, members: IndexArray) -> dict[Cell, _Compared]
     }
 
 
+@dataclass(frozen=True, eq=False)
+class _Standings:
+    """By rank, how many rows of each class of a submission lie below it, doubled, plus those at it."""
+
+    ranks: RankArray
+    positive: IndexArray
+    negative: IndexArray
+
+    @classmethod
+    def of(cls, ranks: RankArray, positive: BoolArray) -> "_Standings":
+        count = int(ranks.max(initial=0)) + 1
+        return cls(ranks, _doubled(ranks[positive], count), _doubled(ranks[~positive], count))
+
+    def of_identity(self, positive: IndexArray, negative: IndexArray) -> "_Placed":
+        """Return the same for the four sets of an identity; a background is its class less the subgroup."""
+        count = self.positive.size
+        subgroup1, subgroup0 = (_doubled(self.ranks[rows], count) for rows in (positive, negative))
+        background1, background0 = self.positive - subgroup1, self.negative - subgroup0
+        doubled: dict[Cell, tuple[IndexArray, IndexArray]] = {
+            "subgroup_auc": (subgroup1, subgroup0),
+            "bpsn_auc": (background1, subgroup0),
+            "bnsp_auc": (subgroup1, background0),
+            "positive_aeg": (background1, subgroup1),
+            "negative_aeg": (background0, subgroup0),
+        }
+        return _Placed(self.ranks, doubled)
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """One submission's ranks, and for each cell of an identity how its two sets stand by rank."""
+
+    ranks: RankArray
+    doubled: Mapping[Cell, tuple[IndexArray, IndexArray]]
+
+    def placements(self, cell: Cell, first: IndexArray, second: IndexArray) -> tuple[FloatArray, FloatArray]:
+        """Return for each row of one set the fraction of the other that it is on the right side of."""
+        of_first, of_second = self.doubled[cell]
+        below_first = of_second[self.ranks[first]] / (2 * second.size)
+        return below_first, 1 - of_first[self.ranks[second]] / (2 * first.size)
+
+
+def _doubled(ranks: RankArray, count: int) -> IndexArray:
+    at = np.bincount(ranks, minlength=count)
+    return 2 * np.cumsum(at) - at
+
+
 def _of_cell(
     cell: Cell,
     value: float | None,
     other: float | None,
     compared: _Compared,
-    first: Measured,
-    second: Measured,
+    placed: Sequence[_Placed],
     level: float,
 ) -> Difference:
     if value is None or other is None:
@@ -234,21 +280,11 @@ def _of_cell(
     if min(sizes) < 2:
         return Difference(value - other, None, None, None, None)
     variance = 0.0
-    placements = zip(_placements(first.ranks, *compared), _placements(second.ranks, *compared), strict=True)
-    for size, (mine, theirs) in zip(sizes, placements, strict=True):
-        variance += float(np.var(mine - theirs, ddof=1)) / size
+    mine, theirs = (each.placements(cell, *compared) for each in placed)
+    for size, one, two in zip(sizes, mine, theirs, strict=True):
+        variance += float(np.var(one - two, ddof=1)) / size
     checked = all(is_checked_cell(cell, each, sizes) for each in (value, other))
     return _difference(value - other, math.sqrt(variance), level, is_checked=checked)
-
-
-def _placements(ranks: RankArray, first: IndexArray, second: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """Return for each row of one set the fraction of the other that it is on the right side of."""
-    rank_count = int(ranks.max()) + 1
-    at_first = np.bincount(ranks[first], minlength=rank_count)
-    at_second = np.bincount(ranks[second], minlength=rank_count)
-    below_first = (2 * np.cumsum(at_second) - at_second)[ranks[first]] / (2 * second.size)
-    above_second = 1 - (2 * np.cumsum(at_first) - at_first)[ranks[second]] / (2 * first.size)
-    return below_first, above_second
 
 
 def _of_rows(
