@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
+from sqlalchemy.orm import Session
 
 from grader import db
 from grader.cli.check import check
@@ -14,7 +15,7 @@ from grader.cli.competition_file import apply, clone, create_from, publish, sett
 from grader.cli.condition_options import condition_options, given
 from grader.cli.entry import admit, change
 from grader.cli.group import SubcommandGroup
-from grader.cli.installation import opened
+from grader.cli.installation import Installation, opened
 from grader.cli.lifecycle import archive, delete, unarchive
 from grader.cli.metric_options import metric_options, metric_settings
 from grader.cli.organizers import organizer, show_audit
@@ -22,8 +23,8 @@ from grader.cli.parameters import Deadline, NameList, Time, WeightsInAnyForm
 from grader.cli.results import bundle, publish_solution, receipt, verify
 from grader.cli.running import announce, export, free_team_name, grant, pause, rename_team, resume, retry
 from grader.cli.solution_report import describe
-from grader.models import Competition
-from grader.services import competitions, solutions, splitting
+from grader.models import Competition, Role, User
+from grader.services import accounts, benchmark_entries, competitions, organizers, solutions, splitting
 from grader.services.audit import Actor
 from grader.services.conditions import Conditions
 
@@ -85,7 +86,7 @@ for command in (
 )
 @click.option("--opens", "opens_at", type=Time(), help="When it opens (UTC); by default now.")
 @click.option("--closes", "closes_at", type=Deadline(), help="When it closes (UTC); by default never.")
-@click.option("--owner", help="The account that owns the draft of a FILE.toml.")
+@click.option("--owner", help="The account that owns it, in whose name the sample submission is entered.")
 @click.option("--publish", "is_published", is_flag=True, help="Publish the draft of a FILE.toml at once.")
 @condition_options
 @metric_options
@@ -115,8 +116,8 @@ def create(
         return
     if solution is None or title is None:
         raise click.UsageError("Give a --solution and a --title, or a FILE.toml.")
-    if owner or is_published:
-        raise click.UsageError("--owner and --publish are for a FILE.toml.")
+    if is_published:
+        raise click.UsageError("--publish is for a FILE.toml.")
     from grader.files import read_solution
 
     settings = metric_settings(power, weights, threshold)
@@ -124,6 +125,7 @@ def create(
     conditions = Conditions(**given(options))
     with opened() as installation:
         with installation.database.read() as session:  # before a large file is read
+            person = accounts.get(session, name=owner) if owner else None
             opening = opens_at or db.now(session)
             competitions.check(
                 session,
@@ -154,8 +156,17 @@ def create(
                 actor=Actor.shell(),
                 now=db.now(session),
             )
+            if person is not None:
+                _give_to(session, installation, made, person)
     click.echo(describe(stored))
     click.echo(f"\n{made.slug} {_times(made)}.")
+
+
+def _give_to(session: Session, installation: Installation, competition: Competition, person: User) -> None:
+    """Make a person the owner, and enter the sample submission in their name."""
+    act: dict[str, Any] = {"competition": competition, "actor": Actor.shell(), "now": db.now(session)}
+    organizers.add(session, user=person, role=Role.OWNER, **act)
+    benchmark_entries.add_sample(session, storage=installation.storage, **act)
 
 
 @competition.command("list")

@@ -172,3 +172,15 @@ def test_a_draft_is_deleted_once_that_is_confirmed(run: Any, folder: Path) -> No
     assert "deleted competition bare" in run("competition", "audit").output
     assert run("competition", "create", folder / "bare.toml").exit_code == 0
     assert "deleted" not in run("competition", "audit", "bare").output
+
+
+def test_a_competition_made_in_one_command_gets_an_owner_and_the_sample_submission(
+    run: Any, folder: Path
+) -> None:
+    run("user", "create", "ada")
+    options = ("--solution", folder / "solution.csv", "--title", "Quick")
+    assert "nobody" in run("competition", "create", "quick", *options, "--owner", "nobody").output
+    result = run("competition", "create", "quick", *options, "--owner", "ada")
+    assert result.exit_code == 0, result.output
+    assert "ada" in run("competition", "organizer", "list", "quick").output
+    assert "Sample submission" in run("competition", "export", "quick", "submissions").output
