@@ -254,25 +254,28 @@ def _kept_secret(path: Path) -> str:
 
 
 class UnknownVariables(ValueError):
-    """The environment has FAIRBOARD_* variables that are no settings."""
+    """The environment has FAIRBOARD_* variables that are probably mistyped settings."""
 
 
 def unknown_variables() -> Iterator[str]:
-    """Yield a sentence for each FAIRBOARD_* variable that is no setting, with the one probably meant."""
+    """Yield a sentence for each FAIRBOARD_* variable that is probably a mistyped setting, with the one meant.
+
+    One that resembles no setting is somebody else's: Kubernetes sets FAIRBOARD_SERVICE_HOST for a service of
+    our name, and a client may keep its FAIRBOARD_TOKEN there.
+    """
     for each in _variables():
         if each.setting in Settings.model_fields or each.setting.startswith(_NO_SETTINGS):
             continue
-        nearest = difflib.get_close_matches(each.setting, Settings.model_fields, n=1)
-        suffix = _FILE if each.is_file else ""
-        meant = f" Did you mean {PREFIX}{nearest[0].upper()}{suffix}?" if nearest else ""
-        yield f"{each.name} is no setting.{meant}"
+        if nearest := difflib.get_close_matches(each.setting, Settings.model_fields, n=1):
+            suffix = _FILE if each.is_file else ""
+            yield f"{each.name} is no setting. Did you mean {PREFIX}{nearest[0].upper()}{suffix}?"
 
 
 def load(**overrides: Any) -> Settings:
     """Return the settings of this process's environment, with `overrides` before it.
 
-    Raises UnknownVariables for a name that no setting has: a mistyped database or key, if it were ignored,
-    would begin a second, empty installation that takes files.
+    Raises UnknownVariables for a mistyped name: a database or key that is not read would begin a second,
+    empty installation that takes files.
     """
     if unknown := list(unknown_variables()):
         raise UnknownVariables(" ".join(unknown))
