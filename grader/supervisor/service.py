@@ -28,7 +28,7 @@ def serve(settings: Settings, *, announce: Callable[[str], None], application: s
         if count := leftovers.end(data_dir):
             log.warning("Ended %d processes that a killed service had left.", count)
         with listener.open_listener(settings.host, settings.port) as web_socket:
-            address = settings.base_url or listener.address_of(web_socket)
+            address = (settings.base_url or listener.address_of(web_socket)).rstrip("/")
             lock.describe(held, f"a process at {address}")
             setup_token = _prepare_database(settings, announce)
             supervisor = Supervisor(lambda pids: leftovers.record(data_dir, pids))
