@@ -46,9 +46,8 @@ class NameHeld(TeamRefusal):
     """The organizers gave the team its name."""
 
     def __init__(self, given: AuditEntry) -> None:
-        super().__init__(
-            f"The organizers gave this team its name: {given.reason.rstrip('.')}. It stays until they free it."
-        )
+        why = given.reason.rstrip(".")
+        super().__init__(f"The organizers gave this team its name: {why}. It stays until they free it.")
 
 
 class NameTakenAway(TeamRefusal):
