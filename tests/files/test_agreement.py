@@ -109,7 +109,7 @@ def read_ours(data: bytes, ids: list[str], other_labels: tuple[str, ...] = ()) -
         return None
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(files())
 def test_a_file_is_read_as_csv_and_decimal_read_it(case: tuple[list[str], bytes]) -> None:
     ids, data = case

@@ -22,7 +22,7 @@ HERE = "/competitions/toxicity"
 IDENTITIES = ("male", "female", "black or african")
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite"])
 def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]) -> Any:
     """A competition whose solution has another label, and one without; Ann takes part, Ed organizes."""
     sqlite = request.param == "sqlite"
@@ -74,19 +74,17 @@ def told(arena: Any, submission_id: int) -> dict[str, Any]:
     return dict(arena.app.test_client().get(path, headers=arena.ann.bearer).json)
 
 
-def test_the_pages_name_the_columns_that_are_not_scored(scene: Any) -> None:
+def test_pages_and_check_know_the_labels_of_each_competition(scene: Any) -> None:
     for page in ("submit", "evaluation"):
         assert "<code>insult</code>" in scene.ann.browser.get(f"{HERE}/{page}").text
         assert "<code>insult</code>" not in scene.ann.browser.get(f"/competitions/plain/{page}").text
-
-
-def test_the_check_knows_the_labels_of_each_competition(scene: Any) -> None:
     assert "columns_not_read" in [note["code"] for note in check(scene, scene.beside)["notes"]]
     for file, slug in ((scene.beside, "plain"), (with_column(scene.alone, "target", "1"), "toxicity")):
         answer = check(scene, file, slug)
         assert [problem["code"] for problem in answer["problems"]] == ["unexpected_column"]
 
 
+@pytest.mark.parametrize("scene", ["sqlite", "postgresql"], indirect=True)
 def test_only_the_prediction_is_scored_and_the_file_says_so(scene: Any) -> None:
     alone, beside = scene.submit(scene.ann, scene.alone), scene.submit(scene.ann, scene.beside)
     elsewhere = scene.submit(scene.ann, scene.beside, slug="plain")
