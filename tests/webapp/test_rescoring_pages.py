@@ -223,6 +223,7 @@ def run_newest(arena: Any) -> int:
     return int(job_id)
 
 
+@pytest.mark.parametrize("arena", ["sqlite"], indirect=True)
 def test_a_difference_is_computed_once_for_a_state_of_the_competition(
     arena: Any, people: dict[str, Any], check: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

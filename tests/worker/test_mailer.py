@@ -70,6 +70,7 @@ def test_one_key_is_one_e_mail(service: Any, mailer: Mailer, post: Any, now: Any
     assert len(post.received) == 1
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_one_key_is_one_e_mail_to_each_also_of_many_at_once(
     service: Any, now: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
