@@ -24,12 +24,16 @@ pytest_plugins = (
 # They take longest, a file is one process's, and the processes should end together.
 FIRST_FILES = frozenset(
     {
+        "test_administration.py",
+        "test_database.py",
         "test_demo.py",
         "test_feedback.py",
         "test_nemesis.py",
         "test_rescorings.py",
+        "test_rollout.py",
         "test_screens.py",
         "test_service.py",
+        "test_standings_of_services.py",
         "test_walk.py",
     }
 )

@@ -62,7 +62,7 @@ from tests.fixtures.board_model import (
     Version,
 )
 from tests.fixtures.service import LEASE, NOON, Service, write_predictions, write_solution
-from tests.fixtures.sieges import PostgresqlState, SqliteState
+from tests.fixtures.states import state_of
 
 TESTS = Actor(None, "tests")
 USERS = ("ada", "bob", "cem", "dan")
@@ -122,8 +122,7 @@ class Installation:
         self.shown = recounted()
         self.oracle = Oracle(service.storage.read)
         self.clock = NOON
-        path = service.settings.data_dir / "fairboard.db"
-        self.state = SqliteState(path) if url.startswith("sqlite") else PostgresqlState(url)
+        self.state = state_of(url)
 
     def _corrected(self, name: str) -> solutions.StoredSolution:
         solution = read_solution(TRUTHS[name], label="toxicity", identities=IDENTITIES)

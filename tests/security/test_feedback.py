@@ -4,7 +4,7 @@ After the history of a world the withheld values change places between submissio
 and API answer is asked again. The scores, which each mode shows, stay where they are.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -19,42 +19,47 @@ from tests.fixtures.worlds import SLUG, Truth, World
 
 NAMES = {"public": None, "participant": "Bob", "leader": "Ann"}
 WITHHELD = {
-    Feedback.OPEN: (),
     Feedback.TERMS: ("counts",),
     Feedback.SCORE: ("counts", *TERMS),
 }
 
 
-@pytest.mark.parametrize("feedback", [Feedback.TERMS, Feedback.SCORE])
-def test_what_is_withheld_changes_nothing_before_the_reveal(
-    make_world: Callable[..., World], feedback: Feedback
-) -> None:
-    world = make_world(Truth.first(), feedback)
+@pytest.fixture(scope="module")
+def begun(make_world: Callable[..., World]) -> World:
+    """A world in which much has happened and that is open."""
+    world = make_world(Truth.first())
     world.begin()
-    _assert_same(*_before_and_after(world, WITHHELD[feedback]))
+    return world
+
+
+@pytest.fixture
+def world(begun: World) -> Iterator[World]:
+    """The world that is open; what a test changes is undone."""
+    with begun.undone():
+        yield begun
+
+
+def test_what_is_withheld_changes_nothing_before_the_reveal(world: World) -> None:
+    _assert_that_what_is_withheld_changes_nothing(world)
     world.close()
     world.settle()
-    _assert_same(*_before_and_after(world, WITHHELD[feedback]))
+    _assert_that_what_is_withheld_changes_nothing(world)
     world.reveal()
-    before, after = _before_and_after(world, WITHHELD[feedback])
-    assert {role for role, request in before if before[role, request] != after[role, request]} == set(NAMES)
+    for feedback, columns in WITHHELD.items():
+        assert _who_sees(world, columns, feedback) == set(NAMES)
 
 
 @pytest.mark.parametrize(
     ("columns", "readers"), [(("counts",), {"participant", "leader"}), (TERMS, set(NAMES))]
 )
 def test_what_open_feedback_shows_is_seen_to_change(
-    make_world: Callable[..., World], columns: tuple[str, ...], readers: set[str]
+    world: World, columns: tuple[str, ...], readers: set[str]
 ) -> None:
-    world = make_world(Truth.first(), Feedback.OPEN)
-    world.begin()
-    before, after = _before_and_after(world, columns)
-    assert {role for role, request in before if before[role, request] != after[role, request]} == readers
+    assert _who_sees(world, columns, Feedback.OPEN) == readers
 
 
-def test_each_mode_shows_what_it_promises(make_world: Callable[..., World]) -> None:
-    world = make_world(Truth.first(), Feedback.SCORE)
-    world.begin()
+def test_each_mode_shows_what_it_promises(world: World) -> None:
+    _set(world, Feedback.SCORE)
     ann, api = world.people["Ann"], world.arena.app.test_client()
     board = api.get(f"/api/v1/competitions/{SLUG}/leaderboard").json
     assert [row["terms"] for row in board["rows"]] == [None] * len(board["rows"])
@@ -76,11 +81,8 @@ def test_each_mode_shows_what_it_promises(make_world: Callable[..., World]) -> N
 
 
 @pytest.mark.parametrize("address", ["/competitions/toxicity", "/api/v1/competitions/toxicity"])
-def test_a_board_that_shows_no_terms_is_not_sorted_by_them(
-    make_world: Callable[..., World], address: str
-) -> None:
-    world = make_world(Truth.first(), Feedback.SCORE)
-    world.begin()
+def test_a_board_that_shows_no_terms_is_not_sorted_by_them(world: World, address: str) -> None:
+    _set(world, Feedback.SCORE)
     for term in TERMS:
         answer = world.arena.app.test_client().get(
             f"{address}/leaderboard?sort={term}", headers={"Accept": "application/json"}
@@ -88,9 +90,8 @@ def test_a_board_that_shows_no_terms_is_not_sorted_by_them(
         assert (answer.status_code, answer.json["error"]) == (400, "hidden_column")
 
 
-def test_organizers_see_everything_in_each_mode(make_world: Callable[..., World]) -> None:
-    world = make_world(Truth.first(), Feedback.SCORE)
-    world.begin()
+def test_organizers_see_everything_in_each_mode(world: World) -> None:
+    _set(world, Feedback.SCORE)
     with world.arena.database.read() as session:
         competition = competitions.get(session, slug=SLUG)
         board = boards.public_board(session, competition=competition, viewer=Viewer.ORGANIZER)
@@ -100,13 +101,28 @@ def test_organizers_see_everything_in_each_mode(make_world: Callable[..., World]
         assert (len(scores) > 5, found) == (True, {})
 
 
-def _before_and_after(world: World, columns: tuple[str, ...]) -> tuple[Walk, Walk]:
+def _assert_that_what_is_withheld_changes_nothing(world: World) -> None:
+    for feedback, columns in WITHHELD.items():
+        before, after = _before_and_after(world, columns, feedback)
+        assert before.keys() == after.keys()
+        for key, text in before.items():
+            assert text == after[key], (feedback, key)
+
+
+def _who_sees(world: World, columns: tuple[str, ...], feedback: Feedback) -> set[str]:
+    """Return the roles that are told something else when these values have changed places."""
+    before, after = _before_and_after(world, columns, feedback)
+    return {role for role, request in before if before[role, request] != after[role, request]}
+
+
+def _before_and_after(world: World, columns: tuple[str, ...], feedback: Feedback) -> tuple[Walk, Walk]:
+    _set(world, feedback)
     walks = []
     for columns_now in ((), columns):
-        _rotate(world, columns_now)
-        world.dice.seed(1)
         with world.undone():
-            walks.append(walk(world, NAMES, posts=False))
+            _rotate(world, columns_now)
+            world.dice.seed(1)
+            walks.append(walk(world, NAMES, posts=False, desks=()))
     return walks[0], walks[1]
 
 
@@ -118,12 +134,6 @@ def _rotate(world: World, columns: tuple[str, ...]) -> None:
             values: list[Any] = [getattr(score, column) for score in scores]
             for score, value in zip(scores, values[1:] + values[:1], strict=True):
                 setattr(score, column, value)
-
-
-def _assert_same(one: Walk, other: Walk) -> None:
-    assert one.keys() == other.keys()
-    for key, text in one.items():
-        assert text == other[key], key
 
 
 def _set(world: World, feedback: Feedback) -> None:

@@ -68,15 +68,15 @@ def test_a_viewer_sees_the_pages_and_changes_nothing(world: World) -> None:
 
 def _ask(world: World, name: str | None, method: str, endpoint: str, path: str) -> str:
     """Return what an address tells; a form changes nothing of the competition."""
-    asker = Asker(world, world.people[name] if name else None)
-    if method == "GET":
-        return asker.get(path)
-    before = _rows(world)
+    before = _rows(world) if method == "POST" else {}
 
     def see() -> None:
         assert _rows(world) == before, f"POST {path} as {name}"
 
-    return asker.post(path, ROUTES[method, endpoint].form(), see=see)
+    with Asker(world, world.people[name] if name else None) as asker:
+        return (
+            asker.get(path) if method == "GET" else asker.post(path, ROUTES[method, endpoint].form(), see=see)
+        )
 
 
 def _rows(world: World) -> dict[str, list[Any]]:

@@ -30,7 +30,7 @@ from grader.metrics import PairCounts, report
 from grader.models import Score, Solution, Split, Standing
 from grader.services import competitions
 from grader.services.solutions import Rules
-from tests.fixtures.walks import MAIL, ROUTES, Walk, methods, walk
+from tests.fixtures.walks import CURIOUS, MAIL, ROUTES, Walk, methods, walk
 from tests.fixtures.worlds import CONFIDENTIAL, SLUG, Truth, World
 
 MOMENTS = {
@@ -166,7 +166,8 @@ def _trail(world: World, moments: Collection[str], *, with_organizers: bool = Fa
             if moment in moments:
                 world.dice.seed(moment)
                 with world.undone():
-                    told = walk(world, OTHERS)
+                    # Organizers' pages refuse all others alike, and at any moment: then two still knock.
+                    told = walk(world, OTHERS, desks=None if moment == "open" else CURIOUS)
                     told["log", "the log"] = re.sub(r"\d+\.\d\d s\b", "some time", "\n".join(lines))
                     walks[moment] = (
                         walk(world, ORGANIZERS, posts=moment == "open") if with_organizers else {}
