@@ -5,7 +5,6 @@ as boards show them; `score_shown` is what boards show.
 """
 
 import enum
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -18,15 +17,13 @@ from grader.leaderboard import standings
 from grader.metrics import PairCounts, report
 from grader.models import AuditEntry, Competition, Score, ScoringVersion, Split, Standing, Submission, Team
 from grader.services import audit, placing
+from grader.services.export_formats import Row, as_csv, as_json
 from grader.services.rules import Rules
-from grader.services.spreadsheets import csv_lines
 
 CHUNK = 500
 TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
 CELLS = ("subgroup_auc", "bpsn_auc", "bnsp_auc", "positive_aeg", "negative_aeg")
 COUNTS = ("size", "positives")
-
-Row = Mapping[str, Any]
 
 
 class Kind(enum.StrEnum):
@@ -68,9 +65,11 @@ def write(
     version = _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
     rows, columns = _ROWS[kind](session, competition, version)
     if format_ is Format.CSV:
-        yield from _csv(rows, columns)
+        yield from as_csv(rows, columns)
     else:
-        yield from _json(rows, {"competition": competition.slug, "kind": kind.value} | _about(version, kind))
+        yield from as_json(
+            rows, {"competition": competition.slug, "kind": kind.value} | _about(version, kind)
+        )
 
 
 def require_there(
@@ -275,42 +274,6 @@ def _audit_rows(session: Session, competition: Competition) -> Iterator[Row]:
 def _chunks(session: Session, query: Any, model: Any) -> Iterator[Sequence[Any]]:
     """Return what a query finds in the order of ids; the session keeps what is read no longer than we do."""
     yield from session.scalars(query.order_by(model.id).execution_options(yield_per=CHUNK)).partitions()
-
-
-def _csv(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[str]:
-    yield csv_lines([columns])
-    for batch in _batches(rows):
-        yield csv_lines([[_cell(row.get(column)) for column in columns] for row in batch])
-
-
-def _cell(value: Any) -> Any:
-    """Return what stands in a cell: lists and objects as JSON, true and false as in JSON."""
-    if isinstance(value, bool):
-        return json.dumps(value)
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return "; ".join(value)
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
-
-
-def _json(rows: Iterable[Row], about: Row) -> Iterator[str]:
-    head = json.dumps(about, ensure_ascii=False)
-    yield f'{head[:-1]}, "rows": ['
-    separator = "\n"
-    for batch in _batches(rows):
-        yield separator + ",\n".join(json.dumps(row, ensure_ascii=False) for row in batch)
-        separator = ",\n"
-    yield "\n]}\n"
-
-
-def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    batch: list[Row] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == CHUNK:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 def _iso(time: datetime | None) -> str | None:
