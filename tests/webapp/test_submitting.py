@@ -345,7 +345,8 @@ def test_whoever_must_join_first_is_told_so_and_stores_nothing(arena: Any, make_
     refused = send(arena, ann, b"1")
     assert (refused.status_code, refused.json["error"]) == (403, "not_joined")
     assert blobs == {path for path in (arena.settings.data_dir / "blobs").rglob("*") if path.is_file()}
-    assert "You have not joined this competition yet." in _text(ann.browser.get(f"{HERE}/submit"))
+    page = _text(ann.browser.get(f"{HERE}/submit"))
+    assert "You have not joined this competition yet: join it on its page" in page
 
 
 def test_a_refused_file_is_not_stored(arena: Any, make_ann: Any) -> None:
