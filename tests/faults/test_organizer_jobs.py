@@ -47,7 +47,8 @@ def test_a_verification_that_dies_at_each_step_goes_on_and_ends_once(
     kept = died("organizer_job.after_keep")
     assert (kept.state, len(kept.result["submission_ids"])) == (JobState.CLAIMED, 1)
     written = died("organizer_job.before_commit")
-    assert (written.state, len(written.result["submission_ids"])) == (JobState.CLAIMED, 3)
+    assert written.state is JobState.CLAIMED
+    assert len(written.result["submission_ids"]) in (2, 3)  # what it found within a second is kept at once
     done = died("organizer_job.after_commit")
     assert (done.state, len(done.result["submission_ids"])) == (JobState.DONE, 3)
     assert done.result["differences"] == []
