@@ -72,6 +72,6 @@ class Calculator:
         file = RankedFile(dense_ranks(submission.predictions), notes, submission.other_labels)
         if self._ranks:
             self._ranks.put(claim.submission_sha256, claim.row_ids_sha256, file)
-        if self._histograms:
+        if self._histograms and not self._histograms.get(claim.submission_sha256):
             self._histograms.count(claim.submission_sha256, submission.predictions)
         return file
