@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from grader.services import names
+from migrations.frozen import name_keys_of_0002
 
 revision = "0002"
 down_revision = "0001"
@@ -342,7 +342,7 @@ def _fill_name_keys() -> None:
         )
         keys: dict[tuple[int, str], int] = {}
         for row_id, name, within in rows.all():
-            key = names.name_key(name)
+            key = name_keys_of_0002.name_key(name)
             keys[(within, key if (within, key) not in keys else f"{key[:240]}\x1f{row_id}")] = row_id
         # Two steps, for a new key may be the old key of a row that comes later.
         op.execute(name_key.update().values(name_key="\x1f" + sa.cast(name_key.c.id, sa.String)))

@@ -193,6 +193,41 @@ def test_names_that_are_there_already_stay_even_if_they_look_alike(empty_databas
     assert keys == ["modem", "modern", "ada"]
 
 
+def test_the_second_migration_gives_the_keys_that_it_gave_when_it_was_written(
+    empty_database: Database,
+) -> None:
+    keys = {
+        "Ada": "ada",
+        "paypaI": "paypal",
+        "Grace Hopper": "grace hopper",
+        "modern": "rnodern",
+        "\u00dcnal": "u\u0308nal",
+        "\u2167": "vlll",
+        "\u03a3\u03af\u03c3\u03c5\u03c6\u03bf\u03c2": "ol\u0301ou\u0278oo",
+        "\u674e\u660e": "\u674e\u660e",
+        "Stra\u00dfe": "strasse",
+        "Team Alpha.": "tearn alpha.",
+        "p\u0430yme": "payrne",
+    }
+    schema.upgrade(empty_database, "0001")
+    accounts = "INSERT INTO user_account (name, name_key, password_hash, is_admin, created_at) VALUES "
+    values = "(:name, :name, '', false, '2026-01-01 00:00:00+00:00')"
+    with empty_database.engine.begin() as connection:
+        for name in keys:
+            connection.execute(text(accounts + values), {"name": name})
+    schema.upgrade(empty_database, "0002")
+    with empty_database.engine.connect() as connection:
+        rows = connection.execute(text("SELECT name, name_key FROM user_account")).all()
+    assert {row.name: row.name_key for row in rows} == keys
+
+
+def test_no_migration_imports_code_that_may_change() -> None:
+    folder = Path(migrations.__file__).parent
+    scripts = [*(folder / "versions").glob("*.py"), *(folder / "frozen").glob("*.py")]
+    assert scripts
+    assert [script.name for script in scripts if "grader" in script.read_text(encoding="utf-8")] == []
+
+
 def test_there_is_one_newest_migration_and_they_are_numbered() -> None:
     scripts = ScriptDirectory(str(Path(migrations.__file__).parent))
     numbers = sorted(script.revision for script in scripts.walk_revisions())
