@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, Protocol
 from urllib.parse import unquote, urlsplit
 
+from grader import bucket_failures
 from grader.crash_points import reach
 from grader.errors import ParticipantError
 
@@ -161,7 +162,7 @@ class LocalStorage:
                 raise StorageUnavailable(f"{self._root} is not there.") from None
             raise BlobMissing(sha256) from None
         except OSError as error:
-            raise StorageUnavailable(str(error)) from error
+            raise StorageUnavailable(f"{error}.") from error
 
     def read(self, sha256: str) -> bytes:
         """Return a blob's bytes, checked against its name.
@@ -172,7 +173,7 @@ class LocalStorage:
             try:
                 data = file.read()
             except OSError as error:
-                raise StorageUnavailable(str(error)) from error
+                raise StorageUnavailable(f"{error}.") from error
         return _checked(data, sha256)
 
     def exists(self, sha256: str) -> bool:
@@ -244,7 +245,8 @@ class BucketStorage:
     def __init__(self, url: str) -> None:
         from obstore.store import S3Store
 
-        endpoint = os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT") or ""
+        endpoint = bucket_failures.endpoint() or ""
+        self._url = url
         self._store = S3Store.from_url(
             url,
             client_options={"allow_http": endpoint.startswith("http://"), "timeout": BUCKET_TIMEOUT},
@@ -256,7 +258,7 @@ class BucketStorage:
         with tempfile.TemporaryFile() as file:
             blob = _copy(data, file, max_bytes)
             file.seek(0)
-            with _asking():
+            with self._asking():
                 self._store.put(blob.sha256, file)  # also if it is there: it is young again
         return blob
 
@@ -282,12 +284,12 @@ class BucketStorage:
     def touch(self, sha256: str) -> None:
         """Make a blob as young as one just stored; raise BlobMissing if it is not there."""
         if self._touched_at(sha256) < datetime.now(UTC) - YOUNG:
-            with _asking():
+            with self._asking():
                 self._store.put(sha256, self._bytes(sha256))
 
     def blobs(self) -> Iterator[ListedBlob]:
         """Yield all blobs, in no order."""
-        with _asking():
+        with self._asking():
             for page in self._store.list():
                 for found in page:
                     if BLOB_NAME.fullmatch(found["path"]):
@@ -295,7 +297,7 @@ class BucketStorage:
 
     def delete(self, sha256: str) -> None:
         """Remove a blob; nothing happens if it is not there."""
-        with _asking(), suppress(FileNotFoundError):
+        with self._asking(), suppress(FileNotFoundError):
             self._store.delete(sha256)
 
     def delete_old(self, sha256: str, *, before: datetime) -> bool:
@@ -316,28 +318,36 @@ class BucketStorage:
 
     def _touched_at(self, sha256: str) -> datetime:
         try:
-            with _asking():
+            with self._asking():
                 return self._store.head(sha256)["last_modified"]
         except FileNotFoundError:
+            self._require_bucket()  # HEAD does not say what is missing
             raise BlobMissing(sha256) from None
 
     def _bytes(self, sha256: str) -> bytes:
         try:
-            with _asking():
+            with self._asking():
                 return bytes(self._store.get(sha256).bytes())
         except FileNotFoundError:
             raise BlobMissing(sha256) from None
 
+    def _require_bucket(self) -> None:
+        with self._asking():
+            next(iter(self._store.list(chunk_size=1)), None)
 
-@contextmanager
-def _asking() -> Iterator[None]:
-    """Tell a bucket that does not answer from everything else."""
-    from obstore.exceptions import BaseError
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Tell a bucket that does not answer, or is not there, from everything else."""
+        from obstore.exceptions import BaseError
 
-    try:
-        yield
-    except BaseError as error:
-        raise StorageUnavailable(str(error)) from error
+        try:
+            yield
+        except FileNotFoundError as error:
+            if not bucket_failures.is_of_the_bucket(error):
+                raise
+            raise StorageUnavailable(bucket_failures.sentence(error, self._url)) from error
+        except BaseError as error:
+            raise StorageUnavailable(bucket_failures.sentence(error, self._url)) from error
 
 
 def _copy(data: bytes | IO[bytes], target: IO[bytes], max_bytes: int | None) -> StoredBlob:

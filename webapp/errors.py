@@ -174,7 +174,7 @@ STATUSES: dict[type[FairboardError], int] = {
 
 def wants_json() -> bool:
     """Return whether the answer is for a program: everything of the API, and whoever prefers JSON to HTML."""
-    if request.path.startswith("/api/") or request.path in ("/healthz", "/readyz"):
+    if request.path.startswith("/api/") or request.path in ("/livez", "/healthz", "/readyz"):
         return True
     if request_ctx.url_adapter is None:
         return True  # asked by a name that is no host's: no page can be linked to, and no browser asks so

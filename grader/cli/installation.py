@@ -19,7 +19,7 @@ from grader.db import Database
 from grader.errors import OrganizerError
 from grader.services import schema
 from grader.settings import PREFIX, Settings, unknown_variables
-from grader.storage import Storage, open_storage
+from grader.storage import Storage, StorageUnavailable, open_storage
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -69,7 +69,7 @@ def opened_database(settings: Settings) -> Iterator[Database]:
     make_data_folder(settings)
     database = Database(settings.database(), pool_size=2)
     try:
-        with database_failures_in_a_sentence():
+        with database_failures_in_a_sentence(), _storage_failures_in_a_sentence():
             yield database
     finally:
         database.dispose()
@@ -96,6 +96,15 @@ def database_failures_in_a_sentence() -> Iterator[None]:
         raise click.ClickException(
             f"The database is damaged ({error.orig}). Move it away and restore a backup: `fairboard restore`."
         ) from error
+
+
+@contextmanager
+def _storage_failures_in_a_sentence() -> Iterator[None]:
+    """Say that the files cannot be reached where the storage does not answer."""
+    try:
+        yield
+    except StorageUnavailable as error:
+        raise click.ClickException(f"The storage cannot be used: {error}") from error
 
 
 @contextmanager
@@ -177,7 +186,8 @@ def _unusable_urls(settings: Settings) -> Iterator[str]:
         backend = ""
     if backend not in DATABASES:
         yield f"{PREFIX}DATABASE_URL: expected postgresql://user:password@host/name or sqlite:////path."
-    if urlsplit(settings.storage()).scheme not in STORAGES:
+    storage = urlsplit(settings.storage())
+    if storage.scheme not in STORAGES or (storage.scheme == "s3" and not storage.hostname):
         yield f"{PREFIX}STORAGE_URL: expected s3://bucket/prefix or file:///folder."
     broker = settings.broker_url.get_secret_value() if settings.broker_url else None
     if broker and urlsplit(broker).scheme not in BROKERS:

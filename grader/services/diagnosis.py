@@ -14,7 +14,7 @@ from grader.models import AuditEntry, Login, Mail, ScoringJob, Submission, Submi
 from grader.services import blobs, mail, queue_health, schema, scoring
 from grader.services.queue_health import Sign
 from grader.settings import PREFIX
-from grader.storage import BlobDamaged, BlobMissing, Storage
+from grader.storage import BlobDamaged, BlobMissing, Storage, StorageUnavailable
 
 SHOWN = 5
 CLOCK_TOLERANCE = timedelta(seconds=5)
@@ -85,9 +85,10 @@ def of_storage(storage: Storage) -> Iterator[Finding]:
         storage.read(probe.sha256)
         storage.delete(probe.sha256)
     except Exception as error:  # of whatever store it is
+        reason = str(error) if isinstance(error, StorageUnavailable) else f"{error}."
         yield alarm(
             "storage",
-            f"The storage cannot be used, so uploads are refused and jobs wait: {error}. "
+            f"The storage cannot be used, so uploads are refused and jobs wait: {reason} "
             f"Mend its rights or its address ({PREFIX}STORAGE_URL).",
         )
 

@@ -448,6 +448,7 @@ def test_settings_that_cannot_be_used_are_all_named(run, monkeypatch):
         ({"DATABASE_URL": "mysql://db/fairboard"}, "FAIRBOARD_DATABASE_URL: expected postgresql://"),
         ({"BROKER_URL": "localhost:6379"}, "FAIRBOARD_BROKER_URL: expected redis://host:6379/0"),
         ({"BASE_URL": "board.example.org"}, "FAIRBOARD_BASE_URL: expected an address such as https://"),
+        ({"STORAGE_URL": "s3:///files"}, "FAIRBOARD_STORAGE_URL: expected s3://bucket/prefix or"),
         ({"STORAGE_URL": "ftp://host/files"}, "FAIRBOARD_STORAGE_URL: expected s3://bucket/prefix or"),
         (
             {"SECRET_KEY_FILE": "/no/such/file"},

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import sqlite3
+import warnings
 from datetime import timedelta
 from pathlib import Path
 
@@ -221,6 +222,36 @@ def test_a_data_folder_of_somebody_else_is_said_in_a_sentence(run, monkeypatch, 
     assert (
         f"The data folder {tmp_path} cannot be used: user {os.geteuid()} lacks rights to it." in result.output
     )
+
+
+@on_sqlite
+def test_a_bucket_that_is_not_there_is_told_in_one_sentence(admin, service, monkeypatch):
+    service.submit(service.competition())
+    monkeypatch.setenv("FAIRBOARD_STORAGE_URL", "s3://misspelt/x")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.setenv(name, "test")
+    with warnings.catch_warnings(action="ignore"):
+        from moto.server import ThreadedMotoServer
+
+        server = ThreadedMotoServer(port=0, verbose=False)
+        server.start()
+    address = "http://{}:{}".format(*server.get_host_and_port())
+    monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+    try:
+        code, found = findings(admin)
+        backup = admin("backup", str(service.settings.data_dir / "copy"))
+    finally:
+        server.stop()
+    (alarm,) = [message for level, subject, message in found if (level, subject) == ("alarm", "storage")]
+    assert code == 1
+    sentence = f"The bucket 'misspelt' does not exist at {address}: make it, or correct its name."
+    assert alarm == (
+        f"The storage cannot be used, so uploads are refused and jobs wait: {sentence} "
+        "Mend its rights or its address (FAIRBOARD_STORAGE_URL)."
+    )
+    assert backup.exit_code == 1
+    assert backup.stderr.endswith(f"Error: The storage cannot be used: {sentence}\n")
+    assert "Traceback" not in backup.stderr
 
 
 @on_sqlite

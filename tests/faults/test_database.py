@@ -143,6 +143,7 @@ def _check_what_is_said_without_a_database(caller: Any, content: bytes) -> None:
     assert b"The database does not answer" in page.data
     assert {int(answer.headers["Retry-After"]) for answer in (upload, page)} == {5}
     assert (caller.get("/readyz").status, caller.get("/healthz").status) == (503, 503)
+    assert caller.get("/livez").data == {"status": "alive"}  # a restart would mend nothing
 
 
 def _contents(predictions_csv: Any, number: int) -> Iterator[bytes]:

@@ -56,7 +56,7 @@ def test_a_draft_answers_as_a_slug_that_nobody_has(site: Any, name: str | None) 
 def test_a_draft_stands_in_no_list(site: Any, name: str | None) -> None:
     browser = site.people[name].browser if name else site.app.test_client()
     bearer = site.people[name].bearer if name else {}
-    for path in ("/", "/account", "/api/v1/competitions", "/healthz", "/readyz"):
+    for path in ("/", "/account", "/api/v1/competitions", "/livez", "/healthz", "/readyz"):
         text = browser.get(path, headers=bearer).text
         assert DRAFT not in text
         assert SECRET not in text

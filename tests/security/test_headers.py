@@ -15,6 +15,7 @@ PATHS = {
     "/static/nothing.css": 404,
     "/nothing": 404,
     "/logout": 405,
+    "/livez": 200,
     "/healthz": 200,
     "/api/v1/competitions": 401,
     "/api/v1/nothing": 404,

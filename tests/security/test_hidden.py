@@ -16,6 +16,7 @@ STARTS = (
     f"{HERE}/leaderboard?split=private",
     f"{HERE}/leaderboard?page=2&sort=private_score",
     f"{HERE}/submissions?order=private",
+    "/livez",
     "/healthz",
     "/readyz",
 )

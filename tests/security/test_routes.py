@@ -27,6 +27,7 @@ def upload() -> dict[str, Any]:
 
 TABLE = {
     ("GET", "static"): Access("/static/fairboard.css", (200, 200, 200)),
+    ("GET", "health.livez"): Access("/livez", (200, 200, 200)),
     ("GET", "health.healthz"): Access("/healthz", (200, 200, 200)),
     ("GET", "health.readyz"): Access("/readyz", (200, 200, 200)),
     ("GET", "competitions.index"): Access("/", (200, 200, 200)),

@@ -7,7 +7,9 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -218,10 +220,75 @@ def test_a_folder_that_cannot_be_read_says_nothing_about_its_blobs(tmp_path: Pat
         storage.read(blob.sha256)
 
 
+def test_a_bucket_that_is_not_there_is_named_and_says_nothing_about_its_blobs(bucket_url: str) -> None:
+    storage = open_storage("s3://misspelt/fairboard")
+    asked = {
+        "put": lambda: storage.put(b"data"),
+        "read": lambda: storage.read(ABSENT),
+        "open": lambda: storage.open(ABSENT),
+        "exists": lambda: storage.exists(ABSENT),
+        "touch": lambda: storage.touch(ABSENT),
+        "blobs": lambda: list(storage.blobs()),
+        "delete_old": lambda: storage.delete_old(ABSENT, before=datetime.now(UTC)),
+    }
+    for name, ask in asked.items():
+        with pytest.raises(
+            StorageUnavailable, match="The bucket 'misspelt' does not exist at http://"
+        ) as told:
+            ask()
+        assert "\n" not in str(told.value), name
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (
+            403,
+            "<Error><Code>AccessDenied</Code></Error>",
+            r"refuses access to the bucket 'board' \(AccessDenied\)",
+        ),
+        (403, "<Error><Code>InvalidAccessKeyId</Code></Error>", "does not know these keys"),
+        (418, "<Error><Code>Teapot</Code></Error>", r"answered 418 \(Teapot\) about the bucket 'board'\."),
+    ],
+)
+def test_what_a_bucket_answers_is_told_in_a_sentence(
+    status: int, body: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _server_that_answers(status, body) as address:
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+            monkeypatch.setenv(name, "test")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+        with pytest.raises(StorageUnavailable, match=expected) as told:
+            open_storage("s3://board/x").put(b"data")
+    assert "\n" not in str(told.value)
+    assert len(str(told.value)) < 300
+
+
+@contextmanager
+def _server_that_answers(status: int, body: str) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_PUT(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
 def test_a_bucket_that_does_not_answer_says_nothing_about_its_blobs(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
         monkeypatch.setenv(name, "test")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # nobody listens there
     storage = open_storage("s3://bucket/prefix")
-    with pytest.raises(StorageUnavailable):
+    with pytest.raises(StorageUnavailable, match=r"^Nothing answers at http://127\.0\.0\.1:9\. Does it run"):
         storage.read("0" * 64)

@@ -35,6 +35,19 @@ def test_a_site_with_tables_and_room_is_ready(arena: Any) -> None:
     assert (answer.status_code, answer.json["status"]) == (200, "ready")
 
 
+def test_a_process_whose_database_and_disk_are_gone_lives(arena: Any, monkeypatch: Any) -> None:
+    def gone(*_: Any, **__: Any) -> None:
+        raise AssertionError("Liveness asks for nothing outside the process.")
+
+    monkeypatch.setattr("grader.db.Database.read", gone)
+    monkeypatch.setattr("grader.db.Database.write", gone)
+    monkeypatch.setattr("grader.disk.free_bytes", gone)
+    answer = arena.app.test_client().get("/livez")
+    assert (answer.status_code, answer.json) == (200, {"status": "alive"})
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert arena.app.test_client().get("/readyz").status_code == 503
+
+
 def test_readiness_waits_for_nobody_who_writes(arena: Any) -> None:
     with arena.app.extensions["fairboard"].database.write() as session:
         session.connection()
