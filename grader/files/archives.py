@@ -1,6 +1,5 @@
 """ZIP archives: which entry is the CSV, and what must not be in there."""
 
-import io
 import stat
 import struct
 import zipfile
@@ -13,6 +12,7 @@ from grader.files.unreadable import Unreadable, archive_problem, damaged_zip, no
 from grader.files.wording import listed, quoted
 
 _LARGEST_ZIP_DIRECTORY = 1 << 20
+_MOST_READ = _LARGEST_ZIP_DIRECTORY + 1
 _LITTER = (".DS_Store", "Thumbs.db", "desktop.ini")
 ZIP_ERRORS = (
     zipfile.BadZipFile,
@@ -29,11 +29,8 @@ ZIP_ERRORS = (
 
 def single_csv(raw: BinaryIO) -> str:
     """Return the name of the one CSV in an archive, or say what stands in the way."""
-    if _directory_size(raw) > _LARGEST_ZIP_DIRECTORY:
-        raise Unreadable(archive_problem("the ZIP archive lists far too many entries"))
-    raw.seek(0)
     try:
-        entries = zipfile.ZipFile(raw).infolist()
+        entries = zipfile.ZipFile(_Bounded(raw)).infolist()
     except ZIP_ERRORS as error:
         raise Unreadable(damaged_zip(str(error))) from error
     if document := signatures.workbook([entry.filename for entry in entries]):
@@ -48,20 +45,23 @@ def single_csv(raw: BinaryIO) -> str:
     return entries[0].filename
 
 
-def _directory_size(raw: BinaryIO) -> int:
-    """Return the size of the central directory as the archive states it (ZIP and ZIP64).
+class _Bounded:
+    """An archive whose directory is read only where it is small.
 
-    `zipfile` reads the whole directory into objects, so its size is bounded first.
+    `zipfile` reads the whole directory at once and makes an object of each entry. What the archive states of
+    the directory's size can be made to lie; what is read cannot.
     """
-    size = raw.seek(0, io.SEEK_END)
-    raw.seek(max(0, size - (1 << 16) - 200))
-    tail = raw.read()
-    stated = [0]
-    for magic, layout, offset in ((b"PK\x05\x06", "<L", 12), (b"PK\x06\x06", "<Q", 40)):
-        at = tail.rfind(magic)
-        if at >= 0 and at + offset + struct.calcsize(layout) <= len(tail):
-            stated.append(struct.unpack_from(layout, tail, at + offset)[0])
-    return max(value for value in stated if value != 0xFFFFFFFF)
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self.seek, self.tell = raw.seek, raw.tell
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes; raise Unreadable where they are more than a directory may have."""
+        data = b"" if size > _LARGEST_ZIP_DIRECTORY else self._raw.read(size if size >= 0 else _MOST_READ)
+        if size > _LARGEST_ZIP_DIRECTORY or len(data) == _MOST_READ:
+            raise Unreadable(archive_problem("the ZIP archive lists far too many entries"))
+        return data
 
 
 def _is_litter(entry: zipfile.ZipInfo) -> bool:

@@ -18,6 +18,7 @@ from grader.files.problems import FileRejected, Problem
 from grader.files.table import text_stream
 from grader.files.text import not_utf8, wide_encoding
 from grader.files.wording import quoted
+from grader.files.zeros import first_run, problem_of
 
 _SAMPLE_ROWS = 1000
 _LONGEST_HEADER = 1 << 20
@@ -45,15 +46,17 @@ def read_beginning(
         try:
             names = [name.strip(" \t") for name in next(header, [])]
         except csv.Error as error:
-            raise FileRejected("solution", [_bad_header(f"the header is unreadable ({error})")]) from error
+            problem = _bad_header(f"the header is unreadable ({error})")
+            raise FileRejected("solution", [_cause_of(problem, content)]) from error
         header_lines = header.line_num
         rows = csv.reader(stream)
         try:
             sample = list(islice(rows, _SAMPLE_ROWS))
         except csv.Error as error:
-            raise FileRejected("solution", [_bad_row(header_lines + rows.line_num, error)]) from error
+            problem = _bad_row(header_lines + rows.line_num, error)
+            raise FileRejected("solution", [_cause_of(problem, content)]) from error
     if not any(sample):
-        raise FileRejected("solution", [_empty("The file has 0 rows", expected)])
+        raise FileRejected("solution", [_cause_of(_empty("The file has 0 rows", expected), content)])
     if len(names) == 1 and (other := next((mark for mark in _OTHER_DELIMITERS if mark in names[0]), None)):
         raise FileRejected("solution", [_bad_header(f"delimiter {quoted(other)} found")])
     if len(names) == 1 and "," in names[0]:
@@ -87,6 +90,12 @@ def _nul_bytes(lines: list[bytes]) -> list[Problem]:
         if 0 in line:
             found.add("nul_byte", number, describe_nul, line)
     return found.problems()
+
+
+def _cause_of(problem: Problem, content: Content) -> Problem:
+    """Return why reading broke: the zero bytes that the file has, if it has some, else the problem itself."""
+    run = first_run(content.open())
+    return problem if run is None else problem_of(run)
 
 
 def _empty(fact: str, header: str) -> Problem:

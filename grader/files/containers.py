@@ -5,23 +5,22 @@ Every stream counts what it gives out and stops at the cap, so a bomb costs no m
 
 import io
 import zipfile
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from grader.files import signatures
+from grader.files import signatures, zeros
 from grader.files.archives import ZIP_ERRORS, single_csv
+from grader.files.gzip_members import GzipMembers
 from grader.files.problems import Note
 from grader.files.unreadable import (
     Unreadable,
     bomb,
-    damaged_gzip,
     damaged_zip,
     not_csv,
     too_large,
-    truncated_gzip,
 )
 
 CHUNK_BYTES = 1 << 16
@@ -74,7 +73,8 @@ def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
         if head.startswith(_GZIP):
             content = Content((_GZIP_NOTE,), lambda: _buffered(_Gunzip(_raw(source), cap)))
         elif head.startswith(_ZIP) and (found := signatures.identify(head)) is signatures.ZIP:
-            name = single_csv(raw)
+            with _explaining(raw):
+                name = single_csv(raw)
             content = Content((_ZIP_NOTE,), lambda: _buffered(_Unzip(_raw(source), name, cap)))
         else:
             content = Content((), lambda: _raw(source))
@@ -83,6 +83,15 @@ def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
     if found := signatures.identify(inner):
         raise Unreadable(not_csv(found, nested=bool(content.notes)))
     return content
+
+
+@contextmanager
+def _explaining(raw: BinaryIO) -> Iterator[None]:
+    """Where the archive turns out to be damaged, say so if its file ends in zero bytes."""
+    try:
+        yield
+    except Unreadable as error:
+        raise Unreadable(zeros.explained(error.problem, raw)) from error
 
 
 _GZIP_NOTE = Note("gzip", "The file is gzip data and was uncompressed.")
@@ -138,7 +147,8 @@ class _Capped(io.RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        data = self._more(len(buffer))
+        with _explaining(self._source):
+            data = self._more(len(buffer))
         self._given += len(data)
         if self._given > self._cap:
             raise Unreadable(bomb(self._cap))
@@ -155,57 +165,14 @@ class _Capped(io.RawIOBase):
 
 
 class _Gunzip(_Capped):
-    """All members of a gzip file, with their checksums proven and damage located to the byte."""
+    """All members of a gzip file."""
 
     def __init__(self, raw: BinaryIO, cap: int) -> None:
         super().__init__(raw, cap)
-        self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        self._pending = b""
-        self._position = 0  # of the first byte of `_pending` in the file
+        self._members = GzipMembers(raw)
 
     def _more(self, most: int) -> bytes:
-        while True:
-            if self._member.eof and not self._next_member():
-                return b""
-            if not self._pending:
-                self._pending = self._source.read(CHUNK_BYTES)
-            if not self._pending:
-                raise Unreadable(truncated_gzip(self._position))
-            if data := self._step(most):
-                return data
-
-    def _next_member(self) -> bool:
-        """Move to the member that follows; trailing zero bytes are padding, as for gzip itself."""
-        while rest := self._pending or self._source.read(CHUNK_BYTES):
-            stripped = rest.lstrip(b"\0")
-            self._position += len(rest) - len(stripped)
-            self._pending = stripped
-            if stripped:
-                self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-                return True
-        return False
-
-    def _step(self, most: int) -> bytes:
-        before = self._member.copy()
-        try:
-            data = self._member.decompress(self._pending, most)
-        except zlib.error as error:
-            offset = _first_bad_byte(before, self._pending)
-            raise Unreadable(damaged_gzip(self._position + offset, str(error))) from error
-        rest = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
-        self._position += len(self._pending) - len(rest)
-        self._pending = rest
-        return data
-
-
-def _first_bad_byte(member: "zlib._Decompress", data: bytes) -> int:
-    """Return the offset in `data` of the byte at which uncompressing fails."""
-    for offset in range(len(data)):
-        try:
-            member.decompress(data[offset : offset + 1])
-        except zlib.error:
-            return offset
-    return len(data)
+        return self._members.more(most)
 
 
 class _Unzip(_Capped):

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.beginning import read_beginning
-from grader.files.containers import open_content
+from grader.files.containers import Content, open_content
 from grader.files.problems import FileRejected, Problem
 from grader.files.rowids import RowIds
 from grader.files.table import BLANKS, text_stream
 from grader.files.unreadable import Unreadable
 from grader.files.wording import counted, listed, quoted
+from grader.files.zeros import first_run, problem_of
 
 SIZE_CAP = 20_000_000_000
 _SHOWN = 5
@@ -71,10 +72,19 @@ def read_public_table(source: Path | bytes | BinaryIO, row_ids: RowIds, *, id_co
             try:
                 ids.read(csv.reader(stream))
             except csv.Error as error:
-                raise FileRejected("solution", [_unreadable(ids.rows + 2, str(error))]) from error
+                problems = [*_zero_bytes(content), _unreadable(ids.rows + 2, str(error))]
+                raise FileRejected("solution", problems) from error
+        found = ids.problems()
+        problems = [*(_zero_bytes(content) if found else ()), *found]
     except Unreadable as error:
         raise FileRejected("solution", [error.problem]) from error
-    return PublicTable(tuple(names), np.array(ids.positions, np.int64), tuple(ids.problems()))
+    return PublicTable(tuple(names), np.array(ids.positions, np.int64), tuple(problems))
+
+
+def _zero_bytes(content: Content) -> list[Problem]:
+    """Return why ids are not there, where zero bytes show that the file is not whole."""
+    run = first_run(content.open())
+    return [] if run is None else [problem_of(run)]
 
 
 class _Ids:

@@ -27,6 +27,7 @@ from grader.files.table import (
 )
 from grader.files.text import first_invalid_byte
 from grader.files.wording import character, counted, listed, quoted
+from grader.files.zeros import beginning_of, first_run, problem_of
 
 _CACHED_TEXTS = 100_000
 _LONGEST_ID = 512
@@ -41,10 +42,14 @@ def read_explained(
 ) -> tuple[Columns, list[Problem]]:
     """Read the columns and collect everything that is wrong with them.
 
-    The columns are only whole where there are no problems.
+    The columns are only whole where there are no problems. Reading stops where zero bytes show that the file
+    is not whole: they would be one line, perhaps of gigabytes.
     """
-    with text_stream(open_stream(), errors="surrogateescape") as stream:
-        return _Reader(wanted, names, progress).read(stream)
+    run = first_run(open_stream())
+    content = open_stream() if run is None else beginning_of(open_stream(), run.line_start)
+    with text_stream(content, errors="surrogateescape") as stream:
+        columns, problems = _Reader(wanted, names, progress).read(stream, is_whole=run is None)
+    return columns, problems if run is None else [problem_of(run), *problems]
 
 
 class _Reader:
@@ -61,9 +66,10 @@ class _Reader:
         self._texts = {column: CategoryWriter() for column in wanted.texts}
         self._known: dict[str, float | None] = {}
 
-    def read(self, stream: Iterator[str]) -> tuple[Columns, list[Problem]]:
+    def read(self, stream: Iterator[str], *, is_whole: bool) -> tuple[Columns, list[Problem]]:
+        self._findings.is_complete = is_whole
         records = csv.reader(stream, strict=True)
-        next(records)
+        next(records, None)
         blank_lines: list[int] = []
         while True:
             line = records.line_num + 1

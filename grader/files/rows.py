@@ -23,6 +23,7 @@ from grader.files.rowids import RowIds
 from grader.files.submission_columns import HEADER
 from grader.files.text import Text, first_invalid_byte, lines_of
 from grader.files.wording import counted
+from grader.files.zeros import RUN, describe_run
 
 _INFINITY = float("inf")
 _NEEDS_CARE = re.compile(rb'["\0\x80-\xff]|\A[ \t]*+\Z')
@@ -139,6 +140,9 @@ class _Reader:
         add = self._findings.add
         if not line.strip(BLANKS):
             add("blank_line", number, faults.describe_blank, self._text.has_doubled_returns)
+        elif RUN in line:
+            self._mark_damaged(line, number)
+            add("zero_bytes", number, describe_run, self._text.data, self._layout.offset)
         elif len(line) > self._longest_line:
             self._mark_damaged(line, number)
             add("field_too_long", number, faults.describe_too_long, line)

@@ -21,6 +21,7 @@ from grader.files.submission_columns import HEADER
 from grader.files.text import Text, not_utf8, wide_encoding, with_plain_line_ends
 from grader.files.unreadable import Unreadable
 from grader.files.wording import counted
+from grader.files.zeros import problem_of
 
 _SMALLEST_CAP = 50_000_000
 _BYTES_PER_ROW = 64
@@ -100,6 +101,8 @@ def _text_of(data: bytes, row_ids: RowIds) -> Text:
     if encoding := wide_encoding(data[:64]):
         raise FileRejected("submission", [not_utf8(encoding)])
     text = with_plain_line_ends(data)
+    if text.end <= text.start and text.zero_tail:
+        raise FileRejected("submission", [problem_of(text.zero_tail)])
     if text.end <= text.start:
         expected = f"header {HEADER} and {counted(len(row_ids), 'row')}"
         fact = "The file holds only blank space" if data else "The file is empty"
@@ -111,9 +114,11 @@ def _text_of(data: bytes, row_ids: RowIds) -> Text:
 def _read_rows(text: Text, header: Header, row_ids: RowIds) -> SubmissionFile:
     """Read the rows, the fast way if they are clean, and remark on them."""
     layout = header.layout
+    problems = [] if text.zero_tail is None else [problem_of(text.zero_tail)]  # the cause of others: first
+    problems += header.problems
     if layout is None:
-        raise FileRejected("submission", header.problems)
-    if layout.is_standard and not header.problems:
+        raise FileRejected("submission", problems)
+    if layout.is_standard and not problems:
         proven = read_proven(text.data[layout.offset :], row_ids)
         if proven is not None:
             predictions = np.empty(len(row_ids))
@@ -122,8 +127,8 @@ def _read_rows(text: Text, header: Header, row_ids: RowIds) -> SubmissionFile:
             remarks = remarks_on(proven.predictions, layout.first_line)
             return SubmissionFile(predictions, (*header.notes, *underflow, *remarks))
     rows = read_rows(text, layout, row_ids)
-    if header.problems or rows.problems:
-        raise FileRejected("submission", [*header.problems, *rows.problems])
+    if problems or rows.problems:
+        raise FileRejected("submission", [*problems, *rows.problems])
     remarks = remarks_on(rows.predictions[np.argsort(rows.lines)], layout.first_line)
     return SubmissionFile(rows.predictions, (*header.notes, *rows.notes, *remarks))
 

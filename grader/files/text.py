@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.problems import Note, Problem
+from grader.files.zeros import ZeroRun, tail_of
 
 _BLOCK = 1 << 17
 _LF, _CR, _CRLF = ord("\n"), ord("\r"), 256
@@ -33,6 +34,8 @@ class Text:
         What is worth a remark about the line endings.
     has_doubled_returns : bool
         Whether lines of the file end in CR CR LF, as Windows writes them by mistake.
+    zero_tail : ZeroRun or None
+        The zero bytes that the file ends in; the text ends above the line on which they begin.
     """
 
     data: bytes
@@ -40,6 +43,7 @@ class Text:
     end: int
     notes: tuple[Note, ...] = ()
     has_doubled_returns: bool = False
+    zero_tail: ZeroRun | None = None
 
 
 def wide_encoding(head: bytes) -> str | None:
@@ -87,7 +91,9 @@ def with_plain_line_ends(data: bytes) -> Text:
             notes = (_OLD_MAC,)
         elif first_odd_line is not None:
             notes = (_mixed(first_odd_line),)
-    return Text(data, start, _visible_end(data), notes, has_doubled_returns)
+    zero_tail = tail_of(data)
+    end = _visible_end(data, len(data) if zero_tail is None else zero_tail.line_start)
+    return Text(data, start, end, notes, has_doubled_returns, zero_tail)
 
 
 _OLD_MAC = Note("old_mac_line_ends", "Lines end in CR alone (old Mac style); each CR was read as a line end.")
@@ -147,9 +153,8 @@ def _with_lone_returns_replaced(data: bytes) -> bytes:
     return copy.getvalue()
 
 
-def _visible_end(data: bytes) -> int:
-    """Return the offset after the last byte that is no space, tab or line end."""
-    end = len(data)
+def _visible_end(data: bytes, end: int) -> int:
+    """Return the offset after the last byte before `end` that is no space, tab or line end."""
     while end:
         begin = max(0, end - _BLOCK)
         visible = len(data[begin:end].rstrip(b" \t\r\n"))

@@ -79,6 +79,17 @@ def truncated_gzip(position: int) -> Problem:
     )
 
 
+def too_many_members(position: int, most: int, tiny_bytes: int) -> Problem:
+    """Say that a gzip file is made of far too many pieces that hold next to nothing."""
+    return Problem(
+        "too_many_members",
+        f"The gzip data has more than {most:,} members (pieces compressed one by one) of less than "
+        f"{tiny_bytes:,} bytes each; reading stopped at byte {position:,}. Compress the file as a whole.",
+        expected=f"at most {most:,} members of less than {tiny_bytes:,} bytes",
+        found=f"more than {most:,}",
+    )
+
+
 def damaged_zip(reason: str) -> Problem:
     """Say why a ZIP archive cannot be read."""
     if reason == "File is not a zip file":

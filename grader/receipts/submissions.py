@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 
 from grader.receipts.containers import text_of
 from grader.receipts.numbers import finite_number
-from grader.receipts.unreadable import UnreadableFile
+from grader.receipts.unreadable import UnreadableFile, shown
 
 _BLANKS = " \t"
 _LARGEST_EXACT_INTEGER = 2**53
@@ -20,16 +20,16 @@ def read_predictions(data: bytes, row_ids: Collection[str]) -> dict[str, float]:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     header = _fields(lines[0], 1)
     if header.count("id") != 1 or header.count("prediction") != 1:
-        raise UnreadableFile(f"Line 1 of the submission is {lines[0]!r}; expected id,prediction.")
+        raise UnreadableFile(f"Line 1 of the submission is {shown(lines[0])}; expected id,prediction.")
     id_column, prediction_column = header.index("id"), header.index("prediction")
     predictions: dict[str, float] = {}
     for number, fields in _rows(lines, len(header)):
         row_id, value = _known(fields[id_column], row_ids, number), fields[prediction_column]
         prediction = finite_number(value)
         if prediction is None:
-            raise UnreadableFile(f"Line {number:,} of the submission: {value!r} is no finite number.")
+            raise UnreadableFile(f"Line {number:,} of the submission: {shown(value)} is no finite number.")
         if row_id in predictions:
-            raise UnreadableFile(f"Line {number:,} of the submission repeats the id {row_id!r}.")
+            raise UnreadableFile(f"Line {number:,} of the submission repeats the id {shown(row_id)}.")
         predictions[row_id] = prediction
     if missing := len(row_ids) - len(predictions):
         raise UnreadableFile(f"The submission lacks {missing:,} of {len(row_ids):,} ids.")
@@ -53,7 +53,7 @@ def _known(row_id: str, row_ids: Collection[str], number: int) -> str:
     is_integral = point and not rest.strip("0") and whole.isascii() and whole.isdigit() and len(whole) <= 16
     if is_integral and int(whole) < _LARGEST_EXACT_INTEGER and whole in row_ids:
         return whole
-    raise UnreadableFile(f"Line {number:,} of the submission: the id {row_id!r} is not in the solution.")
+    raise UnreadableFile(f"Line {number:,} of the submission: the id {shown(row_id)} is not in the solution.")
 
 
 def _fields(line: str, number: int) -> list[str]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from grader.receipts.containers import text_of
 from grader.receipts.numbers import finite_number
 from grader.receipts.recount import Row, Settings
-from grader.receipts.unreadable import UnreadableFile
+from grader.receipts.unreadable import UnreadableFile, shown
 
 SPLITS = ("public", "private")
 DISTINCT = 1 << 16  # a solution repeats few values in many cells
@@ -135,7 +135,9 @@ def _value(text: str, number: int) -> float | None:
         return _share(text)
     except ValueError:
         bare = text.strip(_BLANKS)
-        raise UnreadableFile(f"Line {number:,} of the solution: {bare!r} is no number from 0 to 1.") from None
+        raise UnreadableFile(
+            f"Line {number:,} of the solution: {shown(bare)} is no number from 0 to 1."
+        ) from None
 
 
 @lru_cache(DISTINCT)

@@ -113,6 +113,20 @@ SIMPLE: dict[str, bytes] = {
     "blank-lines-in-the-middle": text([*LINES[:399], "", *LINES[399:700], " ", *LINES[700:]]),
     "gzip": gzipped(CLEAN),
     "gzip-of-two-members": gzipped(CLEAN[:5000]) + gzipped(CLEAN[5000:]),
+    "gzip-of-blocks": b"".join(gzipped(CLEAN[at : at + 700]) for at in range(0, len(CLEAN), 700))
+    + gzipped(b""),
+    "gzip-of-empty-members": gzipped(b"") * 100_001 + gzipped(CLEAN),
+    "gzip-ending-in-zero-bytes": gzipped(CLEAN)[:4096] + bytes(4096),
+    "zip-ending-in-zero-bytes": zipped({"p.csv": CLEAN})[:4096] + bytes(4096),
+    "zero-bytes-at-the-end": CLEAN[:8192] + bytes(len(CLEAN) - 8192),
+    "zero-bytes-at-the-end-of-old-mac-lines": CLEAN[:8192].replace(b"\n", b"\r") + bytes(4096),
+    "zero-bytes-behind-a-whole-file": CLEAN + bytes(512),
+    "zero-bytes-in-gzip": gzipped(CLEAN[:8192] + bytes(4096)),
+    "zero-bytes-in-the-header": HEADER[:6].encode() + bytes(4096),
+    "zero-bytes-only": bytes(8192),
+    "holes-of-zero-bytes": CLEAN[:4096] + bytes(4096) + CLEAN[8192:9000] + bytes(600) + CLEAN[9600:],
+    "a-hole-with-a-tail": CLEAN[:4096] + bytes(4096) + CLEAN[8192:9000] + bytes(4096),
+    "one-zero-byte-at-the-end": CLEAN + b"\0",
     "gzip-with-padding": gzipped(CLEAN) + bytes(512),
     "zip": zipped({"predictions.csv": CLEAN}),
     "zip-stored": zipped({"predictions.csv": CLEAN}, compression=zipfile.ZIP_STORED),
@@ -443,6 +457,14 @@ def zip_bomb() -> bytes:
 @case("zip-with-a-huge-directory")
 def huge_directory() -> bytes:
     return zipped({f"{'x' * 200}{n}.csv": b"" for n in range(6000)})
+
+
+@case("zip-whose-end-record-lies")
+def lying_end() -> bytes:
+    """What says how large the directory is stands behind the mark of an end record that is none."""
+    archive = bytearray(zipped({f"{n}": b"" for n in range(22_000)}, compression=zipfile.ZIP_STORED))
+    archive[-18:-14], archive[-6:-2] = b"PK\x05\x06", bytes(4)
+    return bytes(archive)
 
 
 def answer(name: str) -> dict[str, object]:

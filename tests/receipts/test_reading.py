@@ -42,6 +42,9 @@ ACCEPTED = {
     "decimal ids": b"id,prediction\n7000000.0,0.25\n7.,1\n70.000,-3e2\n9007199254740993,.5\n",
     "gzip": gzip.compress(CLEAN),
     "two gzip members": gzip.compress(CLEAN[:20]) + gzip.compress(CLEAN[20:]) + b"\0" * 9,
+    "gzip with a long name": b"\x1f\x8b\x08\x08" + bytes(6) + b"n" * 5000 + b"\0" + gzip.compress(CLEAN)[10:],
+    "gzip of blocks": b"".join(gzip.compress(CLEAN[at : at + 9]) for at in range(0, len(CLEAN), 9)),
+    "as many empty gzip members as may be": gzip.compress(b"") * 99_999 + gzip.compress(CLEAN),
     "zip": zipped(CLEAN),
 }
 REJECTED = {
@@ -62,6 +65,9 @@ REJECTED = {
     "no header": CLEAN.removeprefix(b"id,prediction\n"),
     "not UTF-8": CLEAN.replace(b"0.25", b"\xff"),
     "cut gzip": gzip.compress(CLEAN)[:-12],
+    "too many empty gzip members": gzip.compress(b"") * 100_000 + gzip.compress(CLEAN) + gzip.compress(b""),
+    "gzip with rubbish behind": gzip.compress(CLEAN) + b"rubbish",
+    "zero bytes at the end": CLEAN + bytes(16),
     "an id too large to be a float": CLEAN.replace(b"9007199254740993", b"9007199254740993.0"),
     "empty": b"",
 }

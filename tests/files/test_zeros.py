@@ -1,0 +1,89 @@
+"""Zero bytes: where a copy was cut off is found, counted and told, by every reader."""
+
+import gzip
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.files import FileRejected, RowIds, guess_columns, read_public_table, read_solution, zeros
+from grader.files.zeros import RUN, first_run, tail_of
+from grader.metrics import MetricSettings
+from grader.receipts import Settings, UnreadableFile, read_predictions, read_truth
+
+ROWS = [f"{n},{n % 2},{n % 3 % 2},text {n}\n" for n in range(2000)]
+SOLUTION = ("id,target,female,comment\n" + "".join(ROWS)).encode()
+CUT = SOLUTION[:12_288] + bytes(300_000)
+LINE = SOLUTION[:12_288].count(b"\n") + 1
+
+
+def told(read, data: bytes) -> list[str]:
+    with pytest.raises(FileRejected) as rejection:
+        read(data)
+    return [problem.message for problem in rejection.value.problems]
+
+
+@given(st.lists(st.sampled_from([b"a", b"\n", b"\0", RUN, b"\0" * 40]), max_size=8), st.integers(1, 70))
+def test_a_run_is_found_wherever_the_blocks_of_the_stream_end(pieces: list[bytes], block: int) -> None:
+    data = b"".join(pieces)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(zeros, "_BLOCK", block)
+        run, tail = first_run(io.BytesIO(data)), tail_of(data)
+    start = data.find(RUN)
+    assert (run is None) == (start < 0)
+    if run is not None:
+        assert run.start == start
+        assert data[start : start + run.length] == bytes(run.length)
+        assert data[start + run.length : start + run.length + 1] != b"\0"
+        assert run.line == data.count(b"\n", 0, start) + 1
+        assert run.line_start == data.rfind(b"\n", 0, start) + 1
+        assert run.is_tail == (start + run.length == len(data))
+    assert (tail is not None) == data.endswith(RUN)
+    if tail is not None:
+        assert data[tail.start - 1 : tail.start] != b"\0"
+        assert tail.length == len(data) - tail.start
+        assert tail.line == data.count(b"\n", 0, tail.start) + 1
+
+
+@pytest.mark.parametrize("data", [CUT, gzip.compress(CUT)], ids=["plain", "gzip"])
+@pytest.mark.parametrize("read", [read_solution, guess_columns])
+def test_a_solution_that_ends_in_zero_bytes_is_told_so(read, data: bytes) -> None:
+    message = told(read, data)[0]
+    assert f"ends in 300,000 zero bytes (NUL) from line {LINE:,} on" in message
+    assert "full disk" in message
+
+
+def test_a_solution_that_ends_in_few_zero_bytes_is_not_taken_for_a_text_that_has_them() -> None:
+    """Its last column is of no interest, and its last row would be whole."""
+    (message,) = told(read_solution, SOLUTION.rstrip() + bytes(40))
+    assert "ends in 40 zero bytes (NUL) from line 2,001 on" in message
+
+
+def test_a_hole_in_a_solution_is_told_with_what_is_wrong_above_it() -> None:
+    data = SOLUTION[:12_288].replace(b"\n7,1,", b"\n7,x,") + bytes(4096) + SOLUTION[16_384:]
+    hole, label = told(read_solution, data)
+    assert f"Line {LINE:,} has 4,096 zero bytes (NUL) in a row" in hole
+    assert "Line 9: the label 'target' is 'x'" in label
+
+
+def test_a_solution_of_zero_bytes_alone_is_told_so() -> None:
+    assert "nothing but 5,000 zero bytes (NUL)" in told(read_solution, bytes(5000))[0]
+
+
+def test_a_table_for_participants_that_was_cut_off_is_told_so() -> None:
+    row_ids = RowIds.of([str(n) for n in range(2000)])
+    for data in (CUT, CUT[:12_988]):
+        with pytest.raises(FileRejected) as rejection:
+            table = read_public_table(data, row_ids, id_column="id")
+            raise FileRejected("solution", table.problems)
+        assert f"zero bytes (NUL) from line {LINE:,} on" in rejection.value.problems[0].message
+
+
+def test_the_recount_reads_no_file_that_was_cut_off() -> None:
+    settings = Settings.from_dict({"identities": ["female"], "metric": MetricSettings().as_dict()})
+    with pytest.raises(UnreadableFile, match=f"ends in 300,000 zero bytes .* from line {LINE:,} on"):
+        read_truth(CUT, settings, label="target", identities=["female"])
+    submission = b"id,prediction\n1,0.5\n" + bytes(500_000) + b"\n2,0.5\n"
+    with pytest.raises(UnreadableFile, match=r"has 500,000 zero bytes .* on line 3"):
+        read_predictions(submission, {"1", "2"})
