@@ -146,7 +146,7 @@ STATUSES: dict[type[FairboardError], int] = {
     submissions.UnknownSubmission: 404,
     counted.NotCounted: 404,
     receipts.NoReceipt: 404,
-    receipts.DigestPending: 503,
+    receipts.CommitmentPending: 503,
     published_solutions.SolutionNotPublished: 404,
     published_solutions.SolutionNotWritten: 503,
     organizer_jobs.UnknownOrganizerJob: 404,

@@ -89,7 +89,9 @@ def publish_solution(slug: str, reason: str) -> None:
                 session, competition=competitions.get(session, slug=slug), actor=Actor.shell(), reason=reason
             )
         result = _ended(installation, job, "steps of packing").result
-    click.echo(f"The solution of {slug} is public; its sha256 is {result['solution']}.")
+    with opened() as installation, installation.database.read() as session:
+        nonce = published_solutions.nonce(competitions.get(session, slug=slug))
+    click.echo(f"The solution of {slug} is public; its sha256 is {result['solution']}, its nonce {nonce}.")
 
 
 @click.command()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from grader.receipts import Check, Receipt, UnreadableFile
+from grader.receipts import Check, NonceNeeded, Receipt, UnreadableFile
 from grader.receipts import verify as verify_receipt
 
 EXIT_UNREADABLE = 2
@@ -15,7 +15,12 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.argument("receipt", type=FILE)
 @click.option("--solution", type=FILE, help="The solution, as published or the organizer's own file.")
 @click.option("--submission", type=FILE, help="The submission, as it was uploaded.")
-def verify(receipt: Path, solution: Path | None, submission: Path | None) -> None:
+@click.option(
+    "--nonce",
+    type=FILE,
+    help="The nonce, as published with the solution; a receipt of after the publication holds it.",
+)
+def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce: Path | None) -> None:
     """Recompute the score of RECEIPT from the files and compare every count and every bit.
 
     With one of the files alone only its hash is compared. The computation is an implementation of its own:
@@ -31,11 +36,21 @@ def verify(receipt: Path, solution: Path | None, submission: Path | None) -> Non
             Receipt.from_json(receipt.read_bytes()),
             submission=None if submission is None else submission.read_bytes(),
             solution=None if solution is None else solution.read_bytes(),
+            nonce=None if nonce is None else _nonce(nonce),
         )
+    except NonceNeeded as error:
+        raise click.UsageError(f"{error.message} Name that file with --nonce.") from error
     except UnreadableFile as error:
         click.echo(f"Error: {error.message}", err=True)
         raise click.exceptions.Exit(EXIT_UNREADABLE) from error
     _tell(checks, is_whole=solution is not None and submission is not None)
+
+
+def _nonce(path: Path) -> bytes:
+    try:
+        return bytes.fromhex(path.read_text(encoding="ascii"))
+    except ValueError as error:
+        raise UnreadableFile(f"{path.name} holds no nonce: hexadecimal digits were expected.") from error
 
 
 def _tell(checks: list[Check], *, is_whole: bool) -> None:

@@ -1,7 +1,8 @@
-"""One canonical form of a solution's content, whatever file it came in, and its digest.
+"""One canonical form of a solution's content, whatever file it came in, its digest and the commitment to it.
 
 The form is itself a solution file: UTF-8, lines that end in LF, header ``id,label,<identities>,Usage``. So
-`sha256sum` of a published solution gives its digest.
+`sha256sum` of a published solution gives its digest. A commitment hashes a secret nonce before it: it names a
+solution that is still hidden, and nobody can try guesses of the labels against it.
 """
 
 import hashlib
@@ -39,10 +40,31 @@ def solution_digest(
         The same for any order of rows and columns, any spelling of the numbers and any container; another
         as soon as an id, a value, a blank or a split differs.
     """
-    digest = hashlib.sha256()
-    for piece in canonical_solution(row_ids, labels, identities, usage):
+    return hashes(canonical_solution(row_ids, labels, identities, usage), nonce=b"")[0]
+
+
+def hashes(pieces: Iterable[bytes], *, nonce: bytes) -> tuple[str, str]:
+    """Return the digest of a canonical form and the commitment to it, in hexadecimal.
+
+    Parameters
+    ----------
+    pieces : iterable of bytes
+        What `canonical_solution` yields.
+    nonce : bytes
+        Random, and as hidden as the solution.
+
+    Returns
+    -------
+    digest : str
+        sha256 of the canonical form.
+    commitment : str
+        sha256 of the nonce followed by the canonical form.
+    """
+    digest, commitment = hashlib.sha256(), hashlib.sha256(nonce)
+    for piece in pieces:
         digest.update(piece)
-    return digest.hexdigest()
+        commitment.update(piece)
+    return digest.hexdigest(), commitment.hexdigest()
 
 
 def canonical_solution(

@@ -14,7 +14,9 @@ class Solution(Base):
 
     The web reads `row_ids_sha256` and nothing else; labels, identities and splits lie in `prepared_sha256`,
     which only workers and organizers' commands open. `report` holds the counts shown at its upload. `digest`
-    is the sha256 of its content in one canonical form, whatever file it came in.
+    is the sha256 of its content in one canonical form, whatever file it came in. It is as hidden as the
+    content: labels from elsewhere could be confirmed by it. `commitment` is the sha256 of `nonce`, 32 random
+    bytes in hexadecimal, followed by that form. Everybody may see it; the nonce is public with the solution.
     """
 
     __tablename__ = "solution"
@@ -30,5 +32,7 @@ class Solution(Base):
     public_row_count: Mapped[int]
     private_row_count: Mapped[int]
     digest: Mapped[str | None] = mapped_column(String(64))
+    nonce: Mapped[str | None] = mapped_column(String(64))
+    commitment: Mapped[str | None] = mapped_column(String(64))
     report: Mapped[dict[str, Any]]
     uploaded_at: Mapped[datetime]

@@ -9,11 +9,12 @@ from grader.receipts.recount import Settings
 from grader.receipts.submissions import read_predictions
 from grader.receipts.truth import SlowTruth, read_truth
 from grader.receipts.unreadable import UnreadableFile
-from grader.receipts.verification import Check, verify
+from grader.receipts.verification import Check, NonceNeeded, verify
 
 __all__ = [
     "Check",
     "InvalidReceipt",
+    "NonceNeeded",
     "Receipt",
     "Settings",
     "SlowTruth",

@@ -8,7 +8,8 @@ from typing import Any
 from grader.errors import OrganizerError
 from grader.receipts.recount import TERMS, Settings
 
-FORM = 1
+FORM = 2
+BARE_FORM = 1  # of older versions: the solution named by its hash alone
 # What reading anything else comes to; the last is the standard library's word on brackets without end.
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
 
@@ -35,9 +36,10 @@ class SplitReceipt:
 class Receipt:
     """One submission's score under one scoring version.
 
-    `solution` is the digest of the solution's canonical form. `label` and `identities` name the columns of
-    the organizer's own file that it was made of; they are None on a team's receipt until the solution is
-    published.
+    `commitment` is the sha256 of `nonce`, random bytes in hexadecimal, followed by the solution's canonical
+    form; `label` and `identities` name the columns of the organizer's own file that it was made of. The nonce
+    and the names are None on a team's receipt until the solution is published. Receipts of older versions
+    have the sha256 of the canonical form alone as `solution` instead.
     """
 
     competition: str
@@ -45,22 +47,30 @@ class Receipt:
     file: str
     scoring_version: int
     solution_number: int
-    solution: str
     metric_settings: Mapping[str, Any]
     metric_code_version: str
     splits: Mapping[str, SplitReceipt]
+    commitment: str | None = None
+    nonce: str | None = None
+    solution: str | None = None
     label: str | None = None
     identities: tuple[str, ...] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data."""
-        columns = {"label": self.label, "identities": None if self.identities is None else [*self.identities]}
+        known = {
+            "sha256": self.solution,
+            "commitment": self.commitment,
+            "nonce": self.nonce,
+            "label": self.label,
+            "identities": None if self.identities is None else [*self.identities],
+        }
         return {
-            "receipt": FORM,
+            "receipt": FORM if self.solution is None else BARE_FORM,
             "competition": self.competition,
             "submission": {"id": self.submission, "sha256": self.file},
             "scoring_version": self.scoring_version,
-            "solution": {"number": self.solution_number, "sha256": self.solution} | _known(columns),
+            "solution": {"number": self.solution_number} | _known(known),
             "settings": dict(self.metric_settings),
             "metric_code_version": self.metric_code_version,
             "splits": {name: _known(asdict(split)) for name, split in self.splits.items()},
@@ -80,8 +90,9 @@ class Receipt:
 
 
 def _receipt(data: Mapping[str, Any]) -> Receipt:
-    if data["receipt"] != FORM:
-        raise InvalidReceipt(f"The receipt has form {data['receipt']}; this version reads form {FORM}.")
+    form = data["receipt"]
+    if form not in (BARE_FORM, FORM):
+        raise InvalidReceipt(f"The receipt has form {form}; this version reads forms {BARE_FORM} and {FORM}.")
     solution, identities = data["solution"], data["solution"].get("identities")
     Settings.from_dict(data["settings"])
     return Receipt(
@@ -90,13 +101,21 @@ def _receipt(data: Mapping[str, Any]) -> Receipt:
         file=data["submission"]["sha256"],
         scoring_version=data["scoring_version"],
         solution_number=solution["number"],
-        solution=solution["sha256"],
         metric_settings=data["settings"],
         metric_code_version=data["metric_code_version"],
         splits={name: _split(split) for name, split in data["splits"].items()},
+        commitment=solution["commitment"] if form == FORM else None,
+        nonce=_hexadecimal(solution.get("nonce")) if form == FORM else None,
+        solution=solution["sha256"] if form == BARE_FORM else None,
         label=solution.get("label"),
         identities=None if identities is None else tuple(identities),
     )
+
+
+def _hexadecimal(nonce: str | None) -> str | None:
+    if nonce is not None:
+        bytes.fromhex(nonce)
+    return nonce
 
 
 def _split(data: Mapping[str, Any]) -> SplitReceipt:

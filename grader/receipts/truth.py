@@ -26,6 +26,8 @@ class SlowTruth:
     ----------
     digest : str
         sha256 of its canonical form, as in docs/scoring.md.
+    commitment : str or None
+        sha256 of the nonce followed by that form; None without a nonce.
     row_ids : frozenset of str
         The ids that a submission predicts, ignored rows included.
     rows : dict of str to list of Row
@@ -33,6 +35,7 @@ class SlowTruth:
     """
 
     digest: str
+    commitment: str | None
     row_ids: frozenset[str]
     rows: dict[str, list[Row]]
 
@@ -48,7 +51,12 @@ class _Columns:
 
 
 def read_truth(
-    data: bytes, settings: Settings, *, label: str | None = None, identities: Sequence[str] | None = None
+    data: bytes,
+    settings: Settings,
+    *,
+    label: str | None = None,
+    identities: Sequence[str] | None = None,
+    nonce: bytes | None = None,
 ) -> SlowTruth:
     """Read a solution; raise UnreadableFile at the first thing that is wrong.
 
@@ -83,7 +91,12 @@ def read_truth(
             rows[usage.lower()].append(
                 Row(row_id, value >= settings.label_threshold, sets.setdefault(named, named))
             )
-    return SlowTruth(_digest(names, lines), frozenset(lines), rows)
+    return SlowTruth(
+        _digest(b"", names, lines),
+        None if nonce is None else _digest(nonce, names, lines),
+        frozenset(lines),
+        rows,
+    )
 
 
 def _named(mentions: dict[str, float | None], settings: Settings) -> frozenset[str]:
@@ -162,8 +175,9 @@ def _quoted(text: str) -> str:
     return f'"{text.replace(chr(34), chr(34) * 2)}"' if set(text) & set(',"\r\n') else text
 
 
-def _digest(names: list[str], lines: dict[str, str]) -> str:
-    digest = hashlib.sha256((",".join(map(_quoted, ["id", "label", *names, "Usage"])) + "\n").encode())
+def _digest(nonce: bytes, names: list[str], lines: dict[str, str]) -> str:
+    digest = hashlib.sha256(nonce)
+    digest.update((",".join(map(_quoted, ["id", "label", *names, "Usage"])) + "\n").encode())
     for row_id in sorted(lines):
         digest.update(f"{lines[row_id]}\n".encode())
     return digest.hexdigest()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
+from grader.errors import OrganizerError
 from grader.receipts.receipt import InvalidReceipt, Receipt, SplitReceipt
 from grader.receipts.recount import TERMS, Settings, count, score
 from grader.receipts.submissions import read_predictions
@@ -29,10 +30,23 @@ class Check:
         return bool(self.expected == self.found)
 
 
-def verify(receipt: Receipt, *, submission: bytes | None, solution: bytes | None) -> list[Check]:
+class NonceNeeded(OrganizerError):
+    """A receipt that commits to a solution with a nonce does not hold it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The receipt was given out before the solution was published: it does not hold the nonce of its "
+            "commitment. The nonce is published with the solution, as solution-nonce.txt."
+        )
+
+
+def verify(
+    receipt: Receipt, *, submission: bytes | None, solution: bytes | None, nonce: bytes | None = None
+) -> list[Check]:
     """Compare the hashes and, where both files are there, the recounted scores with a receipt.
 
-    Raises UnreadableFile where a file cannot be scored, InvalidReceipt where it is of another metric.
+    A `nonce` comes before the one that the receipt holds. Raises UnreadableFile where a file cannot be
+    scored, InvalidReceipt where it is of another metric, NonceNeeded.
     """
     settings = Settings.from_dict(receipt.metric_settings)
     checks = []
@@ -40,11 +54,23 @@ def verify(receipt: Receipt, *, submission: bytes | None, solution: bytes | None
         found = hashlib.sha256(submission).hexdigest()
         checks.append(Check("sha256 of the submission", receipt.file, found))
     if solution is not None:
-        truth = read_truth(solution, settings, label=receipt.label, identities=receipt.identities)
-        checks.append(Check("sha256 of the solution", receipt.solution, truth.digest))
+        if receipt.commitment is not None and nonce is None:
+            if receipt.nonce is None:
+                raise NonceNeeded
+            nonce = bytes.fromhex(receipt.nonce)
+        truth = read_truth(
+            solution, settings, label=receipt.label, identities=receipt.identities, nonce=nonce
+        )
+        checks.append(_solution_check(receipt, truth))
         if submission is not None:
             checks += verify_scores(receipt, submission=submission, truth=truth)
     return checks
+
+
+def _solution_check(receipt: Receipt, truth: SlowTruth) -> Check:
+    if receipt.commitment is not None:
+        return Check("sha256 of the nonce and the solution", receipt.commitment, truth.commitment)
+    return Check("sha256 of the solution", receipt.solution, truth.digest)
 
 
 def verify_scores(receipt: Receipt, *, submission: bytes, truth: SlowTruth) -> Iterator[Check]:

@@ -27,14 +27,15 @@ boards/                   both leaderboards as CSV and JSON; the private one is 
 identities/               the AUCs and AEGs of each identity of the submissions that counted, on both splits:
                           CSV has all teams, LaTeX the first {latex_teams} (packages booktabs and longtable)
 metric.md, metric.json    what was computed, with which settings and which version of the code
-hashes.csv                the sha256 of every file that counted, and of the solution
+hashes.csv                the sha256 of every file that counted, and the commitment to the solution
 CITATION.cff              how to cite this
 SHA256SUMS                of all these files: sha256sum -c SHA256SUMS
 {more}
 Scores have 5 decimals, terms 4 and the cells of the tables 2, as the pages show them.
 """
 WITH_SOLUTION = """\
-solution.csv              the solution in its canonical form: its sha256 is the hash of the solution
+solution.csv              the solution in its canonical form
+solution-nonce.txt        the nonce: the sha256 of its bytes and solution.csv after them is the commitment
 receipts/                 the exact counts of every score: `fairboard verify receipts/N.json
                           --solution solution.csv --submission FILE` recomputes one
 """
@@ -55,6 +56,8 @@ def texts(found: FinalResults, *, address: str) -> dict[str, str]:
         files[f"boards/{split}.json"] = _json(_board(found, split))
         files[f"identities/{split}.csv"] = csv_lines(_identity_rows(found, split))
         files[f"identities/{split}.tex"] = _latex_table(found, split)
+    if found.nonce is not None:
+        files["solution-nonce.txt"] = f"{found.nonce}\n"
     for receipt in found.receipts:
         files[f"receipts/{receipt.submission}.json"] = receipt.to_json()
     return files
@@ -168,7 +171,7 @@ def _metric(found: FinalResults) -> dict[str, Any]:
         "metric_code_version": found.metric_code_version,
         "fairboard": version("fairboard"),
         "scoring_version": found.scoring_version,
-        "solution": {"number": found.solution_number, "sha256": found.solution},
+        "solution": {"number": found.solution_number, "commitment": found.commitment},
         "rows": {split.value: count for split, count in found.rows.items()},
         "settings": found.rules.as_dict(),
     }
@@ -194,7 +197,7 @@ def _metric_text(found: FinalResults) -> str:
         f"- Identities (N = {len(found.rules.identities)}): {', '.join(found.rules.identities)}\n"
         f"- Rows: {', '.join(f'{split} {count:,}' for split, count in found.rows.items())}\n"
         f"- Scoring version {found.scoring_version}, solution {found.solution_number} "
-        f"(sha256 {found.solution})\n"
+        f"(commitment {found.commitment})\n"
         f"- Metric code version {found.metric_code_version}, Fairboard {version('fairboard')}\n\n"
         "Pairs are counted exactly, divided once and combined with 40 digits: the same bits on any machine.\n"
     )
@@ -204,7 +207,7 @@ def _hashes(found: FinalResults) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["what", "number", "sha256"])
-    writer.writerow(["solution", found.solution_number, found.solution])
+    writer.writerow(["commitment to the solution", found.solution_number, found.commitment])
     files = {line.submission_id: line.sha256 for split in Split for line in found.boards[split]}
     writer.writerows(["submission", number, sha256] for number, sha256 in sorted(files.items()))
     return text.getvalue()

@@ -119,7 +119,7 @@ def _metric(found: FinalResults) -> str:
         "Thresholds": f"label {metric.label_threshold:g}, identity {metric.identity_threshold:g}",
         "Rows": ", ".join(f"{split} {count:,}" for split, count in found.rows.items()),
         "Metric code version": found.metric_code_version,
-        "Solution": f"number {found.solution_number}, sha256 {found.solution}",
+        "Solution": f"number {found.solution_number}, commitment {found.commitment}",
     }
     lines = [f"<dt>{name}</dt><dd><code>{escape(value)}</code></dd>" for name, value in facts.items()]
     return "<h2>Metric</h2>\n<dl>" + "\n".join(lines) + "</dl>"

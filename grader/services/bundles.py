@@ -80,7 +80,8 @@ class FinalResults:
     rules: Rules
     metric_code_version: str
     solution_number: int
-    solution: str
+    commitment: str
+    nonce: str | None
     rows: Mapping[Split, int]
     boards: Mapping[Split, tuple[BoardLine, ...]]
     results: Mapping[int, Mapping[Split, SplitResult]]
@@ -144,7 +145,8 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
         rules=Rules.from_dict(version.metric_settings),
         metric_code_version=version.metric_code_version,
         solution_number=solution.number,
-        solution=solution.digest or "",
+        commitment=solution.commitment or "",
+        nonce=solution.nonce if with_receipts else None,
         rows={Split.PUBLIC: solution.public_row_count, Split.PRIVATE: solution.private_row_count},
         boards=boards,
         results=results.split_results_of(

@@ -1,17 +1,18 @@
-"""Solutions in their canonical form, which is what is published, and their digests.
+"""Solutions in their canonical form, which is what is published, their digests and the commitments to them.
 
 Only workers and organizers' commands open the blobs that it is made of.
 """
 
-import hashlib
 from collections.abc import Iterator
 
-from sqlalchemy import select, update
+from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
 from grader.files import RowIds
-from grader.files.digest import canonical_solution
+from grader.files.digest import canonical_solution, hashes
 from grader.models import Solution
+from grader.services import solutions
+from grader.services.solutions import Commitment
 from grader.services.truth import Truth
 from grader.storage import Storage
 
@@ -23,24 +24,23 @@ def pieces(storage: Storage, *, solution: Solution) -> Iterator[bytes]:
     return canonical_solution(row_ids, truth.labels, truth.identities, truth.usage)
 
 
-def digest_of(storage: Storage, *, solution: Solution) -> str:
-    """Compute the digest of a stored solution."""
-    digest = hashlib.sha256()
-    for piece in pieces(storage, solution=solution):
-        digest.update(piece)
-    return digest.hexdigest()
+def committed(storage: Storage, *, solution: Solution) -> tuple[str, Commitment]:
+    """Compute the digest of a stored solution and a commitment to it with a new nonce."""
+    nonce = solutions.new_nonce()
+    digest, value = hashes(pieces(storage, solution=solution), nonce=nonce)
+    return digest, Commitment(nonce.hex(), value)
 
 
-def without_digest(session: Session) -> list[Solution]:
-    """Return the solutions that were stored before digests were noted."""
-    return list(session.scalars(select(Solution).where(Solution.digest.is_(None)).order_by(Solution.id)))
+def without_commitment(session: Session) -> list[Solution]:
+    """Return the solutions without a digest or commitment: cloned, or stored by an older version."""
+    lacking = or_(Solution.digest.is_(None), Solution.commitment.is_(None))
+    return list(session.scalars(select(Solution).where(lacking).order_by(Solution.id)))
 
 
-def note_digest(session: Session, *, solution: Solution, digest: str) -> None:
-    """Write a solution's digest if it has none."""
+def note(session: Session, *, solution: Solution, digest: str, commitment: Commitment) -> None:
+    """Write the digest and the commitment that a solution lacks: what was given out is never replaced."""
+    mine = update(Solution).where(Solution.id == solution.id).execution_options(synchronize_session=False)
+    session.execute(mine.where(Solution.digest.is_(None)).values(digest=digest))
     session.execute(
-        update(Solution)
-        .where(Solution.id == solution.id, Solution.digest.is_(None))
-        .values(digest=digest)
-        .execution_options(synchronize_session=False)
+        mine.where(Solution.commitment.is_(None)).values(nonce=commitment.nonce, commitment=commitment.value)
     )

@@ -78,5 +78,5 @@ def _live_solution(source: Competition) -> StoredSolution | None:
         rules=Rules.from_dict(version.metric_settings),
         metric_code_version=version.metric_code_version,
         report=solution.report,
-        digest=solution.digest,
+        digest=solution.digest,  # without its commitment: equal ones would tell that the labels are too
     )

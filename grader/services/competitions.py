@@ -21,7 +21,7 @@ from grader.services import audit, organizers
 from grader.services import conditions as conditions_of
 from grader.services.audit import Actor
 from grader.services.conditions import Conditions, InvalidCompetition
-from grader.services.solutions import StoredSolution
+from grader.services.solutions import Commitment, StoredSolution
 from grader.services.texts import one_line
 
 ORDINARY = Conditions()
@@ -155,7 +155,11 @@ def add_scoring_version(
     created_by: str,
     now: datetime,
 ) -> ScoringVersion:
-    """Add the next solution of a competition and the scoring version that uses it."""
+    """Add the next solution of a competition and the scoring version that uses it.
+
+    The same content keeps its commitment within a competition: everybody sees that it is the same.
+    """
+    commitment = _commitment_of_equal(session, competition, solution.digest) or solution.commitment
     stored = Solution(
         competition_id=competition.id,
         number=_next_number(session, Solution, competition),
@@ -166,6 +170,8 @@ def add_scoring_version(
         public_row_count=solution.public_row_count,
         private_row_count=solution.private_row_count,
         digest=solution.digest,
+        nonce=None if commitment is None else commitment.nonce,
+        commitment=None if commitment is None else commitment.value,
         report=solution.report,
         uploaded_at=now,
     )
@@ -242,6 +248,20 @@ def live(competition: Competition) -> ScoringVersion:
     if competition.live_scoring_version is None:
         raise NoScoringVersion
     return competition.live_scoring_version
+
+
+def _commitment_of_equal(session: Session, competition: Competition, digest: str | None) -> Commitment | None:
+    found = session.execute(
+        select(Solution.nonce, Solution.commitment)
+        .where(
+            Solution.competition_id == competition.id,
+            Solution.digest.is_not(None),
+            Solution.digest == digest,
+            Solution.nonce.is_not(None),
+        )
+        .limit(1)
+    ).first()
+    return None if found is None else Commitment(str(found.nonce), str(found.commitment))
 
 
 def _next_number(

@@ -66,7 +66,11 @@ def publish(
         actor=actor,
         action="solution.publish",
         subject=f"solution {version.solution.number}",
-        after={"sha256": version.solution.digest, "scoring_version": version.number},
+        after={
+            "commitment": version.solution.commitment,
+            "nonce": version.solution.nonce,
+            "scoring_version": version.number,
+        },
         reason=reason,
         public_text=f"The solution of scoring version {version.number} was published.",
         now=now,
@@ -85,12 +89,25 @@ def digest(competition: Competition) -> str:
 
     Raises SolutionNotPublished, and SolutionNotWritten where it is not even computed.
     """
+    return _written(_published(competition).digest)
+
+
+def nonce(competition: Competition) -> str:
+    """Return the nonce of the published solution; raise as `digest` does."""
+    return _written(_published(competition).nonce)
+
+
+def _published(competition: Competition) -> Solution:
     version = competition.live_scoring_version
     if competition.solution_published_at is None or version is None:
         raise SolutionNotPublished
-    if version.solution.digest is None:
+    return version.solution
+
+
+def _written(value: str | None) -> str:
+    if value is None:
         raise SolutionNotWritten
-    return version.solution.digest
+    return value
 
 
 def list_all(session: Session) -> list[Solution]:

@@ -1,4 +1,4 @@
-"""Score receipts: everything for organizers, for a team its hashes and what it was shown.
+"""Score receipts: everything for organizers, for a team the hash of its file, a commitment and what it saw.
 
 When the solution is published, the team's receipt has everything too.
 """
@@ -29,15 +29,15 @@ class NoReceipt(ParticipantError):
         self.submission_id = submission_id
 
 
-class DigestPending(ParticipantError):
-    """The digest of a solution that was stored by an older version is still being computed."""
+class CommitmentPending(ParticipantError):
+    """The commitment to a solution that was cloned, or stored by an older version, is still being made."""
 
     def __init__(self) -> None:
-        super().__init__("The hash of the solution is still being computed. Try again in a minute.")
+        super().__init__("The commitment to the solution is still being made. Try again in a minute.")
 
 
 def whole(session: Session, *, submission: Submission, version: ScoringVersion) -> Receipt:
-    """Return the receipt of a submission's score with everything in it; raise NoReceipt, DigestPending."""
+    """Return the whole receipt of a submission's score; raise NoReceipt, CommitmentPending."""
     return next(all_whole(session, submissions=[submission], version=version))
 
 
@@ -55,6 +55,7 @@ def all_whole(
                 submission,
                 version,
                 {score.split.value: _everything(score) for score in scores[submission.id]},
+                nonce=version.solution.nonce,
                 label=report.get("label"),
                 identities=identities,
             )
@@ -63,7 +64,7 @@ def all_whole(
 def visible_to(
     session: Session, *, submission: Submission, viewer: Viewer, phase: Phase, number: int | None = None
 ) -> Receipt:
-    """Return as much of a receipt as `viewer` may see; raise NoReceipt, DigestPending.
+    """Return as much of a receipt as `viewer` may see; raise NoReceipt, CommitmentPending.
 
     What the leaderboard shows of each split until the solution is published, and then everything. Organizers
     may ask for a scoring version by its number; the receipts of all others are of the live one.
@@ -115,21 +116,23 @@ def _receipt(
     version: ScoringVersion,
     splits: dict[str, SplitReceipt],
     *,
+    nonce: str | None = None,
     label: str | None = None,
     identities: tuple[str, ...] | None = None,
 ) -> Receipt:
-    if version.solution.digest is None:
-        raise DigestPending
+    if version.solution.commitment is None:
+        raise CommitmentPending
     return Receipt(
         competition=submission.competition.slug,
         submission=submission.id,
         file=submission.sha256,
         scoring_version=version.number,
         solution_number=version.solution.number,
-        solution=version.solution.digest,
         metric_settings=version.metric_settings,
         metric_code_version=version.metric_code_version,
         splits=splits,
+        commitment=version.solution.commitment,
+        nonce=nonce,
         label=label,
         identities=identities,
     )

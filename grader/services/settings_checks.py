@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind
-from grader.services import competitions, organizer_jobs
+from grader.services import competitions, organizer_jobs, solution_checks
 from grader.services.audit import Actor
 from grader.services.rules import Rules
 from grader.services.solution_checks import NotAcceptable
@@ -53,4 +53,4 @@ def accepted(session: Session, *, competition: Competition, job_id: int) -> Stor
         raise NotAcceptable("The check of the settings is not done, or found that nobody can be scored.")
     if job.parameters["live_scoring_version_id"] != competition.live_scoring_version_id:
         raise NotAcceptable("The scores were switched to another version since; check the settings again.")
-    return StoredSolution.from_dict(job.result["solution"])
+    return solution_checks.stored_in(job)

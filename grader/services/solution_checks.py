@@ -18,7 +18,7 @@ from grader.models import Competition, CompetitionState, DataFile, JobState, Org
 from grader.services import audit, drafts, metric_choice, organizer_jobs
 from grader.services.audit import Actor
 from grader.services.metric_choice import MetricChoice
-from grader.services.solutions import StoredSolution
+from grader.services.solutions import Commitment, StoredSolution
 from grader.storage import StoredBlob
 
 TEST_FILE_NAMES = ("test.csv", "test.csv.gz", "test.csv.zip", "test.zip")
@@ -99,7 +99,7 @@ def add(
         actor=actor,
         action="solution.check",
         subject=f"check {job.id}",
-        after={"file": file.name, "sha256": file.sha256},
+        after={"file": file.name},
         now=now,
     )
     return job
@@ -161,7 +161,15 @@ def accepted(session: Session, *, competition: Competition, job_id: int) -> Stor
     reason = why_not_acceptable(competition, job)
     if reason is not None:
         raise NotAcceptable(reason)
-    return StoredSolution.from_dict(job.result["solution"])
+    return stored_in(job)
+
+
+def stored_in(job: OrganizerJob) -> StoredSolution:
+    """Return the solution that a check has stored, with its commitment unless an older version checked it."""
+    committed = job.result.get("commitment")
+    return StoredSolution.from_dict(
+        job.result["solution"], commitment=None if committed is None else Commitment.from_dict(committed)
+    )
 
 
 def accept_for_draft(

@@ -1,6 +1,7 @@
 """Taking in an organizer's solution: splits, identity set, checks, blobs. No session: all this comes before
 the transaction that refers to the blobs."""
 
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from grader.errors import OrganizerError
 from grader.files import ColumnRoles, PublicTable, RowIds, Solution, write_sample_submission
-from grader.files.digest import solution_digest
+from grader.files.digest import canonical_solution, hashes
 from grader.metrics import METRIC_CODE_VERSION, MetricSettings, PairCounts, report
 from grader.metrics.counts import IdentityCounts
 from grader.models import ScoringVersion, Split
@@ -23,6 +24,7 @@ from grader.services.truth import PRIVATE, PUBLIC, Truth
 from grader.storage import Storage
 
 SHOWN_IDS = 5
+NONCE_BYTES = 32
 
 
 class UnusableSolution(OrganizerError):
@@ -34,11 +36,38 @@ class UnusableSolution(OrganizerError):
 
 
 @dataclass(frozen=True, slots=True)
+class Commitment:
+    """What names a hidden solution without a hash that guesses could be tried against.
+
+    `value` is the sha256 of the nonce followed by the canonical form. The nonce, in hexadecimal, is as hidden
+    as the solution and published with it.
+    """
+
+    nonce: str
+    value: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Return JSON-ready data."""
+        return {"nonce": self.nonce, "value": self.value}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, str]) -> "Commitment":
+        """Read what `as_dict` returned."""
+        return cls(**data)
+
+
+def new_nonce() -> bytes:
+    """Return a fresh nonce."""
+    return secrets.token_bytes(NONCE_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
 class StoredSolution:
     """A solution whose blobs are stored and whose cells are all defined, ready for the tables.
 
     `report` is the organizer's: see `solution_report.describe`; its `findings` say in words what it means.
-    `digest` is the sha256 of the content in canonical form.
+    `digest` is the sha256 of the content in canonical form, which is as hidden as the content; without a
+    `commitment` a worker makes one.
     """
 
     row_ids_sha256: str
@@ -51,15 +80,18 @@ class StoredSolution:
     metric_code_version: str
     report: dict[str, Any]
     digest: str | None = None
+    commitment: Commitment | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return asdict(self) | {"rules": self.rules.as_dict()}
+        """Return JSON-ready data, without the commitment: processes of an older version read it too."""
+        data = asdict(self) | {"rules": self.rules.as_dict()}
+        del data["commitment"]
+        return data
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "StoredSolution":
+    def from_dict(cls, data: Mapping[str, Any], *, commitment: Commitment | None = None) -> "StoredSolution":
         """Read what `as_dict` returned."""
-        return cls(**{**data, "rules": Rules.from_dict(data["rules"])})
+        return cls(**{**data, "rules": Rules.from_dict(data["rules"]), "commitment": commitment})
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +234,9 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
     """Store a solution's blobs; raise UnusableSolution with everything that makes it unscorable."""
     if assessed.unscorable:
         raise UnusableSolution(assessed.unscorable)
-    row_ids, truth = assessed.row_ids, assessed.truth
+    row_ids, truth, nonce = assessed.row_ids, assessed.truth, new_nonce()
+    form = canonical_solution(row_ids, truth.labels, truth.identities, truth.usage)
+    digest, committed = hashes(form, nonce=nonce)
     return StoredSolution(
         row_ids_sha256=storage.put(row_ids.to_bytes()).sha256,
         prepared_sha256=storage.put(truth.to_bytes()).sha256,
@@ -213,7 +247,8 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
         rules=assessed.rules,
         metric_code_version=str(METRIC_CODE_VERSION),
         report=assessed.report,
-        digest=solution_digest(row_ids, truth.labels, truth.identities, truth.usage),
+        digest=digest,
+        commitment=Commitment(nonce.hex(), committed),
     )
 
 

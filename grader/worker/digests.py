@@ -1,6 +1,7 @@
-"""What solutions lack that were stored by an older version or restored: digests, and published files."""
+"""What solutions lack that were stored by an older version or restored: commitments, and published files."""
 
 import logging
+from collections.abc import Collection
 
 from grader.db import Database
 from grader.models import Solution
@@ -11,24 +12,33 @@ logger = logging.getLogger(__name__)
 
 
 def with_digest(database: Database, storage: Storage, solution: Solution) -> str:
-    """Return a solution's digest, computed and written where it is missing."""
-    if solution.digest is None:
-        digest = canonical_solutions.digest_of(storage, solution=solution)
+    """Return a solution's digest; it and the commitment are computed and written where they are missing."""
+    if solution.digest is None or solution.commitment is None:
+        digest, commitment = canonical_solutions.committed(storage, solution=solution)
         with database.write() as session:
-            canonical_solutions.note_digest(session, solution=solution, digest=digest)
+            canonical_solutions.note(session, solution=solution, digest=digest, commitment=commitment)
         return digest
     return solution.digest
 
 
-def note_missing(database: Database, storage: Storage) -> None:
-    """Write the digests that are missing; a solution whose blobs are not whole is named in the log."""
+def note_missing(database: Database, storage: Storage, *, but: Collection[int] = ()) -> set[int]:
+    """Write the commitments that are missing, and return the ids of the solutions that keep none.
+
+    One whose blobs are not whole is named in the log, and left alone where it is among those in `but`.
+    """
     with database.read() as session:
-        found = canonical_solutions.without_digest(session)
+        found = canonical_solutions.without_commitment(session)
+    lacking = set()
     for solution in found:
+        if solution.id in but:
+            lacking.add(solution.id)
+            continue
         try:
             with_digest(database, storage, solution)
         except (BlobMissing, BlobDamaged) as error:
-            logger.warning("Solution %s has no digest: %s", solution.id, error)
+            logger.warning("Solution %s has no commitment: %s", solution.id, error)
+            lacking.add(solution.id)
+    return lacking
 
 
 def write_missing_files(database: Database, storage: Storage) -> None:

@@ -20,4 +20,6 @@ def check(work: Work) -> dict[str, Any]:
         rules=settings_checks.rules_of(work.parameters),
         tell=lambda words: work.report_progress(1, 2, words),
     )
-    return {"solution": solutions.keep(work.storage, assessed).as_dict()}
+    stored = solutions.keep(work.storage, assessed)
+    committed = None if stored.commitment is None else stored.commitment.as_dict()
+    return {"solution": stored.as_dict(), "commitment": committed}

@@ -32,6 +32,7 @@ NOTHING: dict[str, Any] = {
     "changes": None,
     "changes_sha256": None,
     "solution": None,
+    "commitment": None,
 }
 
 
@@ -90,11 +91,13 @@ def _looked_through(
         assessed = solutions.assess_corrected(solution, live=live, test=test, tell=tell)
         work.report_progress(LOOKING, TOTAL, "Comparing with the live solution")
         changes = _changes(work, live, solution, assessed)
-    stored = None
+    stored = committed = None
     if not solution_findings.stops(assessed.report["findings"]):
         work.report_progress(STORING, TOTAL, "Storing what was read")
-        stored = solutions.keep(work.storage, assessed).as_dict()
-    return {"report": assessed.report, "solution": stored} | changes
+        kept = solutions.keep(work.storage, assessed)
+        stored = kept.as_dict()
+        committed = None if kept.commitment is None else kept.commitment.as_dict()
+    return {"report": assessed.report, "solution": stored, "commitment": committed} | changes
 
 
 def _changes(work: Work, live: LiveSolution, solution: Solution, assessed: Assessed) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from grader.worker.organizer_child import OrganizerChild
 BATCH = 100
 CHILDREN = 2
 STOP_GRACE_SECONDS = 3  # with what handing back takes below that of the supervisor
+COMMIT_SECONDS = 15
 ORGANIZERS_WAIT_SECONDS = 1  # somebody looks at the page
 
 Step = Callable[[], bool]  # tells whether it did something
@@ -50,7 +51,8 @@ class Sweeper:
         self._organizers_child = OrganizerChild(settings)
         self._overdue: deque[int] = deque()
         self._lock = threading.Lock()
-        self._has_noted_digests = False
+        self._committed_at = float("-inf")
+        self._uncommitted: set[int] | None = None  # None before the first look
 
     def run(self, stop: threading.Event) -> None:
         """Sweep until `stop` is set; jobs under way get a moment to end."""
@@ -101,14 +103,23 @@ class Sweeper:
         return False
 
     def _work_for_organizers(self) -> bool:
-        if not self._has_noted_digests:
-            self._has_noted_digests = True  # only tried: the next start tries again
-            storage = open_storage(self._settings.storage())
-            digests.note_missing(self._database, storage)
-            digests.write_missing_files(self._database, storage)
+        self._commit()
         with self._database.read() as session:
             found = organizer_jobs.waiting(session, limit=1, now=db.now(session))
         return bool(found) and self._organizers_child.run(found[0])
+
+    def _commit(self) -> None:
+        """Make the commitments that solutions lack which were cloned, or came from an older version."""
+        if time.monotonic() - self._committed_at < COMMIT_SECONDS:
+            return
+        self._committed_at = time.monotonic()
+        storage = open_storage(self._settings.storage())
+        if self._uncommitted is None:
+            self._uncommitted = set()  # only tried: the next start tries again
+            self._uncommitted = digests.note_missing(self._database, storage)
+            digests.write_missing_files(self._database, storage)
+        else:
+            self._uncommitted = digests.note_missing(self._database, storage, but=self._uncommitted)
 
     def _next(self) -> int | None:
         """Return a job that is overdue, None if there is none."""

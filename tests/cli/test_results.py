@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import zipfile
 from datetime import timedelta
 
@@ -84,9 +85,11 @@ def test_the_solution_is_published_with_its_hash_once(admin, service, closed):
     admin("competition", "reveal", "toxicity")
     result = admin("competition", "publish-solution", "toxicity", "--yes")
     assert result.exit_code == 0, result.output
-    digest = result.stdout.split()[-1].rstrip(".")
+    digest, nonce = re.search(r"sha256 is (\w+), its nonce (\w+)\.", result.stdout).groups()
     assert hashlib.sha256(service.storage.read(digest)).hexdigest() == digest
     receipt = json.loads(admin("competition", "receipt", "toxicity", closed, "--version", 1).stdout)
-    assert receipt["solution"]["sha256"] == digest
+    solution = bytes.fromhex(nonce) + service.storage.read(digest)
+    assert receipt["solution"]["commitment"] == hashlib.sha256(solution).hexdigest()
+    assert receipt["solution"]["nonce"] == nonce
     assert admin("competition", "publish-solution", "toxicity", "--yes").exit_code == 1
     assert admin("competition", "receipt", "toxicity", 999).exit_code == 1

@@ -4,16 +4,19 @@ import dataclasses
 import hashlib
 import json
 import math
+import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from grader.files import read_solution, read_submission
-from grader.files.digest import canonical_solution, solution_digest
+from grader.files.digest import canonical_solution, hashes, solution_digest
 from grader.leaderboard import standings
 from grader.metrics import METRIC_CODE_VERSION, MetricSettings, count_pairs, prepare, report
-from grader.receipts import InvalidReceipt, Receipt, UnreadableFile, verify
+from grader.receipts import InvalidReceipt, NonceNeeded, Receipt, UnreadableFile, verify
 from grader.receipts.receipt import SplitReceipt
 
 SOLUTION = "id,toxicity,cat,dog,Usage\n" + "".join(
@@ -21,6 +24,9 @@ SOLUTION = "id,toxicity,cat,dog,Usage\n" + "".join(
     for n in range(140)
 )
 SUBMISSION = ("id,prediction\n" + "".join(f"{n},{n * 13 % 17 / 17}\n" for n in range(140))).encode()
+
+
+NONCE = bytes(range(32))
 
 
 def parts():
@@ -43,10 +49,11 @@ def parts():
         file=hashlib.sha256(SUBMISSION).hexdigest(),
         scoring_version=2,
         solution_number=2,
-        solution=solution_digest(*content),
         metric_settings={"identities": ["cat", "dog"], "metric": metric.as_dict()},
         metric_code_version=str(METRIC_CODE_VERSION),
         splits=splits,
+        commitment=hashes(canonical_solution(*content), nonce=NONCE)[1],
+        nonce=NONCE.hex(),
         label="toxicity",
         identities=("cat", "dog"),
     )
@@ -71,6 +78,40 @@ def test_a_receipt_survives_its_json(receipt):
     assert Receipt.from_json(receipt.to_json()) == receipt
 
 
+@pytest.fixture
+def bare(receipt):
+    """The receipt as versions before commitments gave it out: with the hash of the solution alone."""
+    solution = read_solution(SOLUTION.encode())
+    digest = solution_digest(solution.row_ids, solution.labels, solution.identities, solution.usage)
+    return dataclasses.replace(receipt, commitment=None, nonce=None, solution=digest)
+
+
+def test_a_receipt_of_an_older_version_stays_checkable(bare, canonical):
+    assert bare.as_dict()["receipt"] == 1
+    assert set(bare.as_dict()["solution"]) == {"number", "sha256", "label", "identities"}
+    again = Receipt.from_json(bare.to_json())
+    assert again == bare
+    assert differing(verify(again, submission=SUBMISSION, solution=canonical)) == []
+    other = SOLUTION.replace("\n1,0.7,", "\n1,0.8,")
+    assert differing(verify(again, submission=None, solution=other.encode())) == ["sha256 of the solution"]
+
+
+def test_the_commitment_is_the_hash_of_the_nonce_and_the_published_file(receipt, canonical):
+    assert receipt.commitment == hashlib.sha256(NONCE + canonical).hexdigest()
+    assert hashlib.sha256(canonical).hexdigest() not in receipt.to_json()
+
+
+def test_a_receipt_of_before_the_publication_is_checked_with_the_published_nonce(receipt, canonical):
+    early = dataclasses.replace(receipt, nonce=None)
+    with pytest.raises(NonceNeeded, match=r"solution-nonce\.txt"):
+        verify(early, submission=None, solution=canonical)
+    assert differing(verify(early, submission=None, solution=canonical, nonce=NONCE)) == []
+    assert differing(verify(early, submission=None, solution=canonical, nonce=bytes(32))) == [
+        "sha256 of the nonce and the solution"
+    ]
+    assert differing(verify(early, submission=SUBMISSION, solution=None)) == []
+
+
 def test_a_receipt_agrees_with_the_files_it_was_made_of(receipt, canonical):
     for solution in (SOLUTION.encode(), canonical):
         checks = verify(receipt, submission=SUBMISSION, solution=solution)
@@ -88,7 +129,7 @@ def test_another_submission_is_noticed_by_its_hash_and_its_counts(receipt):
 def test_another_solution_is_noticed_even_where_no_count_changes(receipt):
     other = SOLUTION.replace("\n1,0.7,", "\n1,0.8,")
     assert differing(verify(receipt, submission=SUBMISSION, solution=other.encode())) == [
-        "sha256 of the solution"
+        "sha256 of the nonce and the solution"
     ]
 
 
@@ -123,7 +164,7 @@ def test_a_teams_receipt_is_verified_as_far_as_it_says(receipt, canonical):
     checks = verify(own, submission=SUBMISSION, solution=canonical)
     assert [check.what for check in checks] == [
         "sha256 of the submission",
-        "sha256 of the solution",
+        "sha256 of the nonce and the solution",
         "public score as shown",
     ]
     assert differing(checks) == []
@@ -132,7 +173,7 @@ def test_a_teams_receipt_is_verified_as_far_as_it_says(receipt, canonical):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"receipt": 2}', "null", '{"receipt": 1, "submission": 3}']
+    "text", ["", "[]", "{}", '{"receipt": 2}', '{"receipt": 3}', "null", '{"receipt": 1, "submission": 3}']
 )
 def test_what_is_no_receipt_is_refused_in_words(text):
     with pytest.raises(InvalidReceipt):
@@ -191,3 +232,38 @@ def test_the_command_agrees_differs_or_cannot_read(files):
     done = command(files, "receipt.json")
     assert done.returncode == 1
     assert "Name the --solution, the --submission, or both." in done.stderr
+
+
+def test_the_command_takes_the_published_nonce(files, receipt, canonical):
+    early = dataclasses.replace(receipt, nonce=None, label=None, identities=None)
+    (files / "receipt.json").write_text(early.to_json())
+    (files / "solution.csv").write_bytes(canonical)
+    (files / "solution-nonce.txt").write_text(f"{NONCE.hex()}\n")
+    both = ("receipt.json", "--solution", "solution.csv", "--submission", "submission.csv")
+    done = command(files, *both)
+    assert done.returncode == 1
+    assert "Name that file with --nonce." in done.stderr
+    done = command(files, *both, "--nonce", "solution-nonce.txt")
+    assert (done.returncode, done.stderr) == (0, "")
+    (files / "solution-nonce.txt").write_text("what is this")
+    assert command(files, *both, "--nonce", "solution-nonce.txt").returncode == 2
+
+
+def test_the_commands_for_participants_do_what_they_are_said_to(files, receipt, canonical):
+    """As in docs/participants.md, run as they stand there."""
+    early = dataclasses.replace(receipt, nonce=None, label=None, identities=None)
+    (files / "receipt-17-v1.json").write_text(early.to_json())
+    (files / "solution.csv").write_bytes(canonical)
+    (files / "solution-nonce.txt").write_text(f"{NONCE.hex()}\n")
+    (files / "predictions.csv").write_bytes(SUBMISSION)
+    text = (Path(__file__).parents[2] / "docs" / "participants.md").read_text()
+    section = text[text.index("### Checking a score") : text.index("## Your account")]
+    commands = re.findall(r"^    (fairboard verify .*--nonce.*|python3 .*)$", section, flags=re.MULTILINE)
+    assert len(commands) == 2
+    told = []
+    for words in map(shlex.split, commands):
+        program = [sys.executable, "-m", "grader.cli"] if words[0] == "fairboard" else [sys.executable]
+        done = subprocess.run([*program, *words[1:]], cwd=files, capture_output=True, text=True, check=True)
+        told.append(done.stdout)
+    assert "agrees with all of them" in told[0]
+    assert told[1].strip() == receipt.commitment

@@ -52,7 +52,10 @@ def test_the_files_of_the_solution_are_behind_no_address(scene: Any) -> None:
     for sha256 in (solution.prepared_sha256, solution.row_ids_sha256):
         for path in (f"/blobs/{sha256}", f"/static/../blobs/{sha256[:2]}/{sha256}", f"/{sha256}"):
             assert scene.ann.browser.get(path).status_code == 404
-    assert all(solution.prepared_sha256 not in text for text in _everything(scene, "owner").values())
+    told = _everything(scene, "owner").values()
+    for hash_of_labels in (solution.prepared_sha256, solution.digest, solution.nonce):
+        assert all(hash_of_labels not in text for text in told)
+    assert any(solution.commitment in text for text in told)
 
 
 def test_the_two_private_errors_do_not_tell_whether_a_competition_has_scores(arena: Any) -> None:

@@ -148,6 +148,7 @@ TABLE = {
     ),
     ("GET", "submissions.receipt"): Access(f"{HERE}/submissions/{{own}}/receipt", (302, 404, 200)),
     ("GET", "competition_solution.download"): Access(f"{HERE}/data/solution.csv", (404, 404, 404)),
+    ("GET", "competition_solution.nonce"): Access(f"{HERE}/data/solution-nonce.txt", (404, 404, 404)),
     ("POST", "submissions.question"): Access(
         f"{HERE}/submissions/{{own}}/question", (302, 404, 303), data={"question": "Is the label right?"}
     ),

@@ -28,7 +28,7 @@ from grader.services.audit import Actor
 from grader.services.bundles import NotFinal
 from grader.services.closing import NotClosed
 from grader.services.published_solutions import NotRevealed, SolutionNotPublished, SolutionPublished
-from grader.services.receipts import DigestPending, NoReceipt
+from grader.services.receipts import CommitmentPending, NoReceipt
 from grader.services.verification import NotSettled
 from grader.worker import work
 from grader.worker.digests import note_missing, write_missing_files
@@ -119,7 +119,7 @@ def test_a_teams_receipt_has_hashes_and_what_it_was_shown_until_the_solution_is_
     own = receipt(service, submission_id, Viewer.TEAM, Phase.OPEN).as_dict()
     assert set(own["splits"]) == {"public"}
     assert set(own["splits"]["public"]) == {"shown"}
-    assert set(own["solution"]) == {"number", "sha256"}
+    assert set(own["solution"]) == {"number", "commitment"}
     revealed = receipt(service, submission_id, Viewer.TEAM, Phase.REVEALED).as_dict()
     assert {name: set(split) for name, split in revealed["splits"].items()} == {
         "public": {"shown"},
@@ -134,7 +134,7 @@ def test_a_teams_receipt_has_hashes_and_what_it_was_shown_until_the_solution_is_
 
 
 @on_sqlite
-def test_there_is_no_receipt_without_a_score_or_without_the_solutions_digest(service: Any) -> None:
+def test_there_is_no_receipt_without_a_score_or_without_a_commitment(service: Any) -> None:
     competition = service.competition()
     accepted = service.submit(competition)
     submission_id = accepted.submission.id
@@ -142,12 +142,14 @@ def test_there_is_no_receipt_without_a_score_or_without_the_solutions_digest(ser
         receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
     service.score(accepted)
     with service.database.write() as session:
-        session.execute(update(Solution).values(digest=None))
-    with pytest.raises(DigestPending):
+        session.execute(update(Solution).values(digest=None, nonce=None, commitment=None))
+    with pytest.raises(CommitmentPending):
         receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
     note_missing(service.database, service.storage)
-    noted = receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN).solution
-    assert noted == service.reload(competition).live_scoring_version.solution.digest
+    noted = receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
+    assert noted.commitment == service.reload(competition).live_scoring_version.solution.commitment
+    note_missing(service.database, service.storage)  # what was given out is never made again
+    assert receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN) == noted
 
 
 def test_what_competes_is_verified_and_agrees(service: Any, closed: Competition) -> None:
@@ -264,7 +266,10 @@ def test_a_bundle_holds_the_final_standings_and_no_solution(service: Any, closed
     tables = list(csv.DictReader(io.StringIO(files["identities/public.csv"].decode())))
     assert {len(line["bpsn_auc"]) for line in tables} == {4}
     assert not any(word in files["identities/public.csv"].decode() for word in ("positives", "size"))
-    assert json.loads(files["metric.json"])["solution"]["sha256"] in files["hashes.csv"].decode()
+    assert json.loads(files["metric.json"])["solution"]["commitment"] in files["hashes.csv"].decode()
+    solution = competition.live_scoring_version.solution
+    told = b"".join(files.values()).decode()
+    assert solution.commitment in told and solution.nonce not in told and solution.digest not in told
     head, body = files["identities/private.tex"].decode().split("\\endfoot\n")
     *rows, end, _ = body.split("\n")
     assert head.count("\\midrule") == 1 and rows.count(r"\midrule") == 2 and end == r"\end{longtable}"
@@ -291,6 +296,9 @@ def test_a_bundle_with_the_solution_verifies_itself(service: Any, closed: Compet
     files = unpacked(service, job)
     assert hashlib.sha256(files["solution.csv"]).hexdigest() == job.result["solution"]
     assert job.result["solution"] == competition.live_scoring_version.solution.digest
+    nonce = bytes.fromhex(files["solution-nonce.txt"].decode())
+    commitment = hashlib.sha256(nonce + files["solution.csv"]).hexdigest()
+    assert f"commitment to the solution,1,{commitment}" in files["hashes.csv"].decode()
     names = [name for name in files if name.startswith("receipts/")]
     assert len(names) == 3
     for name in names:
@@ -349,7 +357,9 @@ def test_the_solution_is_published_once_after_the_reveal_and_in_the_public_log(
             )
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "solution.publish")).one()
         assert entry.is_public
-        assert entry.after["sha256"] == digest
+        nonce = bytes.fromhex(entry.after["nonce"])
+        assert hashlib.sha256(nonce + service.storage.read(digest)).hexdigest() == entry.after["commitment"]
+        assert published_solutions.nonce(competition) == entry.after["nonce"]
     service.storage.delete(digest)  # as after a restore
     write_missing_files(service.database, service.storage)
     assert hashlib.sha256(service.storage.read(digest)).hexdigest() == digest

@@ -1,5 +1,6 @@
 """Drafts and settings: making, changing, locking, and what the audit and the public log keep."""
 
+import hashlib
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -20,10 +21,12 @@ from grader.models import (
     Score,
     ScoringJob,
     ScoringVersionState,
+    Solution,
     SubmissionStatus,
 )
 from grader.services import (
     benchmark_entries,
+    canonical_solutions,
     cloning,
     competition_settings,
     competitions,
@@ -35,6 +38,7 @@ from grader.services import (
 from grader.services.audit import Actor
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import InvalidCompetition
+from grader.worker import digests
 
 DAY = timedelta(days=1)
 SHELL = Actor(None, "shell (tests)")
@@ -282,6 +286,35 @@ def test_a_clone_has_everything_but_dates_people_and_if_not_wanted_the_solution(
     assert bare.live_scoring_version is None
     assert competitions.live(full).solution.row_count == 400
     assert (full.state, full.rules_version) == (CompetitionState.DRAFT, 1)
+
+
+def test_a_clone_commits_to_the_same_solution_with_a_nonce_of_its_own(service: Any) -> None:
+    source = service.competition()
+    with service.database.write() as session:
+        source = competitions.get(session, slug=source.slug)
+        clone = cloning.clone(
+            session, source=source, slug="next", with_solution=True, actor=SHELL, now=service.now
+        )
+    assert digests.note_missing(service.database, service.storage) == set()
+    first = competitions.live(service.reload(source)).solution
+    other = competitions.live(service.reload(clone)).solution
+    assert first.digest == other.digest
+    assert None not in (first.nonce, other.nonce)
+    assert first.nonce != other.nonce
+    assert first.commitment != other.commitment
+
+
+def test_the_same_content_keeps_its_commitment_within_a_competition(service: Any, solution_csv: Any) -> None:
+    made = draft(service)
+    for seed in (1, 1, 2):
+        accept_solution(service, made, solution_csv(seed=seed))
+    with service.database.read() as session:
+        found = session.scalars(select(Solution).order_by(Solution.number)).all()
+    assert [len(each.nonce) for each in found] == [64] * 3
+    assert found[0].nonce == found[1].nonce != found[2].nonce
+    for each in found:
+        content = b"".join(canonical_solutions.pieces(service.storage, solution=each))
+        assert hashlib.sha256(bytes.fromhex(each.nonce) + content).hexdigest() == each.commitment
 
 
 def test_test_submissions_of_a_draft_are_scored_under_its_next_solution_too(

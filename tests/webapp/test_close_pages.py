@@ -177,6 +177,8 @@ def test_the_published_solution_is_everybodys_with_whole_receipts(scene: Any) ->
     assert refused.status_code == 409
     assert "can be published after" in refused.text
     assert scene.ann.browser.get(f"{HERE}/data/solution.csv").status_code == 404
+    assert scene.ann.browser.get(f"{HERE}/data/solution-nonce.txt").status_code == 404
+    assert set(own.json["solution"]) == {"number", "commitment"}
     close(scene)
     assert "solution.csv" not in scene.ann.browser.get(f"{HERE}/data").text
     scene.reveal()
@@ -186,7 +188,10 @@ def test_the_published_solution_is_everybodys_with_whole_receipts(scene: Any) ->
     work(scene)
     answer = scene.app.test_client().get(f"{HERE}/data/solution.csv")
     whole = json.loads(scene.ann.browser.get(receipt).data)
-    assert hashlib.sha256(answer.data).hexdigest() == whole["solution"]["sha256"]
+    nonce = scene.app.test_client().get(f"{HERE}/data/solution-nonce.txt").text
+    commitment = hashlib.sha256(bytes.fromhex(nonce) + answer.data).hexdigest()
+    assert commitment == whole["solution"]["commitment"] == own.json["solution"]["commitment"]
+    assert whole["solution"]["nonce"] == nonce.strip()
     assert "counts" in whole["splits"]["private"]
     assert "solution.csv" in scene.ed.browser.get(CLOSE).text
     assert f'href="{HERE}/data/solution.csv"' in scene.app.test_client().get(f"{HERE}/data").text

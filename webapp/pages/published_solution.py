@@ -13,7 +13,7 @@ blueprint = Blueprint("competition_solution", __name__, url_prefix="/competition
 
 @blueprint.get("/data/solution.csv")
 def download(slug: str) -> Response:
-    """Download the published solution in its canonical form: its sha256 is its digest."""
+    """Download the published solution in its canonical form."""
     site = current_site()
     with site.database.read() as session:
         digest = published_solutions.digest(finding.competition_of(session, slug))
@@ -24,3 +24,13 @@ def download(slug: str) -> Response:
     return send_file(
         stream, mimetype="text/csv", as_attachment=True, download_name="solution.csv", etag=digest
     )
+
+
+@blueprint.get("/data/solution-nonce.txt")
+def nonce(slug: str) -> Response:
+    """Download the nonce with which every receipt has committed to the published solution."""
+    with current_site().database.read() as session:
+        found = published_solutions.nonce(finding.competition_of(session, slug))
+    answer = Response(f"{found}\n", mimetype="text/plain")
+    answer.headers.set("Content-Disposition", "attachment", filename="solution-nonce.txt")
+    return answer

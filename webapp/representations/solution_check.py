@@ -110,7 +110,7 @@ class CheckView:
         self.are_guessed = result.get("are_guessed", False)
         self.changes = result.get("changes")
         self.is_usable = bool(result.get("solution"))
-        self.digest = (result.get("solution") or {}).get("digest")
+        self.commitment = (result.get("commitment") or {}).get("value")
 
 
 def chosen_roles(job: OrganizerJob, form: Mapping[str, str]) -> dict[str, ColumnRole]:
