@@ -32,7 +32,11 @@ ORDERS = (
 @click.command(cls=WeightsInAnyForm)
 @click.argument("solution", type=INPUT_FILE)
 @click.argument("submission", type=INPUT_FILE, required=False)
-@click.option("--against", type=INPUT_FILE, help="Another submission on the same rows, to compare with.")
+@click.option(
+    "--against",
+    type=INPUT_FILE,
+    help="The baseline: another submission on the same rows. Differences are SUBMISSION minus it.",
+)
 @click.option(
     "--fuzzed",
     type=(INPUT_FILE, INPUT_FILE),

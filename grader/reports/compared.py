@@ -16,6 +16,7 @@ from grader.reports.scored import UNCHECKED, WORDS, side_by_side
 
 TEXTS = (
     "Both are measured on the same rows, so that what is hard for both does not blur the difference.",
+    "Every difference is the candidate's value minus the baseline's: above 0 the candidate has more.",
     "Tied means that 0 lies in the interval: these rows do not tell which is better.",
 )
 
@@ -23,12 +24,16 @@ TEXTS = (
 def comparison_section(
     rows: Rows, others: FloatArray, split: PreparedSplit, *, minimum_size: int, names: tuple[str, str]
 ) -> Section:
-    """Return what tells two submissions apart."""
-    first, second = names
+    """Return what tells two submissions apart: the candidate, which the report is about, and its baseline."""
+    candidate, baseline = names
     tables = [metric_table(each, minimum_size=minimum_size) for each in (rows, rows.predicted(others))]
-    differences = compare_tables(tables[1], tables[0])
-    data: dict[str, Any] = {"differences": [each.as_dict() for each in differences]}
-    blocks = [side_by_side(f"{first} beside {second}", tables[0], tables[1], names)]
+    differences = compare_tables(tables[0], tables[1])
+    data: dict[str, Any] = {
+        "candidate": candidate,
+        "baseline": baseline,
+        "differences": [each.as_dict() for each in differences],
+    }
+    blocks = [side_by_side(f"{candidate} beside {baseline}", tables[0], tables[1], names)]
     cells: Mapping[str, Mapping[Cell, Difference]] = {}
     if rows.background == "all":
         sets = Sets(split)
@@ -37,12 +42,12 @@ def comparison_section(
         cells = paired.cells
         blocks.insert(0, _terms(paired, measured[0], measured[1], names))
         data["paired"] = [paired.as_dict()]
-    blocks.append(_differences(f"{first} minus {second}", differences, cells))
-    return Section("comparison", f"{first} against {second}", TEXTS, tuple(blocks), data)
+    blocks.append(_differences(f"{candidate} minus {baseline}", differences, cells))
+    return Section("comparison", f"{candidate} against {baseline}", TEXTS, tuple(blocks), data)
 
 
-def _terms(paired: PairedReport, first: Measured, second: Measured, names: tuple[str, str]) -> Table:
-    values = [each.report.terms | {"score": each.report.score} for each in (first, second)]
+def _terms(paired: PairedReport, candidate: Measured, baseline: Measured, names: tuple[str, str]) -> Table:
+    values = [each.report.terms | {"score": each.report.score} for each in (candidate, baseline)]
     found: dict[str, Difference] = {"score": paired.score, "overall_auc": paired.overall_auc}
     for term, each in paired.power_means.items():
         found[term] = each
@@ -62,7 +67,7 @@ def _terms(paired: PairedReport, first: Measured, second: Measured, names: tuple
         )
         for name, each in found.items()
     ]
-    head = ("term", *names, "difference", f"{paired.level:.0%} interval", "p", "")
+    head = ("term", *names, "candidate minus baseline", f"{paired.level:.0%} interval", "p", "")
     return table("Paired differences", head, lines)
 
 

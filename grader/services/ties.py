@@ -46,7 +46,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class TieLine:
-    """A place, and the difference of the team above to it; None for the first."""
+    """A place, and the score of the team above minus its own; None for the first."""
 
     place: Place
     difference: dict[str, Any] | None

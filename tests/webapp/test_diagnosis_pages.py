@@ -102,7 +102,15 @@ def test_a_submission_is_compared_with_another_one(scene: Any) -> None:
     assert scene.ed.post(page, {"against": "999"}).status_code == 404
     scene.ed.post(page, {"against": str(scene.second)})
     work(scene)
-    assert f"#{scene.second}" in scene.vic.browser.get(page).text
+    assert f"#{scene.first} minus #{scene.second}" in scene.vic.browser.get(page).text
+    comparison = scene.vic.browser.get(f"{page}.json").json["public"]["comparison"]
+    assert (comparison["candidate"], comparison["baseline"]) == (f"#{scene.first}", f"#{scene.second}")
+    overall = comparison["paired"][0]["overall_auc"]["difference"]
+    assert overall > 0  # the baseline has more noise
+    assert f"{overall:+.5f}" in scene.vic.browser.get(page).text
+    line = comparison["differences"][0]
+    for cell, difference in line["differences"].items():
+        assert difference == line["candidate"][cell] - line["baseline"][cell]
 
 
 def test_what_has_no_score_is_not_diagnosed(scene: Any) -> None:

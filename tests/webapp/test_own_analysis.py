@@ -51,7 +51,7 @@ def test_without_the_table_nothing_tells_what_holds_a_file_back(arena: Any, feed
     page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
     assert "What holds it back" not in page
     assert "All 400 predictions" in page
-    both = arena.ann.browser.get(f"{HERE}/submissions/compare?first={first}&second={second}").text
+    both = arena.ann.browser.get(f"{HERE}/submissions/compare?candidate={first}&baseline={second}").text
     assert "score and terms" in both
     assert "identities" not in both
     assert ("BPSN" in both) is (feedback is Feedback.TERMS)
@@ -94,23 +94,27 @@ def test_two_own_submissions_stand_side_by_side(arena: Any) -> None:
     first, second = entered(arena)
     where = f"{HERE}/submissions/compare"
     assert "Compare" in arena.ann.browser.get(where).text
-    page = arena.ann.browser.get(f"{where}?first={first}&second={second}").text
+    page = arena.ann.browser.get(f"{where}?candidate={first}&baseline={second}").text
     assert f'<th scope="col" class="number">#{second}</th>' in page
     assert "Public rows: identities" in page
     assert "Private rows" not in page
     scores = re.search(r"Score</th><td[^>]*>(\S+)</td><td[^>]*>(\S+)</td><td[^>]*>(\S+)</td>", page)
     assert scores
-    assert float(scores[2]) - float(scores[1]) == pytest.approx(float(scores[3]), abs=1e-9)
+    assert float(scores[1]) - float(scores[2]) == pytest.approx(float(scores[3]), abs=1e-9)
+    assert float(scores[3]) > 0  # the candidate has less noise
+    assert f"#{first} minus the baseline #{second}" in page
     arena.reveal()
-    assert "Private rows" in arena.ann.browser.get(f"{where}?first={first}&second={second}").text
+    assert "Private rows" in arena.ann.browser.get(f"{where}?candidate={first}&baseline={second}").text
 
 
 def test_nobody_compares_the_files_of_others_or_of_another_competition(arena: Any) -> None:
     first, second = entered(arena)
     assert (
-        arena.bob.browser.get(f"{HERE}/submissions/compare?first={first}&second={second}").status_code == 404
+        arena.bob.browser.get(f"{HERE}/submissions/compare?candidate={first}&baseline={second}").status_code
+        == 404
     )
     arena.competition("elsewhere", title="Elsewhere")
     assert (
-        arena.ann.browser.get(f"/competitions/elsewhere/submissions/compare?first={first}").status_code == 404
+        arena.ann.browser.get(f"/competitions/elsewhere/submissions/compare?candidate={first}").status_code
+        == 404
     )

@@ -26,15 +26,15 @@ def compare(slug: str) -> ResponseReturnValue:
         competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         page = submissions.list_own(session, competition=competition, user=g.user, page=1)
-        pair = [_asked(session, slug, name, view.phase) for name in ("first", "second")]
-    first, second = pair
+        pair = [_asked(session, slug, name, view.phase) for name in ("candidate", "baseline")]
+    candidate, baseline = pair
     return render_template(
         "submissions/compare.html",
         competition=view,
         own=[each for each in page.submissions if each.status is SubmissionStatus.SCORED],
-        first=first and first[0],
-        second=second and second[0],
-        splits=compared(first, second) if first and second else [],
+        candidate=candidate and candidate[0],
+        baseline=baseline and baseline[0],
+        splits=compared(candidate, baseline) if candidate and baseline else [],
     )
 
 

@@ -65,12 +65,14 @@ class ComparedSplit:
     identities: Table | None
 
 
-def compared(first: tuple[Submission, Summary], second: tuple[Submission, Summary]) -> list[ComparedSplit]:
-    """Return two submissions side by side on each split on which both may be seen."""
-    names = tuple(f"#{submission.id}" for submission, _ in (first, second))
+def compared(
+    candidate: tuple[Submission, Summary], baseline: tuple[Submission, Summary]
+) -> list[ComparedSplit]:
+    """Return two submissions side by side on each split on which both may be seen, and what differs."""
+    names = tuple(f"#{submission.id}" for submission, _ in (candidate, baseline))
     results = (
-        ("Public rows", first[1].public, second[1].public),
-        ("Private rows", first[1].private, second[1].private),
+        ("Public rows", candidate[1].public, baseline[1].public),
+        ("Private rows", candidate[1].private, baseline[1].private),
     )
     return [
         ComparedSplit(name, _scores(name, names, one, other), _identities(name, names, one, other))
@@ -81,13 +83,13 @@ def compared(first: tuple[Submission, Summary], second: tuple[Submission, Summar
 
 def _scores(caption: str, names: tuple[str, ...], one: SplitResult, other: SplitResult) -> Table:
     lines: list[Sequence[Cell | str]] = [
-        ("Score", one.score, other.score, _signed_units(other.score_units - one.score_units))
+        ("Score", one.score, other.score, _signed_units(one.score_units - other.score_units))
     ]
     for term in TERMS:
         if term.key in one.terms and term.key in other.terms:
             mine, theirs = one.terms[term.key], other.terms[term.key]
-            lines.append((term.name, f"{mine:.4f}", f"{theirs:.4f}", _signed(theirs - mine, 4)))
-    return table(f"{caption}: score and terms", ("", *names, "change"), lines)
+            lines.append((term.name, f"{mine:.4f}", f"{theirs:.4f}", _signed(mine - theirs, 4)))
+    return table(f"{caption}: score and terms", ("", *names, "difference"), lines)
 
 
 def _identities(caption: str, names: tuple[str, ...], one: SplitResult, other: SplitResult) -> Table | None:
@@ -95,7 +97,7 @@ def _identities(caption: str, names: tuple[str, ...], one: SplitResult, other: S
     lines = [_line(row, by_name[row.name]) for row in one.identities if row.name in by_name]
     if not lines:
         return None
-    head = ("identity", *(len(IDENTITY_TERMS) * (*names, "change")))
+    head = ("identity", *(len(IDENTITY_TERMS) * (*names, "difference")))
     groups = [(term.name, 3) for term in IDENTITY_TERMS]
     return table(f"{caption}: identities", head, lines, groups=groups)
 
@@ -108,7 +110,7 @@ def _cells(one: IdentityRow, other: IdentityRow, key: str) -> Iterator[Cell | st
     mine, theirs = one.cells[key], other.cells[key]
     yield NONE if mine is None else f"{mine:.2f}"
     yield NONE if theirs is None else f"{theirs:.2f}"
-    yield NONE if mine is None or theirs is None else _signed(theirs - mine, 2)
+    yield NONE if mine is None or theirs is None else _signed(mine - theirs, 2)
 
 
 def _edges(edges: Sequence[float]) -> list[str]:

@@ -26,7 +26,7 @@ from grader.metrics.subgroups import BIAS_AUCS, BiasAuc, Cell
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first submission's value minus the second's; None is undefined.
+    """The candidate's value minus the baseline's; None is undefined.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class PairedReport:
-    """The differences of two submissions.
+    """The differences of two submissions, the candidate minus the baseline.
 
     Attributes
     ----------
@@ -114,12 +114,12 @@ class Measured:
         return cls(ranks, values, influences(sets, ranks, values, settings))
 
 
-def score_difference(first: Measured, second: Measured, *, level: float = LEVEL) -> Difference:
+def score_difference(candidate: Measured, baseline: Measured, *, level: float = LEVEL) -> Difference:
     """Return the difference of two scores on the same rows: what tells whether two teams are tied.
 
     Parameters
     ----------
-    first, second : Measured
+    candidate, baseline : Measured
         Two submissions on the same split, with the same settings.
     level : float
         Of the interval, in (0, 1).
@@ -127,27 +127,29 @@ def score_difference(first: Measured, second: Measured, *, level: float = LEVEL)
     Returns
     -------
     Difference
-        All None where one of the scores is undefined.
+        The candidate's score minus the baseline's; all None where one of them is undefined.
     """
     return _of_rows(
-        first.report.score,
-        second.report.score,
-        first.influences.score,
-        second.influences.score,
+        candidate.report.score,
+        baseline.report.score,
+        candidate.influences.score,
+        baseline.influences.score,
         level,
-        is_checked=all(is_checked_score(each.report) for each in (first, second)),
+        is_checked=all(is_checked_score(each.report) for each in (candidate, baseline)),
     )
 
 
-def paired_report(sets: Sets, first: Measured, second: Measured, *, level: float = LEVEL) -> PairedReport:
+def paired_report(
+    sets: Sets, candidate: Measured, baseline: Measured, *, level: float = LEVEL
+) -> PairedReport:
     """Return all differences of two submissions on the same rows.
 
     Parameters
     ----------
     sets : Sets
         The split that both were measured on.
-    first, second : Measured
-        The differences are the first's value minus the second's.
+    candidate, baseline : Measured
+        The differences are the candidate's value minus the baseline's.
     level : float
         Of the intervals, in (0, 1).
 
@@ -160,9 +162,9 @@ def paired_report(sets: Sets, first: Measured, second: Measured, *, level: float
     ----------
     DeLong, DeLong and Clarke-Pearson, Biometrics 44 (1988): the covariance of correlated AUCs.
     """
-    reports = first.report, second.report
-    mine, theirs = (each.influences.power_means for each in (first, second))
-    standings = [_Standings.of(each.ranks, sets.split.labels) for each in (first, second)]
+    reports = candidate.report, baseline.report
+    mine, theirs = (each.influences.power_means for each in (candidate, baseline))
+    standings = [_Standings.of(each.ranks, sets.split.labels) for each in (candidate, baseline)]
     cells = {}
     for members, line, other in zip(
         sets.split.members, reports[0].subgroups, reports[1].subgroups, strict=True
@@ -176,12 +178,12 @@ def paired_report(sets: Sets, first: Measured, second: Measured, *, level: float
         }
     return PairedReport(
         level=level,
-        score=score_difference(first, second, level=level),
+        score=score_difference(candidate, baseline, level=level),
         overall_auc=_of_rows(
             reports[0].overall_auc,
             reports[1].overall_auc,
-            first.influences.overall_auc,
-            second.influences.overall_auc,
+            candidate.influences.overall_auc,
+            baseline.influences.overall_auc,
             level,
             is_checked=all(map(is_checked_overall, reports)),
         ),

@@ -133,28 +133,28 @@ class MetricTable:
 
 @dataclass(frozen=True, slots=True)
 class LineDifference:
-    """One identity in two tables.
+    """One identity in two tables, such as those of two models.
 
     Attributes
     ----------
     name : str
-    first, second : TableLine or None
+    candidate, baseline : TableLine or None
         None where a table does not have the identity.
     differences : mapping of Cell to float or None
-        The second minus the first; None where either is undefined.
+        The candidate minus the baseline; None where either is undefined.
     """
 
     name: str
-    first: TableLine | None
-    second: TableLine | None
+    candidate: TableLine | None
+    baseline: TableLine | None
     differences: Mapping[Cell, float | None]
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data."""
         return {
             "name": self.name,
-            "first": self.first and self.first.as_dict(),
-            "second": self.second and self.second.as_dict(),
+            "candidate": self.candidate and self.candidate.as_dict(),
+            "baseline": self.baseline and self.baseline.as_dict(),
             "differences": dict(self.differences),
         }
 
@@ -239,15 +239,20 @@ def slice_of(rows: Rows, values: ArrayLike, argument: str = "values") -> Rows:
     return rows.where(kept)
 
 
-def compare_tables(first: MetricTable, second: MetricTable) -> tuple[LineDifference, ...]:
+def compare_tables(candidate: MetricTable, baseline: MetricTable) -> tuple[LineDifference, ...]:
     """Put two tables side by side, such as two models, or two slices as in Table 6.
+
+    Parameters
+    ----------
+    candidate, baseline : MetricTable
+        The differences are the candidate's value minus the baseline's.
 
     Returns
     -------
     tuple of LineDifference
-        In the order of the first table; identities that only the second has come last.
+        In the order of the candidate's table; identities that only the baseline has come last.
     """
-    ours, theirs = _by_name(first.lines), _by_name(second.lines)
+    ours, theirs = _by_name(candidate.lines), _by_name(baseline.lines)
     return tuple(
         LineDifference(name, ours.get(name), theirs.get(name), _differences(ours.get(name), theirs.get(name)))
         for name in ours | theirs
@@ -290,10 +295,10 @@ def _by_name(lines: Sequence[TableLine]) -> dict[str, TableLine]:
     return {line.name: line for line in lines}
 
 
-def _differences(first: TableLine | None, second: TableLine | None) -> dict[Cell, float | None]:
+def _differences(candidate: TableLine | None, baseline: TableLine | None) -> dict[Cell, float | None]:
     differences: dict[Cell, float | None] = {}
     for cell in CELLS:
-        one = None if first is None else getattr(first, cell)
-        other = None if second is None else getattr(second, cell)
-        differences[cell] = None if one is None or other is None else other - one
+        value = None if candidate is None else getattr(candidate, cell)
+        other = None if baseline is None else getattr(baseline, cell)
+        differences[cell] = None if value is None or other is None else value - other
     return differences

@@ -104,24 +104,24 @@ def test_an_annotated_background_has_no_blank_rows():
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_a_difference_is_the_second_less_the_first(seed):
+def test_a_difference_is_the_candidate_less_the_baseline(seed):
     rows = draw(seed % 1000, 40)
-    first, second = metric_table(rows), metric_table(rows.predicted(rows.predictions[::-1]))
-    for line in compare_tables(first, second):
+    candidate, baseline = metric_table(rows), metric_table(rows.predicted(rows.predictions[::-1]))
+    for line in compare_tables(candidate, baseline):
         for cell in CELLS:
-            one, other = getattr(line.first, cell), getattr(line.second, cell)
-            assert line.differences[cell] == (None if one is None or other is None else other - one)
-    assert all(not any(line.differences.values()) for line in compare_tables(first, first))
+            one, other = getattr(line.candidate, cell), getattr(line.baseline, cell)
+            assert line.differences[cell] == (None if one is None or other is None else one - other)
+    assert all(not any(line.differences.values()) for line in compare_tables(candidate, candidate))
 
 
 def test_tables_with_other_identities_are_matched_by_name():
     rows = draw()
     lines = compare_tables(metric_table(rows.only(["cat", "dog"])), metric_table(rows.only(["cow", "dog"])))
     assert [line.name for line in lines] == ["cat", "dog", "cow"]
-    assert lines[0].second is None
-    assert lines[2].first is None
+    assert lines[0].baseline is None
+    assert lines[2].candidate is None
     assert set(lines[0].differences.values()) == {None}
-    assert lines[0].as_dict()["second"] is None
+    assert lines[0].as_dict()["baseline"] is None
 
 
 def test_the_colours_run_as_in_the_paper():
@@ -201,7 +201,7 @@ def test_table_3_is_printed_in_the_order_of_the_mean_of_the_three_aucs():
 
 
 def test_on_short_comments_black_and_asian_alone_do_not_improve_as_the_paper_says():
-    differences = compare_tables(printed(TABLE_6_SHORT, 0), printed(TABLE_6_SHORT, 5))
+    differences = compare_tables(candidate=printed(TABLE_6_SHORT, 5), baseline=printed(TABLE_6_SHORT, 0))
     worse = {line.name for line in differences if line.differences["bpsn_auc"] < 0}
     assert worse == {"black", "asian"}
     largest = max(differences, key=lambda line: line.differences["bpsn_auc"])

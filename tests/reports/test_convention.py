@@ -1,0 +1,98 @@
+"""One convention for every difference of two models: the candidate minus the baseline, and named so."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from grader.cli import main
+from grader.files import Solution, read_solution
+from grader.files.column_roles import ColumnRole
+from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.paired import Measured, paired_report, score_difference
+from grader.metrics.analysis.rows import Rows
+from grader.metrics.analysis.table import compare_tables, metric_table
+from grader.metrics.prepared import prepare
+from grader.reports import Inputs, analyse, html_page, plain_text
+from grader.reports.blocks import Table
+
+# Everything right, and one positive row that mentions the identity put below the negative rows.
+LABELS = np.array([1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0])
+CAT = np.array([1] * 6 + [0] * 6)
+BETTER = np.array([9.0, 8, 7, 3, 2, 1, 9, 8, 7, 3, 2, 1]) / 10
+WORSE = np.where(np.arange(12) == 0, 0.0, BETTER)
+
+
+@pytest.fixture(scope="module")
+def solution() -> Solution:
+    lines = [f"r{row},{label},{cat}" for row, (label, cat) in enumerate(zip(LABELS, CAT, strict=True))]
+    roles = {"id": ColumnRole.ID, "toxic": ColumnRole.LABEL, "cat": ColumnRole.IDENTITY}
+    return read_solution("\n".join(["id,toxic,cat", *lines]).encode(), roles=roles)
+
+
+@pytest.mark.parametrize(("candidate", "baseline", "sign"), [(BETTER, WORSE, 1), (WORSE, BETTER, -1)])
+def test_the_library_takes_the_baseline_from_the_candidate(candidate: Any, baseline: Any, sign: int) -> None:
+    rows = Rows.of(LABELS, candidate, {"cat": CAT})
+    (line,) = compare_tables(metric_table(rows), metric_table(rows.predicted(baseline)))
+    assert line.candidate is not None
+    assert line.baseline is not None
+    third = line.candidate.subgroup_auc - line.baseline.subgroup_auc  # type: ignore[operator]
+    assert line.differences["subgroup_auc"] == third
+    assert third * sign == pytest.approx(1 / 3)
+    assert list(line.as_dict()) == ["name", "candidate", "baseline", "differences"]
+    sets = Sets(prepare(rows.labels, {"cat": CAT}))
+    measured = [Measured.of(sets, each) for each in (candidate, baseline)]
+    paired = paired_report(sets, *measured)
+    assert paired.cells["cat"]["subgroup_auc"].difference == pytest.approx(third)
+    assert paired.overall_auc.difference == pytest.approx(sign / 6)
+    assert score_difference(*measured).difference == paired.score.difference
+    assert np.sign(paired.score.difference or 0) == sign
+
+
+@pytest.mark.parametrize(("candidate", "baseline", "sign"), [(BETTER, WORSE, 1), (WORSE, BETTER, -1)])
+def test_every_form_of_a_report_does(solution: Solution, candidate: Any, baseline: Any, sign: int) -> None:
+    found = analyse(
+        Inputs(solution, {"toxic": candidate}, {"toxic": baseline}, names=("ours.csv", "theirs.csv"))
+    )
+    _check_json(json.loads(json.dumps(found.as_dict()))["comparison"], sign)
+    section = next(each for each in found.sections if each.key == "comparison")
+    terms, beside, cells = (block for block in section.blocks if isinstance(block, Table))
+    assert terms.head[1:4] == ("ours.csv", "theirs.csv", "candidate minus baseline")
+    assert beside.groups == (("", 1), ("ours.csv", 5), ("theirs.csv", 5))
+    assert cells.caption == "ours.csv minus theirs.csv"
+    text = f"{sign / 3:+.3f}"
+    assert cells.lines[0][1].text.rstrip("*°") == text
+    for page in (plain_text(found), html_page(found)):
+        assert "ours.csv minus theirs.csv" in page
+        assert "candidate minus baseline" in page
+        assert text in page
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_command_does(tmp_path: Path, sign: int) -> None:
+    (tmp_path / "solution.csv").write_text(
+        "\n".join(["id,target,cat", *(f"r{row},{LABELS[row]},{CAT[row]}" for row in range(12))])
+    )
+    for name, values in (("ours.csv", BETTER), ("theirs.csv", WORSE)):
+        lines = [f"r{row},{value}" for row, value in enumerate(values)]
+        (tmp_path / name).write_text("\n".join(["id,prediction", *lines]))
+    names = ["ours.csv", "theirs.csv"][::sign]
+    submission, against = (str(tmp_path / name) for name in names)
+    command = ["analyze", str(tmp_path / "solution.csv"), submission, "--against", against, "--json"]
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == 0, result.output
+    _check_json(json.loads(result.stdout)["comparison"], sign, names)
+
+
+def _check_json(comparison: Any, sign: int, names: Any = ("ours.csv", "theirs.csv")) -> None:
+    assert [comparison["candidate"], comparison["baseline"]] == list(names)
+    (line,) = comparison["differences"]
+    difference = line["differences"]["subgroup_auc"]
+    assert difference == line["candidate"]["subgroup_auc"] - line["baseline"]["subgroup_auc"]
+    assert difference * sign == pytest.approx(1 / 3)
+    (paired,) = comparison["paired"]
+    assert paired["subgroups"]["cat"]["subgroup_auc"]["difference"] == pytest.approx(difference)
+    assert paired["score"]["difference"] * sign > 0
