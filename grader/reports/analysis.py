@@ -41,9 +41,9 @@ class Inputs:
     predictions : mapping of str to ndarray of float64, each of shape (rows,)
         By label, in the solution's order; empty for an audit of the data alone.
     others : the same
-        Another model's, to be compared with.
+        Another model's, the baseline that the first, the candidate, is compared with.
     names : (str, str)
-        What to call the two models.
+        What to call the two models: the candidate and its baseline.
     fuzzed : Inputs or None
         A fuzzed counterpart with the predictions for it.
     settings : MetricSettings
@@ -51,7 +51,8 @@ class Inputs:
         Which rows; those with Usage Ignored take part in no metric, only in pairs.
     background : {"all", "annotated"}
     minimum_size : int
-        Identities that fewer rows mention are left out.
+        Identities that fewer of these rows mention are left out of every section; within a slice, those
+        that fewer of its rows mention.
     lowest : int
         How many of the lowest identities are shown apart, with their charts.
     order : str
@@ -156,23 +157,30 @@ def analyse(inputs: Inputs) -> Analysis:
     rows = inputs.rows
     if not rows.size:
         raise ValueError(f"No row of the solution is in the split {inputs.split!r}.")
+    annotations = inputs.annotations()
+    kept = annotations.mentioned_by(inputs.minimum_size)
     model = inputs.predictions.get(inputs.label)
     sections = _of_model(inputs, model) if model is not None else []
     if inputs.predictions:
-        sections += _of_labels(inputs)
+        sections += _of_labels(inputs, annotations, kept)
     if inputs.fuzzed is not None:
         sections.append(labelled.fuzzed_section(_fuzzed(inputs, inputs.fuzzed)))
     if not inputs.predictions:
-        sections += audited.audit_sections(audit(inputs.annotations()))
+        sections += audited.audit_sections(audit(kept))
     background = "all rows without it" if inputs.background == "all" else "rows known not to mention it"
-    facts = (
+    facts = [
         f"{rows.size:,} rows ({inputs.split}), label {inputs.label}, "
         f"{len(inputs.solution.identities)} identities",
         f"Label and identities are true at {inputs.settings.label_threshold:g} and above",
         f"The background of an identity is {background}",
-    )
+    ]
+    too_small = [f"{name} ({size:,})" for name, size in annotations.sizes().items() if name not in kept.names]
+    if too_small:
+        facts.append(
+            f"Left out, for fewer than {inputs.minimum_size:,} rows mention them: {', '.join(too_small)}"
+        )
     title = f"Analysis of {inputs.names[0]}" if inputs.predictions else "Audit of the data"
-    return Analysis(title, facts, tuple(sections))
+    return Analysis(title, tuple(facts), tuple(sections))
 
 
 def _of_model(inputs: Inputs, predictions: FloatArray) -> list[Section]:
@@ -191,7 +199,7 @@ def _of_model(inputs: Inputs, predictions: FloatArray) -> list[Section]:
         rows, categories=inputs.categories, minimum_size=inputs.minimum_size, counted=counted
     )
     names = [line.name for line in table.lines]
-    split = prepare(rows.labels, identities, settings=inputs.settings, in_score=names)
+    split = prepare(rows.labels, {name: identities[name] for name in names}, settings=inputs.settings)
     report = scored.measured(rows, split)
     shown = _shown(table, inputs.lowest)
     others = inputs.others[inputs.label][kept] if inputs.label in inputs.others else None
@@ -233,8 +241,8 @@ def _skew(inputs: Inputs, rows: Rows, others: FloatArray | None) -> SkewExperime
     return skew_experiment(rows, models, inputs.skewed, seed=SKEW_SEED)
 
 
-def _of_labels(inputs: Inputs) -> list[Section]:
-    annotations, predicted = inputs.annotations(), inputs.predicted()
+def _of_labels(inputs: Inputs, annotations: Annotations, kept: Annotations) -> list[Section]:
+    predicted = inputs.predicted()
     sections = []
     if inputs.solution.other_labels:
         # One column alone is held against every label, and the section says so.
@@ -242,8 +250,8 @@ def _of_labels(inputs: Inputs) -> list[Section]:
         sections.append(
             labelled.labels_section(annotations, alone, minimum_size=inputs.minimum_size, k=inputs.lowest)
         )
-    if annotations.names:
-        sections.append(labelled.association_section(annotations, predicted))
+    if kept.names:
+        sections.append(labelled.association_section(kept, predicted))
     role, group = inputs.pair_columns
     if inputs.solution.pair is not None and role in inputs.solution.slices:
         groups = inputs.solution.slices.get(group) if group else None

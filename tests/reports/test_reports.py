@@ -203,6 +203,57 @@ def test_small_identities_are_left_out_and_said_so(solution: Solution, predictio
     assert found.as_dict()["score"]["score"] is not None
 
 
+def _without_too_small(data: Any) -> Any:
+    """Return JSON data without the lists of what was left out."""
+    if isinstance(data, dict):
+        return {key: _without_too_small(value) for key, value in data.items() if key != "too_small"}
+    return [_without_too_small(each) for each in data] if isinstance(data, list) else data
+
+
+OF_A_MODEL = (
+    "score identities held_back comparison slices distributions curves pinned labels association pairs fuzzed"
+)
+OF_THE_DATA = "associations fractions co_mentions"
+SECTIONS = (*OF_A_MODEL.split(), *OF_THE_DATA.split())
+
+
+@pytest.mark.parametrize("key", SECTIONS)
+def test_no_section_lists_an_identity_that_too_few_rows_mention(
+    solution: Solution, predictions: Any, key: str
+) -> None:
+    rare = np.where(np.isin(np.arange(ROWS), np.arange(50, 59)), 1.0, 0.0)
+    solution = replace(solution, identities={**solution.identities, "<rare>": rare})
+    model = {"toxic": predictions, "insult": predictions}
+    reports = []
+    for size in (9, 10):
+        fuzzed = Inputs(solution, model, minimum_size=size)
+        inputs = Inputs(
+            solution, model, {"toxic": -predictions}, fuzzed=fuzzed, minimum_size=size, skewed="cat"
+        )
+        sections = (*analyse(inputs).sections, *analyse(Inputs(solution, minimum_size=size)).sections)
+        reports.append({part.key: part for part in sections})
+        assert set(reports[-1]) == set(SECTIONS)
+    everything, kept = (report[key] for report in reports)
+    assert "<rare>" in json.dumps(everything.data) or key == "pairs"  # which is of no identity
+    assert "<rare>" not in json.dumps(_without_too_small(kept.data))
+    assert "<rare>" not in repr(kept.blocks)
+    assert "&lt;rare&gt;" not in repr(kept.blocks)
+
+
+def test_the_first_lines_say_which_identities_too_few_rows_mention(
+    solution: Solution, predictions: Any
+) -> None:
+    for inputs in (
+        Inputs(solution, minimum_size=10),
+        Inputs(solution, {"toxic": predictions}, minimum_size=10),
+    ):
+        assert analyse(inputs).facts[-1] == "Left out, for fewer than 10 rows mention them: <rare> (3)"
+        assert "Left out" not in "".join(analyse(replace(inputs, minimum_size=3)).facts)
+    nobody = analyse(Inputs(solution, {"toxic": predictions}, minimum_size=ROWS))
+    assert "association" not in nobody.as_dict()
+    assert "There is no identity to compare." in plain_text(nobody)
+
+
 def test_an_annotated_background_has_no_intervals_but_all_values(
     solution: Solution, predictions: Any
 ) -> None:

@@ -146,6 +146,10 @@ class Annotations:
         identities = {name: self.identities[name] for name in names}
         return Annotations(self.labels, identities, self.settings, self.background)
 
+    def mentioned_by(self, minimum_size: int) -> "Annotations":
+        """Return the same rows with the identities that at least so many of them mention."""
+        return self.only([name for name, size in self.sizes().items() if size >= minimum_size])
+
     def sizes(self) -> dict[str, int]:
         """Count the rows that mention each identity."""
         return {name: int(np.count_nonzero(mentions)) for name, mentions in self.members.items()}

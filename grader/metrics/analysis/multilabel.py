@@ -137,7 +137,7 @@ def label_matrices(
     dog          1.000     1.000
     """
     sizes = annotations.sizes()
-    kept = annotations.only([name for name, size in sizes.items() if size >= minimum_size])
+    kept = annotations.mentioned_by(minimum_size)
     by_label = by_labels(annotations, predictions)
     return LabelMatrices(
         tables={label: metric_table(kept.rows(label, scores)) for label, scores in by_label.items()},
