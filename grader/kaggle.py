@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from grader.errors import ParticipantError
 from grader.files.column_roles import LABEL_COLUMNS, USAGE_COLUMN
 from grader.files.numbers import finite
+from grader.files.tally import Tally
 from grader.files.wording import counted
 from grader.metrics import MetricSettings, bias_report
 
@@ -53,7 +54,8 @@ def score(
         Name of the label column. By default the one of ``target``, ``label`` and ``toxicity``.
     identities : sequence of str, optional
         Names of the identity columns. By default all other columns whose values are blank or
-        between 0 and 1.
+        between 0 and 1; a column where nearly all are is an error, because the score with and
+        without it are two metrics.
     prediction : str, optional
         Name of the prediction column.
     settings : MetricSettings, optional
@@ -89,6 +91,8 @@ def score(
     missing = sorted({row_id_column_name, label, *identities} - set(solution.columns))
     if missing:
         raise ValueError(f"The solution has no column {_listed(missing)}.")
+    for name in (label, *identities):
+        _refuse_misfits(solution, row_id_column_name, name, may_be_blank=name != label)
     report = bias_report(
         _numbers(solution[label]),
         _joined_predictions(solution, submission, row_id_column_name, prediction),
@@ -112,16 +116,59 @@ def _only_label(solution: pd.DataFrame) -> str:
 
 
 def _identity_columns(solution: pd.DataFrame, others: set[str]) -> list[str]:
-    candidates = [name for name in solution.columns if name not in others]
-    return [name for name in candidates if _is_identity(solution[name])]
+    tallies = {name: _tally(solution[name]) for name in solution.columns if name not in others}
+    near = [name for name, tally in tallies.items() if tally.is_near]
+    if near:
+        value = solution[near[0]][_is_misfit(solution[near[0]])].iloc[0]
+        raise ValueError(
+            f"The solution's column {_listed(near)} would be an identity but for a few values, such as "
+            f"{str(value)!r}. Mend it, or name the `identities`."
+        )
+    return [name for name, tally in tallies.items() if tally.is_whole]
 
 
-def _is_identity(column: pd.Series) -> bool:
-    try:
+def _tally(column: pd.Series) -> Tally:
+    tally = Tally()
+    if _is_numeric(column):
+        tally.add_numbers(_numbers(column))
+    else:
+        for value in column[~column.isna()]:
+            tally.add(str(value), _float(value))
+    return tally
+
+
+def _is_misfit(column: pd.Series) -> NDArray[np.bool_]:
+    """Tell of each value whether it is neither blank nor in 0..1."""
+    if _is_numeric(column):
         values = _numbers(column)
+        return ~(np.isnan(values) | ((values >= 0) & (values <= 1)))
+    numbers = (np.nan if blank else _float(value) for value, blank in zip(column, column.isna(), strict=True))
+    return np.array([number is None or number < 0 or number > 1 for number in numbers], np.bool_)
+
+
+def _is_numeric(column: pd.Series) -> bool:
+    return column.dtype.kind in "iufb"
+
+
+def _float(value: object) -> float | None:
+    try:
+        return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return False
-    return bool(np.all(np.isnan(values) | ((values >= 0) & (values <= 1))))
+        return None
+
+
+def _refuse_misfits(solution: pd.DataFrame, row_id: str, name: str, *, may_be_blank: bool) -> None:
+    column = solution[name]
+    is_wrong = _is_misfit(column)
+    if not may_be_blank:
+        is_wrong |= column.isna().to_numpy()
+    if is_wrong.any():
+        expected = "a number from 0 to 1" + (" or a blank" if may_be_blank else "")
+        ids = solution[row_id][is_wrong].unique()
+        raise ValueError(
+            f"The solution's column `{name}` has {str(column[is_wrong].iloc[0])!r}; expected {expected}. "
+            f"{counted(int(is_wrong.sum()), 'such row')}, {_listed(ids)}."
+        )
 
 
 def _joined_predictions(

@@ -76,6 +76,19 @@ def test_predictions_may_be_texts_as_in_a_file(solution, submission):
     assert score(solution, texts, "id") == score(solution, submission, "id")
 
 
+def with_cell(frame, column, value):
+    """Return a frame with another value in the first row of a column."""
+    column_type = object if isinstance(value, str) else float
+    return frame.assign(**{column: [value, *frame[column].astype(column_type)[1:]]})
+
+
+def test_a_named_identity_keeps_its_fault(solution, submission):
+    spoilt = with_cell(solution, "cat", -1)
+    with pytest.raises(ValueError, match="`cat` has '-1\\.0'; expected a number from 0 to 1 or a blank"):
+        score(spoilt, submission, "id", identities=["cat", "black dog"])
+    assert 0 < score(spoilt, submission, "id", identities=["black dog"]) < 1
+
+
 def with_first(frame, value):
     """Return a frame of which the first prediction is something else."""
     return frame.assign(prediction=[value, *frame["prediction"].astype(str)[1:]])
@@ -114,6 +127,10 @@ def test_a_fault_of_the_submission_is_told_to_the_participant(solution, submissi
         (lambda frame: frame.assign(label=1), "exactly one of the columns"),
         (lambda frame: frame.assign(id=1), "repeats ids"),
         (lambda frame: frame.assign(cat=0), "subgroup_auc of cat is undefined"),
+        (lambda frame: with_cell(frame, "cat", -1), "`cat` would be an identity but for a few .* '-1.0'"),
+        (lambda frame: with_cell(frame, "black dog", "yes"), "`black dog` would be an .* as 'yes'"),
+        (lambda frame: with_cell(frame, "target", 2), "`target` has '2.0'; .* 1 such row, `1000`"),
+        (lambda frame: with_cell(frame, "target", None), "`target` has 'nan'"),
     ],
 )
 def test_a_fault_of_the_solution_is_not(solution, submission, spoil, message):

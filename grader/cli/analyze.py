@@ -155,7 +155,10 @@ def analyze(
         raise click.UsageError("--against and --fuzzed need a SUBMISSION.")
 
     def read(path: Path) -> "Solution":
-        return read_with_roles(path, dict(roles), label=label, identities=identities, only_these=True)
+        found = read_with_roles(path, dict(roles), label=label, identities=identities, only_these=True)
+        for each in found.near_misses:
+            click.echo(f"Warning: {each.sentence} Mend {path.name}, or give the column a --role.", err=True)
+        return found
 
     settings = metric_settings(power, weights, threshold, undefined)
     inputs = _inputs(read(solution), submission, against, settings=settings, **choices)

@@ -118,7 +118,7 @@ def create(
         raise click.UsageError("Give a --solution and a --title, or a FILE.toml.")
     if is_published:
         raise click.UsageError("--publish is for a FILE.toml.")
-    from grader.files import read_solution
+    from grader.cli.solution_roles import read_with_roles
 
     settings = metric_settings(power, weights, threshold)
     text = overview.read_text(encoding="utf-8") if overview else ""
@@ -137,7 +137,7 @@ def create(
             )
         stored = solutions.store(
             installation.storage,
-            read_solution(solution, label=label, identities=identities),
+            read_with_roles(solution, {}, label=label, identities=identities),
             split_key=splitting.key_of(installation.settings.secret(), slug),
             settings=settings,
             identities=identities,

@@ -178,13 +178,13 @@ def _write(installation: Installation, slug: str, act: Any, **arguments: Any) ->
 
 
 def _set_solution(installation: Installation, slug: str, path: Path, label: str | None) -> None:
-    from grader.files import read_solution
+    from grader.cli.solution_roles import read_with_roles
 
     with installation.database.read() as session:
         choice = competition_settings.of(competitions.get(session, slug=slug)).metric_choice
     stored = solutions.store(
         installation.storage,
-        read_solution(path, label=label, identities=choice.identities),
+        read_with_roles(path, {}, label=label, identities=choice.identities),
         split_key=splitting.key_of(installation.settings.secret(), slug),
         settings=choice.metric,
         identities=choice.identities,

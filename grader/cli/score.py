@@ -14,7 +14,7 @@ from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm
 from grader.errors import FairboardError
 
 if TYPE_CHECKING:
-    from grader.files import ColumnRoles, Note
+    from grader.files import ColumnRoles, NearMiss, Note
     from grader.metrics import BiasReport, MetricSettings, UndefinedPolicy, Weights
 
 ONE_MODEL = ""
@@ -94,6 +94,8 @@ def score(
             click.echo(_json(answer))
             raise click.exceptions.Exit(REJECTED) from error
         raise
+    for each in outcome.near_misses:
+        click.echo(f"Warning: {each.sentence} Mend it, or name the --identities.", err=True)
     if as_json:
         click.echo(_json(outcome.as_dict()))
     else:
@@ -107,6 +109,7 @@ def score(
 @dataclass(frozen=True)
 class _Outcome:
     roles: "ColumnRoles"
+    near_misses: Sequence["NearMiss"]
     notes: Sequence["Note"]
     reports: Mapping[str, Mapping[str, "BiasReport"]]
 
@@ -116,7 +119,8 @@ class _Outcome:
             for model, splits in self.reports.items()
         }
         result = models.get(ONE_MODEL, {"models": models})
-        return {**result, "notes": [note.as_dict() for note in self.notes]}
+        notes = [*(each.note for each in self.near_misses), *self.notes]
+        return {**result, "notes": [note.as_dict() for note in notes]}
 
     def undefined(self) -> Iterator[str]:
         """Yield a line for each value that is missing from a score, with the reason."""
@@ -142,19 +146,22 @@ def _evaluate(
         data = read_scored_table(solution_path, predictions=models, label=label, identities=identities)
         evaluation = Evaluation.of(data, settings, min_size=min_size)
         reports = {model: evaluation.reports(data.predictions[model]) for model in models}
-        return _Outcome(data.roles, (), reports)
+        return _Outcome(data.roles, data.near_misses, (), reports)
     solution = read_solution(solution_path, label=label, identities=identities)
     submission = read_submission(submission_path, solution.row_ids)
     evaluation = Evaluation.of(solution, settings, min_size=min_size)
-    return _Outcome(solution.roles, submission.notes, {ONE_MODEL: evaluation.reports(submission.predictions)})
+    reports = {ONE_MODEL: evaluation.reports(submission.predictions)}
+    return _Outcome(solution.roles, solution.near_misses, submission.notes, reports)
 
 
 def _print(outcome: _Outcome, format_name: str) -> None:
     from grader.cli.tables import FORMATS
+    from grader.files.wording import counted
 
     roles = outcome.roles
     click.echo(
-        f"label: {roles.label}; identities: {', '.join(roles.identities) or 'none'}; "
+        f"label: {roles.label}; {counted(len(roles.identities), 'identity column')}: "
+        f"{', '.join(roles.identities) or 'none'}; "
         f"splits: {roles.usage or 'none'}; not used: {', '.join(roles.unused) or 'none'}",
         err=True,
     )

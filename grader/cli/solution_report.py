@@ -6,6 +6,7 @@ from typing import Any
 
 from grader.cli.alignment import aligned
 from grader.services.solution_findings import Level
+from grader.services.solution_report import identity_lines
 from grader.services.solutions import StoredSolution
 
 SPLIT_BY = {
@@ -24,11 +25,8 @@ def describe(solution: StoredSolution) -> str:
 
 def describe_report(report: Mapping[str, Any]) -> str:
     """Return a report as lines for the shell."""
-    in_score, left_out = (
-        [line["name"] for line in report["identities"] if line["in_score"] is wanted]
-        for wanted in (True, False)
-    )
     lines = [
+        *identity_lines(report),
         f"Label: {report['label']}. {_kept(report)}"
         f"Columns not used: {', '.join(report['unused_columns']) or 'none'}.",
         f"{report['rows']:,} rows, split {SPLIT_BY.get(report['split_by'], report['split_by'])}: "
@@ -38,11 +36,7 @@ def describe_report(report: Mapping[str, Any]) -> str:
         *_table(report),
         "(error: the largest standard error to expect of the identity's three AUCs, if they are "
         f"{report['assumed']['auc']:g})",
-        "",
-        f"In the score: {', '.join(in_score) or 'none'}.",
     ]
-    if left_out:
-        lines.append(f"Not in the score: {', '.join(left_out)}.")
     return "\n".join([*lines, *_findings(report)])
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from grader.files import ColumnRole, Solution, guess_columns, read_solution
+from grader.files import ColumnRole, Solution, guess_columns, read_solution, with_named
 
 
 class ColumnWithRole(click.ParamType[tuple[str, ColumnRole]]):
@@ -46,16 +46,16 @@ def read_with_roles(
 ) -> Solution:
     """Read a solution with the guessed roles, the columns asked for and the roles that were given.
 
-    With `only_these`, no other column than `identities` is one.
+    With `only_these`, no other column than `identities` is one. What was asked for is never given up: a value
+    against it rejects the file.
     """
-    roles = {guess.name: guess.role for guess in guess_columns(path) if guess.name}
+    guessed = {guess.name: guess.role for guess in guess_columns(path) if guess.name}
+    there = [name for name in identities or () if name in guessed]  # the report names the others
+    named = dict.fromkeys(there, ColumnRole.IDENTITY) | dict(chosen)
+    if label is not None:
+        named[label] = ColumnRole.LABEL
     if only_these and identities is not None:
-        roles = {
-            name: ColumnRole.UNUSED if role is ColumnRole.IDENTITY else role for name, role in roles.items()
-        }
-    chosen = dict(chosen) | ({} if label is None else {label: ColumnRole.LABEL})
-    roles |= {name: ColumnRole.IDENTITY for name in identities or () if name in roles}
-    for role in (ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE, ColumnRole.PAIR):
-        if role in chosen.values():  # the guess gives way
-            roles |= {name: ColumnRole.UNUSED for name, guessed in roles.items() if guessed is role}
-    return read_solution(path, roles=roles | chosen, are_guessed=not chosen)
+        others = (name for name, role in guessed.items() if role is ColumnRole.IDENTITY)
+        named = dict.fromkeys(others, ColumnRole.UNUSED) | named
+    roles = with_named(guessed, named)
+    return read_solution(path, roles=roles, guessed=roles.keys() - named.keys())

@@ -1,7 +1,8 @@
 """Bytes in, arrays or a list of problems out. Pure: no database, no settings, no web."""
 
 from grader.files.categories import Categories
-from grader.files.column_roles import ColumnGuess, ColumnRole
+from grader.files.column_roles import ColumnGuess, ColumnRole, with_named
+from grader.files.near_misses import NearMiss
 from grader.files.predictions import LabelPredictions, read_label_predictions
 from grader.files.problems import FileRejected, Note, Problem
 from grader.files.public_table import PublicTable, read_public_table
@@ -22,6 +23,7 @@ __all__ = [
     "ColumnRoles",
     "FileRejected",
     "LabelPredictions",
+    "NearMiss",
     "Note",
     "Problem",
     "PublicTable",
@@ -37,5 +39,6 @@ __all__ = [
     "read_solution",
     "read_submission",
     "submission_size_cap",
+    "with_named",
     "write_sample_submission",
 ]

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.files.problems import Problem
+from grader.files.tally import MOST_MISFITS, Tally
 from grader.files.wording import listed, quoted
 
 ID_COLUMN = "id"
@@ -23,6 +24,7 @@ OTHER_LABEL_COLUMNS = frozenset(
     }
 )
 PAIR_COLUMNS = frozenset({"pair", "pair_id", "template", "template_id", "counterfactual_id"})
+USAGES = frozenset({"public", "private", "ignored"})
 MOST_SLICE_VALUES = 20
 LEAST_ROWS_OF_A_SLICE = 5  # on average, in the rows that the guess looks at
 EXAMPLES = 3
@@ -59,13 +61,13 @@ class ColumnSample:
     name : str
     texts : tuple of str
         Trimmed, blanks included.
-    is_fraction : bool
-        Whether every text is a blank or a number in 0..1.
+    tally : Tally
+        How many of them are numbers in 0..1.
     """
 
     name: str
     texts: tuple[str, ...]
-    is_fraction: bool
+    tally: Tally
 
     @property
     def examples(self) -> tuple[str, ...]:
@@ -86,6 +88,8 @@ class ColumnGuess:
 def guess_roles(columns: Sequence[ColumnSample]) -> tuple[ColumnGuess, ...]:
     """Guess the role of every column from its name and its first rows; an unnamed one is unused.
 
+    Nearly all values in 0..1 make an identity as all of them do: reading tells what is wrong with the others.
+
     Parameters
     ----------
     columns : sequence of ColumnSample
@@ -99,7 +103,7 @@ def guess_roles(columns: Sequence[ColumnSample]) -> tuple[ColumnGuess, ...]:
     names = [column.name for column in columns]
     once = {
         _named(names, (ID_COLUMN,)): ColumnRole.ID,
-        _named(names, (USAGE_COLUMN,)): ColumnRole.USAGE,
+        _named(names, (USAGE_COLUMN,)) or _with_usages(columns): ColumnRole.USAGE,
         _named(names, LABEL_COLUMNS): ColumnRole.LABEL,
         _named(names, sorted(PAIR_COLUMNS)): ColumnRole.PAIR,
     }
@@ -107,6 +111,36 @@ def guess_roles(columns: Sequence[ColumnSample]) -> tuple[ColumnGuess, ...]:
         ColumnGuess(column.name, once.get(column.name) or _guessed(column), column.examples)
         for column in columns
     )
+
+
+def role_of_fractions(name: str) -> ColumnRole:
+    """Return the role of a column whose values are in 0..1: another label by its name, else an identity."""
+    is_known = name.casefold() in OTHER_LABEL_COLUMNS | set(LABEL_COLUMNS)
+    return ColumnRole.OTHER_LABEL if is_known else ColumnRole.IDENTITY
+
+
+def with_named(guessed: Mapping[str, ColumnRole], named: Mapping[str, ColumnRole]) -> dict[str, ColumnRole]:
+    """Return the role of each column: as named, else as guessed.
+
+    Where a column is named for a role that only one has, what was guessed for it gives way.
+
+    Parameters
+    ----------
+    guessed, named : mapping of str to ColumnRole
+
+    Returns
+    -------
+    dict of str to ColumnRole
+        The guessed columns in their order, then the others that are named.
+    """
+    taken = {role for role in named.values() if role in ONCE}
+    kept = {
+        name: (role_of_fractions(name) if role is ColumnRole.LABEL else ColumnRole.UNUSED)
+        if role in taken
+        else role
+        for name, role in guessed.items()
+    }
+    return kept | dict(named)
 
 
 def faults_of_roles(names: Sequence[str], roles: Mapping[str, ColumnRole]) -> list[Problem]:
@@ -132,12 +166,21 @@ def _named(names: Sequence[str], wanted: Sequence[str]) -> str | None:
     return exact or next((alike[name.casefold()] for name in wanted if name.casefold() in alike), None)
 
 
+def _with_usages(columns: Sequence[ColumnSample]) -> str | None:
+    """Return the first column that holds both splits, and hardly anything else, under another name."""
+    for column in columns:
+        texts = [text.casefold() for text in column.texts if text]
+        strays = sum(text not in USAGES for text in texts)
+        if column.name and {"public", "private"} <= set(texts) and strays <= MOST_MISFITS * len(texts):
+            return column.name
+    return None
+
+
 def _guessed(column: ColumnSample) -> ColumnRole:
     if not column.name:
         return ColumnRole.UNUSED
-    if column.is_fraction:
-        is_known = column.name.casefold() in OTHER_LABEL_COLUMNS | set(LABEL_COLUMNS)
-        return ColumnRole.OTHER_LABEL if is_known else ColumnRole.IDENTITY
+    if column.tally.is_whole or column.tally.is_near:
+        return role_of_fractions(column.name)
     distinct = set(filter(None, column.texts))
     few = 2 <= len(distinct) <= MOST_SLICE_VALUES
     return ColumnRole.SLICE if few and _are_repeated(column.texts, distinct) else ColumnRole.UNUSED

@@ -8,6 +8,7 @@ from grader.files.wording import character, quoted
 
 _GRAMMAR = rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
 NUMBER = re.compile(_GRAMMAR)
+BLANKS = " \t"
 NUMBER_BYTES = b"0123456789eE+-."
 LONGEST_NUMBER = 512
 _LARGE_EXPONENT = re.compile(rb"[eE]-[0-9]{3}")
@@ -63,6 +64,12 @@ def finite(value: bytes) -> float | None:
         return None
     number = float(value)
     return number if math.isfinite(number) else None
+
+
+def number_of(text: str) -> float | None:
+    """Return the number a text holds, NaN for a blank, None where it is neither."""
+    bare = text.strip(BLANKS)
+    return finite(bare.encode("utf-8", "surrogateescape")) if bare else math.nan
 
 
 def underflows(value: bytes) -> bool:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from grader.files.beginning import read_beginning
 from grader.files.containers import Content, open_content
+from grader.files.numbers import BLANKS
 from grader.files.problems import FileRejected, Problem
 from grader.files.rowids import RowIds
-from grader.files.table import BLANKS, text_stream
+from grader.files.table import text_stream
 from grader.files.unreadable import Unreadable
 from grader.files.wording import counted, listed, quoted
 from grader.files.zeros import first_run, problem_of

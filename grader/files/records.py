@@ -12,19 +12,20 @@ from grader.files.categories import CategoryWriter
 from grader.files.faults import describe_repeated_header
 from grader.files.findings import Finding, Findings
 from grader.files.ids import INVISIBLE
+from grader.files.numbers import BLANKS, number_of
 from grader.files.problems import Problem
 from grader.files.rowids import RowIds
 from grader.files.table import (
-    BLANKS,
     USAGE_CODES,
     Columns,
+    Misfits,
     NumberColumn,
     Progress,
     Wanted,
-    number_of,
     text_stream,
     unobserved,
 )
+from grader.files.tally import Tally
 from grader.files.text import first_invalid_byte
 from grader.files.wording import character, counted, listed, quoted
 from grader.files.zeros import beginning_of, first_run, problem_of
@@ -64,6 +65,7 @@ class _Reader:
         self._usage = array("b")
         self._numbers = {column: array("d") for column in wanted.numbers}
         self._texts = {column: CategoryWriter() for column in wanted.texts}
+        self._tallies = {column: Tally() for column, spec in wanted.numbers.items() if spec.is_optional}
         self._known: dict[str, float | None] = {}
 
     def read(self, stream: Iterator[str], *, is_whole: bool) -> tuple[Columns, list[Problem]]:
@@ -89,9 +91,10 @@ class _Reader:
             blank_lines.clear()
             self._take(record, line)
         problems = self._findings.problems()
-        for findings in self._of_column.values():
+        for column, findings in self._of_column.items():
             findings.is_complete = self._findings.is_complete
-            problems += findings.problems()
+            if column not in self._tallies:
+                problems += findings.problems()
         return self._columns(problems), sorted(problems, key=lambda problem: problem.line or 0)
 
     def _take(self, record: list[str], line: int) -> None:
@@ -110,7 +113,7 @@ class _Reader:
             self._take_id(record[wanted.id].strip(BLANKS), line)
         if wanted.usage is not None:
             self._take_usage(record[wanted.usage].strip(BLANKS), line)
-        for column in list(self._numbers):
+        for column in self._numbers:
             self._take_number(column, record[column], line)
         for column, writer in self._texts.items():
             text = record[column].strip(BLANKS)
@@ -149,10 +152,10 @@ class _Reader:
     def _take_number(self, column: int, text: str, line: int) -> None:
         value = self._value(text)
         spec = self._wanted.numbers[column]
+        if column in self._tallies:
+            self._tallies[column].add(text, value)
         if value is not None and spec.allows(value):
             self._numbers[column].append(value)
-        elif spec.is_optional:
-            del self._numbers[column]
         else:
             name = self._names[column]
             code = _fault_of_number(spec, text, value)
@@ -171,8 +174,17 @@ class _Reader:
         return Columns(
             None if problems or self._wanted.id is None else RowIds.of(self._ids),
             None if self._wanted.usage is None else np.frombuffer(self._usage, np.int8),
-            {column: np.frombuffer(values, np.float64) for column, values in self._numbers.items()},
+            {
+                column: np.frombuffer(values, np.float64)
+                for column, values in self._numbers.items()
+                if column not in self._tallies or self._tallies[column].is_whole
+            },
             {column: writer.categories() for column, writer in self._texts.items()},
+            {
+                column: Misfits(tally.fitting, tuple(self._of_column[column].problems()))
+                for column, tally in self._tallies.items()
+                if tally.is_near
+            },
         )
 
 

@@ -65,7 +65,8 @@ class ColumnRoles:
 class Choice:
     """What the caller asked for: names, or None for "find it"; or the role of each column.
 
-    Guessed roles are given up where a value contradicts them; chosen ones make it a problem.
+    The role of a column among the `guessed` is given up where a value contradicts it; with a role that
+    somebody chose such a value is a problem.
     """
 
     label: str | None = None
@@ -73,7 +74,7 @@ class Choice:
     predictions: Sequence[str] = ()
     needs_id: bool = True
     roles: Mapping[str, ColumnRole] | None = None
-    are_guessed: bool = False
+    guessed: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,10 @@ class Assignment:
         Columns that are identities if all their values are blank or in 0..1.
     predictions, other_labels, slices : tuple of int
     pair : int or None
+    watched : tuple of int
+        Columns without a part, or slices by a guess: told if nearly all their values are in 0..1.
+    guessed_labels : tuple of int
+        Other labels by a guess.
     """
 
     id: int | None
@@ -101,10 +106,13 @@ class Assignment:
     other_labels: tuple[int, ...] = ()
     slices: tuple[int, ...] = ()
     pair: int | None = None
+    watched: tuple[int, ...] = ()
+    guessed_labels: tuple[int, ...] = ()
 
     def roles(self, names: Sequence[str], read: Collection[int]) -> ColumnRoles:
         """Return the parts by name, without the columns of numbers that turned out to be none."""
-        identities = [*self.identities, *(column for column in self.candidates if column in read)]
+        found = [column for column in self.candidates if column in read]
+        identities = sorted([*self.identities, *found]) if found else list(self.identities)
         other_labels = [column for column in self.other_labels if column in read]
         used = {self.id, self.usage, self.label, self.pair}
         used |= {*identities, *self.predictions, *other_labels, *self.slices}
@@ -130,7 +138,7 @@ def assign(names: Sequence[str], choice: Choice) -> Assignment | list[Problem]:
         A name asked for is not there, or was asked for twice.
     """
     if choice.roles is not None:
-        return _assign_roles(names, choice.roles, are_guessed=choice.are_guessed)
+        return _assign_roles(names, choice.roles, choice.guessed)
     asked = [*filter(None, [choice.label]), *(choice.identities or ()), *choice.predictions]
     _check_asked(names, asked)
     problems = _duplicates(names)
@@ -154,7 +162,7 @@ def assign(names: Sequence[str], choice: Choice) -> Assignment | list[Problem]:
 
 
 def _assign_roles(
-    names: Sequence[str], roles: Mapping[str, ColumnRole], *, are_guessed: bool
+    names: Sequence[str], roles: Mapping[str, ColumnRole], guessed: Collection[str]
 ) -> Assignment | list[Problem]:
     _check_asked(names, [name for name in roles if name and name != ID_COLUMN])
     problems = _duplicates(names) + faults_of_roles(names, roles)
@@ -163,17 +171,20 @@ def _assign_roles(
     columns = {
         role: tuple(n for n, name in enumerate(names) if roles.get(name) is role) for role in ColumnRole
     }
-    identities = columns[ColumnRole.IDENTITY]
+    by_guess = {role: tuple(n for n in found if names[n] in guessed) for role, found in columns.items()}
+    candidates = by_guess[ColumnRole.IDENTITY]
     return Assignment(
         id=columns[ColumnRole.ID][0],
         usage=next(iter(columns[ColumnRole.USAGE]), None),
         label=columns[ColumnRole.LABEL][0],
-        identities=() if are_guessed else identities,
-        candidates=identities if are_guessed else (),
+        identities=tuple(n for n in columns[ColumnRole.IDENTITY] if n not in candidates),
+        candidates=candidates,
         predictions=(),
         other_labels=columns[ColumnRole.OTHER_LABEL],
         slices=columns[ColumnRole.SLICE],
         pair=next(iter(columns[ColumnRole.PAIR]), None),
+        watched=by_guess[ColumnRole.SLICE] + by_guess[ColumnRole.UNUSED],
+        guessed_labels=by_guess[ColumnRole.OTHER_LABEL],
     )
 
 

@@ -1,6 +1,6 @@
 """An organizer's tables: the solution, and a table that holds its own predictions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -10,22 +10,22 @@ from numpy.typing import NDArray
 
 from grader.files.beginning import read_beginning
 from grader.files.categories import Categories
-from grader.files.column_roles import ColumnGuess, ColumnRole, ColumnSample, guess_roles
+from grader.files.column_roles import (
+    ColumnGuess,
+    ColumnRole,
+    ColumnSample,
+    guess_roles,
+    role_of_fractions,
+)
 from grader.files.containers import Content, open_content
+from grader.files.near_misses import NearMiss
+from grader.files.numbers import BLANKS
 from grader.files.problems import FileRejected, Problem
 from grader.files.records import read_explained
 from grader.files.roles import Assignment, Choice, ColumnRoles, WrongColumns, assign
 from grader.files.rowids import RowIds
-from grader.files.table import (
-    BLANKS,
-    Columns,
-    NumberColumn,
-    Progress,
-    Wanted,
-    number_of,
-    read_plain,
-    unobserved,
-)
+from grader.files.table import Columns, NumberColumn, Progress, Wanted, read_plain, unobserved
+from grader.files.tally import Tally
 from grader.files.unreadable import Unreadable
 
 SIZE_CAP = 2_000_000_000
@@ -58,6 +58,9 @@ class Solution:
         Groups of rows, for diagnosis.
     pair : Categories or None
         Rows with the same text are variants of one.
+    near_misses : tuple of NearMiss
+        Columns that no role was chosen for, with numbers in 0..1 but for a few values: none of them is an
+        identity here, and whoever scores with the rest should know.
     """
 
     row_ids: RowIds
@@ -68,6 +71,7 @@ class Solution:
     other_labels: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     slices: dict[str, Categories] = field(default_factory=dict)
     pair: Categories | None = None
+    near_misses: tuple[NearMiss, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,8 @@ class ScoredTable:
     predictions : dict of str to array of float64, shape (n,)
         Finite.
     roles : ColumnRoles
+    near_misses : tuple of NearMiss
+        As in `Solution`.
     """
 
     labels: NDArray[np.float64]
@@ -90,6 +96,7 @@ class ScoredTable:
     usage: NDArray[np.int8] | None
     predictions: dict[str, NDArray[np.float64]]
     roles: ColumnRoles
+    near_misses: tuple[NearMiss, ...] = ()
 
 
 def read_solution(
@@ -98,7 +105,7 @@ def read_solution(
     label: str | None = None,
     identities: Sequence[str] | None = None,
     roles: Mapping[str, ColumnRole] | None = None,
-    are_guessed: bool = False,
+    guessed: Collection[str] = (),
     progress: Progress = unobserved,
 ) -> Solution:
     """Read a solution: CSV, or gzip or zip of one CSV, of at most 2 GB.
@@ -110,11 +117,12 @@ def read_solution(
         The label's column; without it the one column called target, label or toxicity.
     identities : sequence of str, optional
         The identities' columns, all others being ignored; without it every other column whose
-        values are all blank or in 0..1.
+        values are all blank or in 0..1. Columns where nearly all are come back as `near_misses`.
     roles : mapping of str to ColumnRole, optional
         The role of each column, instead of the two; a column that is not named is unused.
-    are_guessed : bool
-        Whether a column of numbers whose values contradict its role is unused, not a problem.
+    guessed : collection of str
+        Columns with a role that nobody chose: one of numbers whose values contradict it is unused, and
+        among the `near_misses` where few do; it is not a problem of the file.
     progress : callable
         Is told the rows read so far, and how many there are.
 
@@ -129,8 +137,8 @@ def read_solution(
     WrongColumns
         A name that was asked for is not in the table.
     """
-    choice = Choice(label, identities, roles=roles, are_guessed=are_guessed)
-    columns, found, by_name = _read(source, choice, progress)
+    choice = Choice(label, identities, roles=roles, guessed=guessed)
+    columns, found, by_name, near_misses = _read(source, choice, progress)
     assert columns.row_ids is not None  # noqa: S101 (the choice needs an id)
     return Solution(
         columns.row_ids,
@@ -141,6 +149,7 @@ def read_solution(
         {name: by_name.numbers[name] for name in found.other_labels},
         {name: by_name.texts[name] for name in found.slices},
         None if found.pair is None else by_name.texts[found.pair],
+        near_misses,
     )
 
 
@@ -173,7 +182,7 @@ def guess_columns(source: Path | bytes | BinaryIO) -> tuple[ColumnGuess, ...]:
 
 def _column_sample(name: str, texts: Sequence[str]) -> ColumnSample:
     shown = tuple(text.strip(BLANKS).replace("\0", "").encode("utf-8", "replace").decode() for text in texts)
-    return ColumnSample(name, shown, all(map(_may_be_identity, texts)))
+    return ColumnSample(name, shown, Tally.of(texts))
 
 
 def read_scored_table(
@@ -202,13 +211,14 @@ def read_scored_table(
         As in `read_solution`.
     """
     choice = Choice(label, identities, predictions, needs_id=False)
-    columns, roles, by_name = _read(source, choice)
+    columns, roles, by_name, near_misses = _read(source, choice)
     return ScoredTable(
         by_name.numbers[roles.label],
         {name: by_name.numbers[name] for name in roles.identities},
         columns.usage,
         {name: by_name.numbers[name] for name in predictions},
         roles,
+        near_misses,
     )
 
 
@@ -222,21 +232,30 @@ class _ByName:
 
 def _read(
     source: Path | bytes | BinaryIO, choice: Choice, progress: Progress = unobserved
-) -> tuple[Columns, ColumnRoles, _ByName]:
+) -> tuple[Columns, ColumnRoles, _ByName, tuple[NearMiss, ...]]:
     try:
         content = open_content(source, cap=SIZE_CAP)
         names, sample, problems = read_beginning(content)
         assignment = _assigned(names, choice, problems)
         if isinstance(assignment, list):
             raise FileRejected("solution", [*problems, *assignment])
-        columns = _columns(content, names, _wanted(assignment, names, sample, choice), problems, progress)
+        wanted = _wanted(assignment, names, sample, needs_id=choice.needs_id)
+        columns = _columns(content, names, wanted, problems, progress)
     except Unreadable as error:
         raise FileRejected("solution", [error.problem]) from error
     by_name = _ByName(
         {names[column]: values for column, values in columns.numbers.items()},
         {names[column]: values for column, values in columns.texts.items()},
     )
-    return columns, assignment.roles(names, columns.numbers), by_name
+    roles = assignment.roles(names, columns.numbers)
+    return columns, roles, by_name, tuple(_near_misses(columns, names, choice))
+
+
+def _near_misses(columns: Columns, names: list[str], choice: Choice) -> Iterator[NearMiss]:
+    for column, misfits in columns.near_misses.items():
+        name = names[column]
+        role = ColumnRole.IDENTITY if choice.roles is None else role_of_fractions(name)
+        yield NearMiss(name, role, misfits.fitting, misfits.problems)
 
 
 def _assigned(names: list[str], choice: Choice, problems: list[Problem]) -> Assignment | list[Problem]:
@@ -248,23 +267,19 @@ def _assigned(names: list[str], choice: Choice, problems: list[Problem]) -> Assi
         raise
 
 
-def _wanted(assignment: Assignment, names: list[str], sample: list[list[str]], choice: Choice) -> Wanted:
+def _wanted(assignment: Assignment, names: list[str], sample: list[list[str]], *, needs_id: bool) -> Wanted:
     numbers = {assignment.label: _LABEL}
     numbers |= dict.fromkeys(assignment.identities, _IDENTITY)
     numbers |= dict.fromkeys(assignment.predictions, _PREDICTION)
-    for column in assignment.candidates:
-        if all(_may_be_identity(row[column]) for row in sample if len(row) == len(names)):
+    rows = [row for row in sample if len(row) == len(names)]
+    for column in (*assignment.candidates, *assignment.watched):
+        if Tally.of(row[column] for row in rows).may_be_near:
             numbers[column] = _CANDIDATE
-    other_label = replace(_OTHER_LABEL, is_optional=choice.are_guessed)
-    numbers |= dict.fromkeys(assignment.other_labels, other_label)
-    id_column = assignment.id if choice.needs_id else None
+    numbers |= dict.fromkeys(assignment.other_labels, _OTHER_LABEL)
+    numbers |= dict.fromkeys(assignment.guessed_labels, replace(_OTHER_LABEL, is_optional=True))
+    id_column = assignment.id if needs_id else None
     texts = assignment.slices + (() if assignment.pair is None else (assignment.pair,))
     return Wanted(len(names), id_column, assignment.usage, numbers, texts)
-
-
-def _may_be_identity(text: str) -> bool:
-    value = number_of(text)
-    return value is not None and _CANDIDATE.allows(value)
 
 
 def _columns(

@@ -5,7 +5,7 @@
 
 import csv
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, BinaryIO
@@ -14,15 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.categories import Categories, CategoryWriter
-from grader.files.numbers import finite
+from grader.files.numbers import BLANKS, number_of
+from grader.files.problems import Problem
 from grader.files.rowids import RowIds
+from grader.files.tally import Tally
 from grader.files.widths import count_equal_records
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _ROWS_PER_CHUNK = 1 << 16
-BLANKS = " \t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class NumberColumn:
     may_be_blank : bool
         Whether a blank is allowed; it is read as NaN.
     is_optional : bool
-        Whether the column is left out, without a problem, where a value is not allowed.
+        Whether the column is left out, without a problem of the file, where a value is not allowed.
     """
 
     part: str
@@ -69,7 +70,7 @@ class Wanted:
         Read as text.
     numbers : dict
     texts : tuple of int
-        Kept as categories.
+        Kept as categories; one that is among the numbers too is counted as such.
     """
 
     width: int
@@ -77,6 +78,14 @@ class Wanted:
     usage: int | None
     numbers: dict[int, NumberColumn]
     texts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Misfits:
+    """The few values that keep an optional column out: how many others fit, and what is wrong with these."""
+
+    fitting: int
+    problems: tuple[Problem, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +97,17 @@ class Columns:
     row_ids : RowIds or None
     usage : array of int8, shape (n,), or None
     numbers : dict of int to array of float64, shape (n,)
-        Columns that turned out not to be numbers are absent.
+        Optional columns with a value that is not allowed are absent.
     texts : dict of int to Categories
+    near_misses : dict of int to Misfits
+        The absent ones in which nearly every value is allowed.
     """
 
     row_ids: RowIds | None
     usage: NDArray[np.int8] | None
     numbers: dict[int, NDArray[np.float64]]
     texts: dict[int, Categories] = field(default_factory=dict)
+    near_misses: dict[int, Misfits] = field(default_factory=dict)
 
 
 Progress = Callable[[int, int], None]
@@ -114,18 +126,13 @@ def text_stream(stream: BinaryIO, errors: str = "strict") -> TextIOWrapper:
     return TextIOWrapper(stream, encoding="utf-8-sig", errors=errors, newline="")
 
 
-def number_of(text: str) -> float | None:
-    """Return the number, NaN for a blank, None where the text is neither."""
-    bare = text.strip(BLANKS)
-    return finite(bare.encode("utf-8", "surrogateescape")) if bare else math.nan
-
-
 def read_plain(
     open_stream: Callable[[], BinaryIO], wanted: Wanted, progress: Progress = unobserved
 ) -> Columns | None:
     """Read the columns; None where anything is doubtful.
 
-    Proven are: every record has the same number of fields, the ids are proper, all values allowed.
+    Proven are: every record has the same number of fields, the ids are proper, all values allowed, and no
+    optional column is left out for a few of its values.
     """
     with open_stream() as stream:
         records = count_equal_records(stream, wanted.width)
@@ -151,13 +158,14 @@ class _Chunks:
         self._usage = np.empty(rows, np.int8)
         self._numbers = {column: np.empty(rows) for column in wanted.numbers}
         self._texts = {column: CategoryWriter() for column in wanted.texts}
+        self._tallies = {column: Tally() for column, spec in wanted.numbers.items() if spec.is_optional}
 
     def read(self, stream: TextIOWrapper) -> Columns | None:
         import pandas as pd  # here, because the web imports this package and never gets here
 
         wanted = self._wanted
         text_columns = [str(n) for n in (wanted.id, wanted.usage, *wanted.texts) if n is not None]
-        numbers = [str(n) for n in wanted.numbers]
+        numbers = [str(n) for n in wanted.numbers if n not in wanted.texts]
         chunks = pd.read_csv(
             stream,
             header=None,
@@ -177,6 +185,8 @@ class _Chunks:
     def _columns(self) -> Columns | None:
         row_ids = None if self._wanted.id is None else RowIds(bytes(self._ids))
         if row_ids is not None and (len(row_ids) != self._rows or not row_ids.are_proper):
+            return None
+        if any(tally.is_near for tally in self._tallies.values()):
             return None
         usage = None if self._wanted.usage is None else self._usage
         texts = {column: writer.categories() for column, writer in self._texts.items()}
@@ -200,22 +210,36 @@ class _Chunks:
             codes, values = chunk[str(column)].factorize()
             writer.add_coded(codes, [str(value).strip(BLANKS) for value in values])
         self._progress(self._filled, self._rows)
-        return all(self._take_numbers(chunk, rows, column) for column in list(self._numbers))
+        return all(self._take_numbers(chunk[str(column)], rows, column) for column in self._wanted.numbers)
 
-    def _take_numbers(self, chunk: "pd.DataFrame", rows: slice, column: int) -> bool:
+    def _take_numbers(self, values: "pd.Series[float]", rows: slice, column: int) -> bool:
         spec = self._wanted.numbers[column]
-        values = _as_numbers(chunk[str(column)])
-        if values is not None and spec.allows_all(values):
-            self._numbers[column][rows] = values
-            return True
-        del self._numbers[column]
-        return spec.is_optional
+        numbers = _as_numbers(values)
+        if column in self._tallies:
+            _count(self._tallies[column], values, numbers)
+        if numbers is None or not spec.allows_all(numbers):
+            self._numbers.pop(column, None)
+            return spec.is_optional
+        if column in self._numbers:
+            self._numbers[column][rows] = numbers
+        return True
+
+
+def _count(tally: Tally, values: "pd.Series[float]", numbers: NDArray[np.float64] | None) -> None:
+    if numbers is not None:
+        tally.add_numbers(numbers)
+        return
+    for text in _texts(values):
+        tally.add(text, number_of(text))
 
 
 def _as_numbers(column: "pd.Series[float]") -> NDArray[np.float64] | None:
     """Return the numbers of a column as pandas inferred it; text is read by our own grammar."""
     if column.dtype.kind in "iuf":
         return np.array(column, np.float64)
-    texts = ("" if isinstance(text, float) else str(text) for text in column)
-    numbers = [number_of(text) for text in texts]
+    numbers = [number_of(text) for text in _texts(column)]
     return None if None in numbers else np.array(numbers, np.float64)
+
+
+def _texts(column: "pd.Series[float]") -> Iterator[str]:
+    return ("" if isinstance(text, float) else str(text) for text in column)

@@ -173,6 +173,7 @@ def analyse(inputs: Inputs) -> Analysis:
         f"{len(inputs.solution.identities)} identities",
         f"Label and identities are true at {inputs.settings.label_threshold:g} and above",
         f"The background of an identity is {background}",
+        *(each.sentence.removesuffix(".") for each in inputs.solution.near_misses),
     ]
     too_small = [f"{name} ({size:,})" for name, size in annotations.sizes().items() if name not in kept.names]
     if too_small:

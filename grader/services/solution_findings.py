@@ -1,9 +1,10 @@
 """What a report means, in words: what stops a competition, what to look at, what is good to know."""
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from grader.files import ColumnRole
 from grader.files.wording import counted, listed, quoted
 from grader.metrics.leaks import Verdict
 from grader.services.solution_report import LABEL, USAGE
@@ -29,9 +30,17 @@ _MEND = {
 }
 
 
-def find(report: Mapping[str, Any], *, is_corrected: bool = False) -> list[Finding]:
-    """Return what a report means, the stops first. A live competition's leaks no longer stop anything."""
+def find(
+    report: Mapping[str, Any], *, is_corrected: bool = False, are_identities_chosen: bool = False
+) -> list[Finding]:
+    """Return what a report means, the stops first.
+
+    A live competition's leaks no longer stop anything. A column that is an identity but for a few values
+    stops what would choose the identities by itself.
+    """
     found = [
+        *_near_misses(report, stops=not is_corrected and not are_identities_chosen),
+        *_truth_values(report),
         *_test(report),
         *_leaks(report, stops=not is_corrected),
         *_unannotated(report),
@@ -41,6 +50,15 @@ def find(report: Mapping[str, Any], *, is_corrected: bool = False) -> list[Findi
         *_ids(report),
     ]
     return sorted(found, key=lambda finding: list(Level).index(Level(finding["level"])))
+
+
+def lost_identities(names: Sequence[str]) -> list[Finding]:
+    """Return the warning that a corrected solution has no column for some identities of the live one."""
+    if not names:
+        return []
+    shown = listed([quoted(name) for name in names], most=MOST_NAMED)
+    text = f"The live solution has {counted(len(names), 'identity column')} that this file lacks: {shown}."
+    return [_finding(Level.WARNING, "lost_identities", text)]
 
 
 def stop(code: str, message: str) -> Finding:
@@ -62,6 +80,25 @@ def chance(probability: float) -> str:
 
 def _finding(level: Level, code: str, message: str) -> Finding:
     return {"level": level.value, "code": code, "message": message}
+
+
+def _near_misses(report: Mapping[str, Any], *, stops: bool) -> Iterator[Finding]:
+    for each in report["near_misses"]:
+        is_identity = each["role"] == ColumnRole.IDENTITY
+        level = Level.STOP if stops and is_identity else Level.WARNING
+        advice = "Mend the file, name the identities, or give this column the role unused."
+        yield _finding(level, "near_miss", f"{each['message']} {advice}")
+
+
+def _truth_values(report: Mapping[str, Any]) -> Iterator[Finding]:
+    names = [quoted(each["name"]) for each in report["slices"] if each["holds_truth_values"]]
+    if names:
+        columns, hold, them = ("column", "holds", "it") if len(names) == 1 else ("columns", "hold", "them")
+        text = (
+            f"The {columns} {listed(names, most=MOST_NAMED)} {hold} truth values, which makes {them} no "
+            "identity. If one was meant, write 1 and 0."
+        )
+        yield _finding(Level.WARNING, "truth_values", text)
 
 
 def _test(report: Mapping[str, Any]) -> Iterator[Finding]:

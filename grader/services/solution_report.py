@@ -1,13 +1,13 @@
 """What an organizer reads about a solution before anybody is scored: arrays in, JSON-ready data out."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files import ColumnRoles, PublicTable, RowIds
+from grader.files import ColumnRoles, NearMiss, PublicTable, RowIds
 from grader.files.categories import BLANK
 from grader.metrics import MetricSettings, PreparedSplit
 from grader.metrics.anatomy import CellCounts, Overlap, count_cells, near_threshold, overlaps, unannotated
@@ -26,6 +26,7 @@ from grader.services.visible_values import Visible, visible
 SWAP_DIFFERENCE = 0.002
 MOST_OVERLAPS = 20
 LABEL, USAGE = "the label", "Usage"
+TRUTH_VALUES = ({"true", "false"}, {"yes", "no"}, {"t", "f"}, {"y", "n"})
 
 Told = Callable[[str], None]
 
@@ -37,6 +38,7 @@ def describe(
     roles: ColumnRoles,
     rules: Rules,
     split_by: str,
+    near_misses: Sequence[NearMiss] = (),
     test: PublicTable | None = None,
     tell: Told = lambda _: None,
 ) -> dict[str, Any]:
@@ -65,10 +67,12 @@ def describe(
             "difference": SWAP_DIFFERENCE,
         },
         "identities": _identities(splits, rules),
+        "near_misses": [_near_miss(each) for each in near_misses],
         "thresholds": _thresholds(truth, roles, rules.metric),
         "overlaps": [_overlap(each) for each in overlaps(members)[:MOST_OVERLAPS]],
         "slices": [
             {"name": name, "values": len(each.values), "blank": int(np.count_nonzero(each.codes == BLANK))}
+            | {"holds_truth_values": {value.casefold() for value in each.values} in TRUTH_VALUES}
             for name, each in truth.slices.items()
         ],
         "pairs": None if truth.pair is None else len(truth.pair.values),
@@ -76,6 +80,16 @@ def describe(
         "leaks": list(_leaks(row_ids, truth, rules, members, test, tell)),
         "test": None if test is None else _test(test),
     }
+
+
+def identity_lines(report: Mapping[str, Any]) -> list[str]:
+    """Return how many identities count in the score and which were left out and why, a sentence each."""
+    names = [line["name"] for line in report["identities"] if line["in_score"]]
+    counts = "1 identity counts" if len(names) == 1 else f"{len(names)} identities count"
+    lines = [f"{counts} in the score" + (f": {', '.join(names)}." if names else ".")]
+    for each in report.get("left_out", ()):
+        lines.append(f"Left out, {each['why']}: {', '.join(each['names'])}.")
+    return lines
 
 
 def _columns(roles: ColumnRoles) -> dict[str, Any]:
@@ -116,6 +130,16 @@ def _identities(splits: Mapping[Split, PreparedSplit], rules: Rules) -> list[dic
         line["errors"] = {split.value: _errors(cell) for split, cell in by_split.items()}
         lines.append(line)
     return lines
+
+
+def _near_miss(near_miss: NearMiss) -> dict[str, Any]:
+    return {
+        "name": near_miss.name,
+        "role": near_miss.role.value,
+        "fitting": near_miss.fitting,
+        "problems": [problem.as_dict() for problem in near_miss.problems],
+        "message": near_miss.sentence,
+    }
 
 
 def _counts(cell: CellCounts) -> dict[str, int]:

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.errors import OrganizerError
-from grader.files import ColumnRoles, PublicTable, RowIds, Solution, write_sample_submission
+from grader.files import (
+    ColumnRole,
+    ColumnRoles,
+    NearMiss,
+    PublicTable,
+    RowIds,
+    Solution,
+    write_sample_submission,
+)
 from grader.files.digest import canonical_solution, hashes
 from grader.metrics import METRIC_CODE_VERSION, MetricSettings, PairCounts, report
 from grader.metrics.counts import IdentityCounts
@@ -100,6 +108,7 @@ class _Read:
 
     row_ids: RowIds
     roles: ColumnRoles
+    near_misses: tuple[NearMiss, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +160,9 @@ def assess(
     truth = Truth.of(solution, usage)
     names, problems = _scored(truth, choice)
     rules = Rules(names, choice.metric)
-    return _assessed(solution, truth, rules, problems, split_by=split_by, test=test, tell=tell)
+    return _assessed(
+        solution, truth, rules, problems, split_by=split_by, chosen_by=choice, test=test, tell=tell
+    )
 
 
 def assess_corrected(
@@ -170,9 +181,8 @@ def assess_corrected(
     if usage is None:
         usage, split_by = live.truth.usage[positions], "live solution"
     truth = Truth.of(solution, usage)
-    return _assessed(
-        solution, truth, live.rules, [], split_by=split_by, test=test, tell=tell, is_corrected=True
-    )
+    lost = [name for name in live.truth.identities if name not in truth.identities]
+    return _assessed(solution, truth, live.rules, [], split_by=split_by, lost=lost, test=test, tell=tell)
 
 
 def assess_settings(
@@ -206,7 +216,6 @@ def assess_settings(
         split_by=described["split_by"],
         test=None,
         tell=tell,
-        is_corrected=True,
     )
 
 
@@ -298,21 +307,47 @@ def _assessed(
     split_by: str,
     test: PublicTable | None,
     tell: Told,
-    is_corrected: bool = False,
+    chosen_by: MetricChoice | None = None,
+    lost: Sequence[str] = (),
 ) -> Assessed:
+    """Look through a solution; without the choice of a draft, the identities are those of the live one."""
     found = solution_report.describe(
         row_ids=solution.row_ids,
         truth=truth,
         roles=solution.roles,
         rules=rules,
         split_by=split_by,
+        near_misses=solution.near_misses,
         test=test,
         tell=tell,
     )
+    found["left_out"] = _left_out(found, chosen_by)
     unscorable = (*problems, *_undefined(found, rules))
     findings = [solution_findings.stop("unscorable", message) for message in unscorable]
-    found["findings"] = findings + solution_findings.find(found, is_corrected=is_corrected)
+    found["findings"] = (
+        findings
+        + solution_findings.lost_identities(lost)
+        + solution_findings.find(
+            found,
+            is_corrected=chosen_by is None,
+            are_identities_chosen=chosen_by is not None and chosen_by.identities is not None,
+        )
+    )
     return Assessed(solution.row_ids, truth, rules, found, unscorable)
+
+
+def _left_out(found: Mapping[str, Any], chosen_by: MetricChoice | None) -> list[dict[str, Any]]:
+    """Return the columns that are no identity in the score, by the reason, which follows their names."""
+    if chosen_by is None:
+        why = "not in the score of the competition"
+    elif chosen_by.identities is not None:
+        why = "not among the identities that were named"
+    else:
+        why = f"fewer than {chosen_by.min_class_rows} rows of a class in a split"
+    near = [each["name"] for each in found["near_misses"] if each["role"] == ColumnRole.IDENTITY]
+    small = [line["name"] for line in found["identities"] if not line["in_score"]]
+    reasons = {"a few values are not in 0..1": near, why: small}
+    return [{"why": why, "names": names} for why, names in reasons.items() if names]
 
 
 def _scored(truth: Truth, choice: MetricChoice) -> tuple[tuple[str, ...], list[str]]:

@@ -1,6 +1,6 @@
 """The handler of a check: read a solution, report on it, compare it with the live one, store its blobs."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -15,6 +15,7 @@ from grader.files import (
     guess_columns,
     read_public_table,
     read_solution,
+    with_named,
 )
 from grader.models import Competition, ScoringVersion
 from grader.services import solution_changes, solution_findings, solutions, splitting
@@ -55,12 +56,15 @@ def check(work: Work) -> dict[str, Any]:
         file = files.enter_context(work.storage.open(work.parameters["file"]["sha256"]))
         work.report_progress(0, TOTAL, "Reading the header")
         guesses = guess_columns(file)
-        roles, are_guessed = _roles(work.parameters, guesses, known.version)
+        roles, guessed = _roles(work.parameters, guesses, known.version)
         try:
             solution = read_solution(
-                file, roles=roles, are_guessed=are_guessed, progress=lambda *rows: _tell_rows(work, *rows)
+                file, roles=roles, guessed=guessed, progress=lambda *rows: _tell_rows(work, *rows)
             )
-            roles = solution.roles.by_column()  # a guess may have been given up
+            # A guess may have been given up. One that only a few values speak against stays in the form, so
+            # that nobody leaves such a column out without choosing to.
+            near_misses = {each.name: each.role for each in solution.near_misses}
+            roles = solution.roles.by_column() | near_misses
             found = _looked_through(work, known, live, solution, _test(work, files, solution))
         except (FileRejected, OrganizerError) as error:
             found = {"problems": problems_of(error)}
@@ -69,7 +73,7 @@ def check(work: Work) -> dict[str, Any]:
         for each in guesses
         if each.name
     ]
-    return NOTHING | {"columns": columns, "are_guessed": are_guessed} | found
+    return NOTHING | {"columns": columns, "are_guessed": work.parameters["roles"] is None} | found
 
 
 def _looked_through(
@@ -123,17 +127,22 @@ def _known(work: Work) -> _Known:
 
 def _roles(
     parameters: Mapping[str, Any], guesses: tuple[ColumnGuess, ...], version: ScoringVersion | None
-) -> tuple[dict[str, ColumnRole], bool]:
-    """Return the role of each column: as chosen, else as in the live solution, else as guessed."""
+) -> tuple[dict[str, ColumnRole], Collection[str]]:
+    """Return the role of each column, and the columns whose role is a guess.
+
+    The role is as chosen, else as in the live solution, else as the settings name the identities.
+    """
     if parameters["roles"] is not None:
-        return {name: ColumnRole(role) for name, role in parameters["roles"].items()}, False
-    roles = {guess.name: guess.role for guess in guesses if guess.name}
+        return {name: ColumnRole(role) for name, role in parameters["roles"].items()}, ()
+    guessed = {guess.name: guess.role for guess in guesses if guess.name}
     wanted = MetricChoice.from_dict(parameters["choice"]).identities or ()
-    roles |= {name: ColumnRole.IDENTITY for name in wanted if name in roles}
+    named = dict.fromkeys(wanted, ColumnRole.IDENTITY)
     if version is not None:
-        earlier = _roles_of(version)
-        roles |= {name: role for name, role in earlier.items() if name in roles}
-    return roles, True
+        named |= _roles_of(version)
+        if version.solution.report["label"] not in guessed:  # another name is another truth: let them choose
+            named |= {name: ColumnRole.UNUSED for name, role in guessed.items() if role is ColumnRole.LABEL}
+    roles = with_named(guessed, {name: role for name, role in named.items() if name in guessed})
+    return roles, roles.keys() - named.keys()
 
 
 def _roles_of(version: ScoringVersion) -> dict[str, ColumnRole]:

@@ -163,7 +163,7 @@ def test_a_competition_is_open_at_once_and_its_report_is_printed(admin, service,
         "Label: toxicity",
         "400 rows, split in half by a keyed hash",
         "female",
-        "In the score: female, muslim",
+        "2 identities count in the score: female, muslim",
     ):
         assert part in result.stdout
     with service.database.read() as session:

@@ -80,3 +80,17 @@ def test_a_comparison_without_a_submission_is_a_usage_error(folder: Path) -> Non
     result = run(folder, "solution.csv", "--against", "ours.csv")
     assert result.exit_code == 1
     assert "need a SUBMISSION" in result.stderr
+
+
+def test_a_column_that_one_value_keeps_from_being_an_identity_is_told_first(folder: Path) -> None:
+    path = folder / "solution.csv"
+    lines = path.read_text().splitlines()
+    lines[20] = lines[20].rpartition(",")[0] + ",-1"
+    path.write_text("\n".join(lines))
+    result = run(folder, "solution.csv", "ours.csv")
+    assert result.exit_code == 0
+    told = "The column 'dog' was not taken as an identity. Line 21: the identity 'dog' is '-1'"
+    assert told in result.stderr
+    assert told in "\n".join(result.stdout.splitlines()[:6])
+    named = run(folder, "solution.csv", "ours.csv", "--identities", "dog")
+    assert named.exit_code != 0 and "Line 21" in named.output

@@ -39,7 +39,7 @@ def test_a_sound_solution_is_described(check: Any, solution_csv: SOLUTION) -> No
     code, text = check(solution_csv(), test=ids(400))
     assert code == 0, text
     assert "400 rows, split by the column Usage: public 200 rows" in text
-    assert "In the score: female, muslim." in text
+    assert "2 identities count in the score: female, muslim." in text
     assert "test.csv has exactly the 400 ids of the solution." in text
     assert "swap in 1 of" in text
     assert not Path("var").exists()
@@ -71,6 +71,81 @@ def test_an_unknown_role_is_told_the_known_ones(check: Any, solution_csv: SOLUTI
     code, text = check(solution_csv(), "--role", "muslim=religion")
     assert code == 1
     assert "other label, pair, unused" in text
+
+
+def spoil(csv: bytes, line: int, column: str, value: str) -> bytes:
+    """Return a solution of which one cell holds something else."""
+    lines = csv.decode().splitlines()
+    cells = lines[line - 1].split(",")
+    cells[lines[0].split(",").index(column)] = value
+    lines[line - 1] = ",".join(cells)
+    return ("\n".join(lines) + "\n").encode()
+
+
+@pytest.mark.parametrize("value", ["-1", "2", "1.5", "yes", "NaN", '"0,5"'])
+@pytest.mark.parametrize("line", [21, 399])
+def test_an_identity_with_one_bad_value_stops_a_competition(
+    check: Any, solution_csv: SOLUTION, line: int, value: str
+) -> None:
+    csv = spoil(solution_csv(), line, "muslim", value)
+    code, text = check(csv)
+    assert code == 2
+    assert text.startswith(
+        "1 identity counts in the score: female.\nLeft out, a few values are not in 0..1: muslim.\n"
+    )
+    assert f"The column 'muslim' was not taken as an identity. Line {line}:" in text
+    code, text = check(csv, "--identities", "female,muslim")
+    assert code == 2
+    assert f"Line {line}: the identity 'muslim' is" in text and "no identity column" not in text
+    code, text = check(csv, "--identities", "female")
+    assert code == 0 and f"Line {line}:" in text
+    code, text = check(csv, "--role", "muslim=unused")
+    assert code == 0 and "muslim" not in text.split("\n")[0]
+
+
+def test_several_bad_columns_are_all_told(check: Any, solution_csv: SOLUTION) -> None:
+    names = ("female", "gay", "muslim")
+    csv = spoil(spoil(solution_csv(identities=names), 21, "muslim", "-1"), 30, "gay", "yes")
+    code, text = check(csv, "--json")
+    report = json.loads(text)
+    assert code == 2
+    assert {each["name"]: each["problems"][0]["lines"] for each in report["near_misses"]} == {
+        "gay": [30],
+        "muslim": [21],
+    }
+    assert report["left_out"] == [{"why": "a few values are not in 0..1", "names": ["gay", "muslim"]}]
+
+
+def test_truth_values_are_no_identity_and_it_is_told(check: Any, solution_csv: SOLUTION) -> None:
+    header, *lines = solution_csv().decode().splitlines()
+    rows = [f"{line},{bool(number % 2)}" for number, line in enumerate(lines)]
+    code, text = check("\n".join([f"{header},black", *rows]).encode())
+    assert code == 0
+    assert "The column 'black' holds truth values" in text
+
+
+def test_the_first_lines_tell_which_identities_are_too_small(check: Any, solution_csv: SOLUTION) -> None:
+    header, *lines = solution_csv().decode().splitlines()
+    rows = [f"{line},{int(number < 3)}" for number, line in enumerate(lines)]
+    _, text = check("\n".join([f"{header},rare", *rows]).encode())
+    assert text.splitlines()[:2] == [
+        "2 identities count in the score: female, muslim.",
+        "Left out, fewer than 25 rows of a class in a split: rare.",
+    ]
+
+
+def test_a_competition_is_not_created_with_an_identity_lost_to_one_value(
+    solution_csv: SOLUTION, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
+    path = tmp_path / "solution.csv"
+    path.write_bytes(spoil(solution_csv(), 21, "muslim", "-1"))
+    create = ["competition", "create", "next", "--solution", str(path), "--title", "Next"]
+    for options, line in (([], "not taken as an identity. Line 21"), (["--identities", "muslim"], "Line 21")):
+        with pytest.raises(SystemExit) as end:
+            main([*create, *options])
+        assert end.value.code in (1, 2)
+        assert line in capsys.readouterr().err
 
 
 def test_a_competition_is_not_created_on_a_leak(

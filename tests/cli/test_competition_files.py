@@ -54,7 +54,7 @@ def test_a_file_makes_a_whole_competition_and_publishes_it(run: Any, folder: Pat
     assert run("user", "create", "ada").exit_code == 0
     result = run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")
     assert result.exit_code == 0, result.output
-    assert "In the score: female, muslim." in result.output
+    assert "2 identities count in the score: female, muslim." in result.output
     assert "toxic is published." in result.output
     assert "closes 2999-03-01 23:59 UTC" in run("competition", "list").output
 

@@ -395,3 +395,20 @@ def test_markdown_and_latex_escape_what_has_a_meaning_there(table, write, run):
     assert latex.startswith(r"\begin{tabular}")
     widths = {line.replace(r"\|", "").count("|") for line in markdown.splitlines()}
     assert len(widths) == 1
+
+
+def test_a_column_that_one_value_keeps_from_being_an_identity_is_told(table, write, submission, run):
+    columns = {name: values for name, values in table.items() if not name.startswith("model")}
+    columns["male"] = [-1, *columns["male"][1:]]
+    spoilt = write(columns)
+    result = run("score", spoilt, submission, "--json")
+    assert result.exit_code == 0
+    assert (
+        "The column 'male' was not taken as an identity. Line 2: the identity 'male' is '-1'" in result.stderr
+    )
+    [note] = [each for each in json.loads(result.stdout)["notes"] if each["code"] == "left_out_column"]
+    assert (note["line"], note["count"]) == (2, 1)
+    named = run("score", spoilt, submission, "--identities", "male")
+    assert named.exit_code == 2 and "Line 2: the identity 'male' is '-1'" in named.stderr
+    columns["male"][0] = 1
+    assert "Warning" not in run("score", write(columns), submission).stderr

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.files import ColumnRole, FileRejected, WrongColumns, guess_columns, read_solution
+from grader.files import ColumnRole, FileRejected, WrongColumns, guess_columns, read_solution, with_named
 from grader.files import solution as solution_module
 
 HEADER = "id,comment,target,obscene,female,black,language,template,rating,Usage"
@@ -97,9 +97,81 @@ def test_a_value_against_a_guessed_role_leaves_the_column_unused_and_against_a_c
     None
 ):
     data = table().replace(b",0.25,", b",7,", 1)
-    assert "obscene" in read_solution(data, roles=ROLES, are_guessed=True).roles.unused
+    assert "obscene" in read_solution(data, roles=ROLES, guessed=ROLES).roles.unused
     with pytest.raises(FileRejected, match="the other label 'obscene' is '7'"):
         read_solution(data, roles=ROLES)
+
+
+SLIPS = ["-1", "2", "1.5", "yes", "NaN", "n/a", '"0,5"']
+
+
+def with_slip(line: int, column: str, value: str, rows: int = 1500) -> bytes:
+    """Return a table of which one cell holds something else."""
+    lines = table(rows).decode().splitlines()
+    cells = lines[line - 1].split(",")
+    cells[HEADER.split(",").index(column)] = value
+    lines[line - 1] = ",".join(cells)
+    return ("\n".join(lines) + "\n").encode()
+
+
+@pytest.mark.parametrize("line", [21, 1400], ids=["near the top", "below what the guess looks at"])
+@pytest.mark.parametrize("value", SLIPS)
+def test_one_bad_value_never_takes_an_identity_out_without_a_word(line: int, value: str) -> None:
+    data = with_slip(line, "black", value)
+    roles = {guess.name: guess.role for guess in guess_columns(data)}
+    assert roles["black"] is ColumnRole.IDENTITY
+    solution = read_solution(data, roles=roles, guessed=roles)
+    assert solution.roles.identities == ("female",)
+    [near] = solution.near_misses
+    assert (near.name, near.role, near.fitting) == ("black", ColumnRole.IDENTITY, 1499)
+    assert [problem.lines for problem in near.problems] == [(line,)]
+    with pytest.raises(FileRejected, match=f"Line {line:,}: the identity 'black' is"):
+        read_solution(data, roles=roles, guessed=roles.keys() - {"black"})
+    [near] = read_solution(data).near_misses  # found without roles
+    assert (near.name, near.problems[0].line) == ("black", line)
+    assert read_solution(data, label="target", identities=["female"]).near_misses == ()
+
+
+def test_a_bad_value_in_another_label_is_told_too() -> None:
+    data = with_slip(21, "obscene", "-1")
+    roles = {guess.name: guess.role for guess in guess_columns(data)}
+    [near] = read_solution(data, roles=roles, guessed=roles).near_misses
+    assert (near.name, near.role) == ("obscene", ColumnRole.OTHER_LABEL)
+    assert "not taken as another label. Line 21: the other label 'obscene' is '-1'" in near.sentence
+
+
+def test_missing_values_written_as_words_are_told_however_many_there_are() -> None:
+    data = table().replace(b",,0,", b",NaN,0,")
+    [near] = read_solution(data).near_misses
+    assert (near.name, near.problems[0].count) == ("female", 100)
+
+
+@pytest.mark.parametrize(("rows", "is_told"), [(1500, False), (5000, True)])
+def test_what_begins_like_a_slice_is_judged_by_the_whole_file(rows: int, is_told: bool) -> None:
+    lines = table(rows).decode().splitlines()
+    column = HEADER.split(",").index("black")
+    for line in range(1, 401):  # 40 % of what the guess looks at; of all rows 27 % or 8 %
+        cells = lines[line].split(",")
+        lines[line] = ",".join([*cells[:column], "2", *cells[column + 1 :]])
+    data = ("\n".join(lines) + "\n").encode()
+    roles = {guess.name: guess.role for guess in guess_columns(data)}
+    assert roles["black"] is ColumnRole.SLICE
+    found = read_solution(data, roles=roles, guessed=roles)
+    assert found.roles.slices == ("black", "language")
+    assert [near.name for near in found.near_misses] == (["black"] if is_told else [])
+
+
+def test_splits_under_another_name_are_found_by_their_values() -> None:
+    roles = {guess.name: guess.role for guess in guess_columns(table().replace(b"Usage", b"split", 1))}
+    assert roles["split"] is ColumnRole.USAGE
+    both = table().replace(b"rating,Usage", b"split,Usage", 1).replace(b",7,", b",Public,")
+    assert {guess.name: guess.role for guess in guess_columns(both)}["Usage"] is ColumnRole.USAGE
+
+
+def test_a_named_role_takes_the_place_of_a_guess() -> None:
+    roles = with_named(ROLES, {"rating": ColumnRole.LABEL, "Usage": ColumnRole.USAGE})
+    assert (roles["rating"], roles["target"]) == (ColumnRole.LABEL, ColumnRole.OTHER_LABEL)
+    assert roles["Usage"] is ColumnRole.USAGE
 
 
 def test_reading_tells_how_far_it_is() -> None:

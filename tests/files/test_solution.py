@@ -322,7 +322,7 @@ def test_the_fast_way_reads_a_solution_as_the_explaining_way_does(rows: list[lis
         except FileRejected as rejection:
             return [problem.as_dict() for problem in rejection.problems]
         columns = {name: values.tobytes() for name, values in solution.identities.items()}
-        return solution.row_ids, solution.labels.tobytes(), columns, solution.roles
+        return solution.row_ids, solution.labels.tobytes(), columns, solution.roles, solution.near_misses
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solution_module, "read_plain", lambda *_: None)

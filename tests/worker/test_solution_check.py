@@ -108,7 +108,9 @@ def test_columns_for_diagnosis_are_kept_in_the_truth(
     assert truth.slices["language"].values == ("en", "de")
     assert truth.other_labels["obscene"].tolist() == [0.25] * 400
     assert truth.pair is not None and len(truth.pair.values) == 200
-    assert job.result["report"]["slices"] == [{"name": "language", "values": 2, "blank": 0}]
+    assert job.result["report"]["slices"] == [
+        {"name": "language", "values": 2, "blank": 0, "holds_truth_values": False}
+    ]
 
 
 def test_roles_can_be_chosen_and_decide(
@@ -290,6 +292,62 @@ def test_a_correction_tells_what_changed_row_by_row(
             session, competition=session.get_one(Competition, competition.id), job_id=job.id
         )
     assert stored.public_row_count == 198
+
+
+def spoilt(csv: bytes, column: str, value: str, line: int = 21) -> bytes:
+    lines = csv.decode().splitlines()
+    cells = lines[line - 1].split(",")
+    cells[lines[0].split(",").index(column)] = value
+    return "\n".join([*lines[: line - 1], ",".join(cells), *lines[line:]]).encode()
+
+
+def test_an_identity_that_one_value_speaks_against_stops_a_draft_until_somebody_chooses(
+    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    csv = spoilt(solution_csv(), "muslim", "-1")
+    job = check(draft, csv)
+    assert job.result["solution"] is None
+    assert any("'muslim' was not taken as an identity. Line 21" in text for text in messages(job, "stop"))
+    roles = {each["name"]: ColumnRole(each["role"]) for each in job.result["columns"]}
+    assert roles["muslim"] is ColumnRole.IDENTITY  # what the form proposes keeps the fault in sight
+    again = check(draft, csv, roles=roles)
+    assert [problem["lines"] for problem in again.result["problems"]] == [[21]]
+    chosen = check(draft, csv, roles=roles | {"muslim": ColumnRole.UNUSED})
+    assert chosen.result["solution"] is not None
+
+
+def test_an_identity_that_the_settings_name_keeps_its_role_and_its_fault_is_told(
+    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    with service.database.write() as session:
+        competition_settings.change(
+            session,
+            competition=session.get_one(Competition, draft.id),
+            changes={"identities": ("female", "muslim")},
+            actor=SHELL,
+            now=service.now,
+        )
+    job = check(draft, spoilt(solution_csv(), "muslim", "2"))
+    [problem] = job.result["problems"]
+    assert (problem["code"], problem["lines"]) == ("identity_out_of_range", [21])
+
+
+def test_a_correction_never_loses_an_identity_or_the_label_without_a_word(
+    service: Any, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    names = ("female", "muslim", "rare")
+    csv = solution_csv(identities=names)
+    competition = service.competition(csv=csv, identities=("female", "muslim"))
+    job = check(competition, spoilt(csv, "rare", "-1"))
+    assert [problem["lines"] for problem in job.result["problems"]] == [[21]]  # also outside the score
+    header, *lines = csv.decode().splitlines()
+    without = "\n".join(",".join([*line.split(",")[:4], line.split(",")[-1]]) for line in [header, *lines])
+    assert (
+        "1 identity column that this file lacks: 'rare'"
+        in messages(check(competition, without.encode()), "warning")[0]
+    )
+    renamed = check(competition, csv.replace(b"toxicity", b"target", 1))
+    assert [problem["code"] for problem in renamed.result["problems"]] == ["missing_label"]
 
 
 def test_a_correction_without_changes_says_so(

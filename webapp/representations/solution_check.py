@@ -9,6 +9,7 @@ from grader.models import JobState, OrganizerJob
 from grader.services import organizer_jobs
 from grader.services.solution_checks import Purpose
 from grader.services.solution_findings import Level
+from grader.services.solution_report import identity_lines
 
 SPLIT_BY = {
     "usage": "by the column Usage",
@@ -58,6 +59,7 @@ class ReportView:
     """The report of a solution."""
 
     def __init__(self, report: Mapping[str, Any]) -> None:
+        self.identity_lines = identity_lines(report)
         self.label = report["label"]
         self.unused = report["unused_columns"]
         self.kept = [*report["other_labels"], *(each["name"] for each in report["slices"])]
