@@ -7,7 +7,7 @@ import pytest
 
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, CompetitionState
-from grader.services import audit, closing, competitions, lifecycle
+from grader.services import audit, closing, competitions, lifecycle, submissions
 from grader.services.audit import Actor
 from grader.services.closing import Archived
 from grader.services.lifecycle import AlreadyPublished, NotArchivable, NotArchived, NotReady
@@ -99,10 +99,13 @@ def test_an_archived_competition_takes_no_files(service: Any, is_revealed: bool)
     competition = service.competition()
     if is_revealed:
         service.reveal(competition)
+    assert submissions.takes_files(service.reload(competition), service.now)
     act(service, lifecycle.archive, competition)
+    assert not submissions.takes_files(service.reload(competition), service.now)
     with pytest.raises(CompetitionArchived):
         service.submit(competition)
     act(service, lifecycle.unarchive, competition)
+    assert submissions.takes_files(service.reload(competition), service.now)
     service.submit(competition)
 
 

@@ -220,3 +220,19 @@ def test_no_job_is_left_open_when_all_are_scored(service: Any) -> None:
         states = set(session.scalars(select(ScoringJob.state)))
         statuses = set(session.scalars(select(Submission.status)))
     assert (states, statuses) == ({JobState.DONE}, {SubmissionStatus.SCORED})
+
+
+def test_an_outage_of_exactly_a_day_is_counted_and_a_shorter_one_never(service: Any, accepted: Any) -> None:
+    (job_id,) = accepted.job_ids
+    for after, counted in ((scoring.OUTAGE_PATIENCE - SECOND, 0), (scoring.OUTAGE_PATIENCE, 1)):
+        token = claim(service, job_id, after=after - SECOND).token
+        with service.database.write() as session:
+            scoring.record(
+                session, job_id=job_id, token=token, outcome=scoring.Outage(), now=service.now + after
+            )
+        found = job(service, job_id)
+        assert (found.error_count, found.attempt_count) == (counted, counted)
+        delay = scoring.RETRY_DELAYS[0] if counted else scoring.OUTAGE_DELAY
+        assert (found.state, found.available_at) == (JobState.WAITING, service.now + after + delay)
+        with service.database.write() as session:
+            session.get_one(ScoringJob, job_id).available_at = service.now

@@ -1,22 +1,25 @@
 """The final selection: up to N, pending ones too, until the close; and what would count and why."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from grader.models import Submission, SubmissionKind
-from grader.services import selections
+from grader.services import closing, selections
+from grader.services.audit import Actor
 from grader.services.selections import (
     Choice,
     NotSelectable,
     Reason,
     SelectionClosed,
+    SelectionStays,
     TooManySelected,
 )
 from grader.services.submissions import UnknownSubmission
 
 MINUTE = timedelta(minutes=1)
+SECOND = timedelta(seconds=1)
 
 
 def send(service: Any, competition: Any, *skills: float) -> list[int]:
@@ -99,6 +102,63 @@ def test_after_a_merge_too_many_picks_are_told_and_the_best_count(service: Any) 
     would = choice(service, competition, low)
     assert would.excess == 1
     assert would.reasons == {high: Reason.PICKED, middle: Reason.PICKED}
+
+
+@pytest.mark.parametrize(("scored", "waiting", "shown"), [(1, 2, 1), (0, 3, 2), (2, 1, 0), (3, 1, 0)])
+def test_of_too_many_picks_only_as_many_wait_as_places_are_left(
+    service: Any, scored: int, waiting: int, shown: int
+) -> None:
+    competition = service.competition()
+    best, *_ = picked = send(service, competition, 3.0, 2.0, 1.0)
+    picked = picked[:scored]
+    unscored = [service.submit(competition, seed=90 + place).submission.id for place in range(waiting)]
+    with service.database.write() as session:
+        for submission_id in (*picked, *unscored):
+            session.get_one(Submission, submission_id).is_selected = True
+    would = choice(service, competition, best)
+    waits = dict.fromkeys(unscored[:shown], Reason.PICKED_WAITING)
+    assert would.reasons == dict.fromkeys(picked[: 2 - shown], Reason.PICKED) | waits
+    assert would.excess == scored + waiting - 2
+
+
+def reopen(service: Any, competition: Any, until: datetime, *, now: datetime) -> None:
+    with service.database.write() as session:
+        selections.reopen(
+            session,
+            competition=competition,
+            until=until,
+            reason="A mail was late.",
+            actor=Actor.shell(),
+            now=now,
+        )
+
+
+def test_a_reopened_selection_ends_at_its_deadline_and_not_after_it(service: Any) -> None:
+    close = service.now + 60 * MINUTE
+    competition = service.competition(closes_at=close)
+    (only,) = send(service, competition, 1.0)
+    end = close + 60 * MINUTE
+    reopen(service, competition, end, now=close)
+    reopened = service.reload(competition)
+    assert selections.is_open(reopened, end - timedelta(microseconds=1))
+    assert not selections.is_open(reopened, end)
+    assert selections.closes_at(reopened) == end
+    assert closing.selection_open_until(reopened, end - timedelta(microseconds=1)) == end
+    assert closing.selection_open_until(reopened, end) is None
+    pick(service, only, now=end - timedelta(microseconds=1))
+    with pytest.raises(SelectionClosed, match=rf"was closed at {end:%Y-%m-%d %H:%M:%S} UTC"):
+        pick(service, only, is_selected=False, now=end)
+
+
+def test_a_selection_is_reopened_until_a_later_moment_only(service: Any) -> None:
+    close = service.now + 60 * MINUTE
+    competition = service.competition(closes_at=close)
+    for until, now in ((close, service.now), (close + MINUTE, close + MINUTE), (close, close + MINUTE)):
+        with pytest.raises(SelectionStays, match="until a time ahead and after the close"):
+            reopen(service, competition, until, now=now)
+    assert service.reload(competition).selection_deadline is None
+    reopen(service, competition, close + MINUTE + SECOND, now=close + MINUTE)
+    assert service.reload(competition).selection_deadline == close + MINUTE + SECOND
 
 
 def test_picks_end_with_the_competition(service: Any) -> None:
