@@ -15,13 +15,15 @@ from email.headerregistry import Address
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import BeforeValidator, Field, SecretStr, model_validator
+from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
 )
+
+from grader import local_paths
 
 PREFIX = "FAIRBOARD_"
 _FILE = "_FILE"
@@ -160,6 +162,13 @@ class Settings(BaseSettings):
     password_hash_memory_kib: int = Field(65536, ge=8, description="Argon2id memory per hash.")
     password_hash_rounds: int = Field(3, ge=1, description="Argon2id passes per hash.")
     rate_limits: bool = Field(True, description="Whether requests per address are limited.")
+
+    @field_validator("data_dir", "cache_dir")
+    @classmethod
+    def _on_this_machine(cls, folder: Path | None) -> Path | None:
+        if folder is not None and local_paths.is_elsewhere(str(folder)):
+            raise ValueError(local_paths.refusal(str(folder)).rstrip("."))
+        return folder
 
     @model_validator(mode="after")
     def _lease_outlasts_the_limit(self) -> Self:

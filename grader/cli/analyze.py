@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.metric_options import metric_options, metric_settings
-from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm
+from grader.cli.parameters import INPUT_FILE, LocalPath, NameList, WeightsInAnyForm
 from grader.cli.solution_roles import read_with_roles, role_option
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ ORDERS = (
     metavar="SOLUTION2 SUBMISSION2",
     help="A fuzzed counterpart of the solution, and the predictions for it.",
 )
-@click.option("--html", "html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page of it.")
+@click.option("--html", "html", type=LocalPath(dir_okay=False), help="Write a page of it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object in full precision.")
 @click.option("--label", help="The label's column; by default the one that is guessed.")
 @click.option(

@@ -5,12 +5,14 @@ from pathlib import Path
 import click
 
 from grader.cli.installation import opened, running_out_of_room_in_a_sentence
+from grader.cli.parameters import LocalPath
 from grader.cli.progress import ProgressLine
+from grader.files.wording import counted
 from grader.services import backups
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=LocalPath())
 def backup(folder: Path) -> None:
     """Write a backup into the new FOLDER: database, blobs and settings, while the service runs.
 
@@ -22,13 +24,14 @@ def backup(folder: Path) -> None:
     with opened() as here, running_out_of_room_in_a_sentence(), ProgressLine("blobs") as line:
         made = backups.make(here.settings, here.database, here.storage, folder, tell=line.show)
     click.echo(
-        f"{folder}: the database of {made.made_at} and {made.blob_count:,} blobs ({made.blob_bytes:,} bytes)."
+        f"{folder}: the database of {made.made_at} and {counted(made.blob_count, 'blob')} "
+        f"({counted(made.blob_bytes, 'byte')})."
     )
     click.echo("Not in it, and needed for a restore:")
     for sentence in made.secrets:
         click.echo(f"- {sentence}")
     if made.unusable_blobs:
         raise click.ClickException(
-            f"{len(made.unusable_blobs)} blobs that rows name were gone or damaged before the backup: "
+            f"{counted(len(made.unusable_blobs), 'more blob')} that rows name, gone or damaged before: "
             "`fairboard doctor` says which rows."
         )

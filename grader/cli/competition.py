@@ -19,7 +19,7 @@ from grader.cli.installation import Installation, opened
 from grader.cli.lifecycle import archive, delete, unarchive
 from grader.cli.metric_options import metric_options, metric_settings
 from grader.cli.organizers import organizer, show_audit
-from grader.cli.parameters import Deadline, NameList, Time, WeightsInAnyForm
+from grader.cli.parameters import Deadline, LocalPath, NameList, Time, WeightsInAnyForm
 from grader.cli.results import bundle, publish_solution, receipt, verify
 from grader.cli.running import announce, export, free_team_name, grant, pause, rename_team, resume, retry
 from grader.cli.solution_report import describe
@@ -31,7 +31,7 @@ from grader.services.conditions import Conditions
 if TYPE_CHECKING:
     from grader.metrics import Weights
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FILE = LocalPath(exists=True, dir_okay=False)
 
 
 @click.group(cls=SubcommandGroup)

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from grader import db
 from grader.cli.installation import Installation, opened
+from grader.cli.parameters import LocalPath
 from grader.cli.solution_report import describe
 from grader.errors import FairboardError, OrganizerError
 from grader.models import Competition, CompetitionState, User
@@ -33,7 +34,7 @@ from grader.services.competition_files import CompetitionFile
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import InvalidCompetition
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FILE = LocalPath(exists=True, dir_okay=False)
 
 
 def create_from(path: Path, *, owner: str | None, publish: bool) -> None:

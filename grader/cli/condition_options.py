@@ -1,12 +1,11 @@
 """The options of a competition's conditions, shared by `competition create` and `competition change`."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from grader.cli.parameters import Deadline
+from grader.cli.parameters import Deadline, LocalPath
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -30,7 +29,7 @@ class Limit(click.ParamType):  # type: ignore[type-arg]
 _OPTIONS = (
     click.option(
         "--rules",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        type=LocalPath(exists=True, dir_okay=False),
         help="A Markdown file of rules, which whoever joins accepts.",
     ),
     click.option(

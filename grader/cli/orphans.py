@@ -4,6 +4,7 @@ import click
 
 from grader import db
 from grader.cli.installation import opened
+from grader.files.wording import counted
 from grader.services import blobs
 
 
@@ -14,12 +15,14 @@ def orphans(delete: bool) -> None:
     with opened() as here:
         if delete:
             gone = blobs.collect(here.database, here.storage, is_sure=True)
-            click.echo(f"{gone.count:,} blobs of {gone.size:,} bytes are deleted.")
+            click.echo(f"Deleted: {counted(gone.count, 'blob')} ({counted(gone.size, 'byte')}).")
             return
         listed = list(here.storage.blobs())
         with here.database.read() as session:
             found = blobs.orphans(session, listed=listed, now=db.now(session))
     size = sum(blob.size for blob in found)
-    click.echo(f"{len(found):,} blobs of {size:,} bytes are named by no row; --delete deletes them.")
+    click.echo(
+        f"Named by no row: {counted(len(found), 'blob')} ({counted(size, 'byte')}); --delete deletes them."
+    )
     for blob in found:
         click.echo(f"{blob.sha256}  {blob.size:>12,}  {blob.touched_at:%Y-%m-%d %H:%M}")

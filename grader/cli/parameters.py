@@ -1,4 +1,4 @@
-"""Option values that click does not know: lists of names, four weights, times, files from pipes."""
+"""Option values that click does not know: lists of names, four weights, times, paths, files from pipes."""
 
 import csv
 import re
@@ -9,6 +9,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from grader import local_paths
 
 if TYPE_CHECKING:
     from grader.metrics import Weights
@@ -87,14 +89,26 @@ class Deadline(Time):
         return super().convert(value, param, ctx)
 
 
-class InputFile(click.Path):
+class LocalPath(click.Path):
+    """A path on this machine; a URL would become folders of its name here."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(path_type=Path, **options)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if local_paths.is_elsewhere(str(value)):
+            self.fail(local_paths.refusal(str(value)), param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class InputFile(LocalPath):
     """A file that is there; ``-`` is standard input.
 
     Readers go through a file several times, so what a pipe gives is kept in a file until the command ends.
     """
 
     def __init__(self) -> None:
-        super().__init__(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+        super().__init__(exists=True, dir_okay=False, allow_dash=True)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(str(super().convert(value, param, ctx)))

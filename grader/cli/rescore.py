@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from grader.cli.installation import Installation, opened
-from grader.cli.parameters import Time
+from grader.cli.parameters import LocalPath, Time
 from grader.cli.progress import ProgressLine
 from grader.cli.rescoring_difference import describe_difference, write_difference
 from grader.cli.solution_report import describe
@@ -33,8 +33,8 @@ from grader.services.rules import Rules
 from grader.services.solutions import LiveSolution, StoredSolution
 from grader.worker.child import ScoringChild
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-FOLDER = click.Path(file_okay=False, path_type=Path)
+FILE = LocalPath(exists=True, dir_okay=False)
+FOLDER = LocalPath(file_okay=False)
 WAIT_FOR_OTHERS_SECONDS = 0.5
 
 

@@ -5,14 +5,16 @@ from pathlib import Path
 import click
 
 from grader.cli.installation import load_settings, opened_database, running_out_of_room_in_a_sentence
+from grader.cli.parameters import LocalPath
 from grader.cli.progress import ProgressLine
+from grader.files.wording import counted
 from grader.services import backups
 from grader.storage import open_storage
 from grader.supervisor import lock
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("folder", type=LocalPath(exists=True, file_okay=False))
 def restore(folder: Path) -> None:
     """Fill an empty installation from the backup in FOLDER, whatever version made it before this one.
 
@@ -31,12 +33,15 @@ def restore(folder: Path) -> None:
         done = backups.restore(settings, database, open_storage(settings.storage()), folder, tell=line.show)
     made = done.manifest
     click.echo(
-        f"Everything is as it was at {made.made_at}: {made.blob_count:,} blobs, tables {made.revision}."
+        f"Everything is as it was at {made.made_at}: {counted(made.blob_count, 'blob')}, "
+        f"tables {made.revision}."
     )
     if not made.with_blobs:
         click.echo("This backup has no blobs: those of the storage in force must be the ones it knew.")
     if done.held_mails:
-        click.echo(f"{done.held_mails:,} e-mails that waited are not sent; they may have been sent before.")
+        click.echo(
+            f"E-mails that waited and are not sent, for they may have been before: {done.held_mails:,}."
+        )
     if not done.has_secret_key:
         click.echo("The secret key is another one. " + made.secrets[0])
     click.echo("`fairboard doctor` looks whether all is well; then start `fairboard serve`.")

@@ -9,6 +9,7 @@ import click
 
 from grader import db
 from grader.cli.installation import Installation, opened
+from grader.cli.parameters import LocalPath
 from grader.cli.progress import ProgressLine
 from grader.errors import OrganizerError
 from grader.files.wording import counted
@@ -22,7 +23,7 @@ from grader.worker.organizer_work import HANDLERS, OrganizerWorker
 from grader.worker.work import Work
 
 POLL_SECONDS = 0.5
-OUT = click.Path(dir_okay=False, path_type=Path)
+OUT = LocalPath(dir_okay=False)
 
 
 @click.command()

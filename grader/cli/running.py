@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from grader.cli.installation import opened
-from grader.cli.parameters import Time
+from grader.cli.parameters import LocalPath, Time
 from grader.services import (
     announcements,
     competitions,
@@ -23,7 +23,7 @@ from grader.services import (
 from grader.services.audit import Actor
 from grader.services.exports import Format, Kind
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FILE = LocalPath(exists=True, dir_okay=False)
 CLOSE = click.option("--closes", "closes_at", type=Time(), help="Move the close in the same act (UTC).")
 
 
@@ -152,7 +152,7 @@ def retry(slug: str, submission: int | None) -> None:
     "--format", "form", type=click.Choice([each.value for each in Format]), default="csv", show_default=True
 )
 @click.option("--version", "number", type=int, help="Another scoring version than the live one.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="A file; by default standard output.")
+@click.option("-o", "--output", type=LocalPath(), help="A file; by default standard output.")
 def export(slug: str, kind: str, form: str, number: int | None, output: Path | None) -> None:
     """Write the submissions, standings, scores with all breakdowns, or the audit of SLUG."""
     with opened() as installation, installation.database.read() as session:

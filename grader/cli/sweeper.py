@@ -7,12 +7,13 @@ import click
 
 from grader.cli.installation import opened
 from grader.cli.logs import show_log
+from grader.cli.parameters import LocalPath
 
 
 @click.command()
 @click.option(
     "--heartbeat",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=LocalPath(dir_okay=False),
     help="A file to touch whenever the database has answered, for a health check that looks at its age.",
 )
 def sweeper(heartbeat: Path | None) -> None:

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import click
 
+from grader.cli.parameters import LocalPath
 from grader.receipts import Check, NonceNeeded, Receipt, UnreadableFile
 from grader.receipts import verify as verify_receipt
 
 EXIT_UNREADABLE = 2
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FILE = LocalPath(exists=True, dir_okay=False)
 
 
 @click.command()

@@ -27,6 +27,11 @@ from grader.storage import BlobMissing, LocalStorage, Storage
 
 FORMAT = 1
 AUTOMATIC_FOLDER = "backups"  # in the data folder
+ANOTHER_FOLDER = "Name a folder on a larger disk, or free some room: `fairboard doctor` says what can go."
+WITHOUT_BACKUP = (
+    "No table was changed. Free some room (`fairboard doctor` says what can go), or change them without a "
+    "backup: `fairboard migrate --without-backup`."
+)
 MANIFEST, DATABASE_FOLDER, BLOB_FOLDER, SETTINGS_FILE = "backup.json", "database", "blobs", "settings.env"
 
 Tell = Callable[[int, int], None]
@@ -38,6 +43,16 @@ class NotABackup(OrganizerError):
 
 class CannotBackUp(OrganizerError):
     """A backup cannot be made there; the message says why."""
+
+
+class NoRoomForBackup(CannotBackUp):
+    """The disk has less room than a backup of the database may take."""
+
+    def __init__(self, folder: Path, *, needed: int, free: int, advice: str) -> None:
+        super().__init__(
+            f"A backup of the database takes up to {needed / 1e6:,.0f} MB, and {folder} has room for "
+            f"{free / 1e6:,.0f} MB. {advice}"
+        )
 
 
 class CannotRestore(OrganizerError):
@@ -106,7 +121,7 @@ def make(
 
     Raises CannotBackUp, DamagedDatabase.
     """
-    _require_room(database, folder)
+    _require_room(database, folder, advice=ANOTHER_FOLDER)
     revision = schema.current(database)
     if revision is None:
         raise CannotBackUp("There is nothing to back up: the database has no tables.")
@@ -126,7 +141,7 @@ def make(
             required.update(blobs.required(session))
 
     tables = database_copies.copy_out(database, folder / DATABASE_FOLDER, look=look)
-    copied = _copy_blobs(storage, folder, named, tell) if storage else _Copied()
+    copied = _copy_blobs(storage, folder, named, required, tell) if storage else _Copied()
     (folder / SETTINGS_FILE).write_text(_settings_text(settings))
     manifest = Manifest(
         made_at=made_at.astimezone(UTC).isoformat(timespec="seconds"),
@@ -138,7 +153,7 @@ def make(
         with_blobs=storage is not None,
         blob_count=copied.count,
         blob_bytes=copied.size,
-        unusable_blobs=[name for name in copied.unusable if name in required],
+        unusable_blobs=copied.unusable,
         secrets=needed_secrets(settings),
         secret_key_mark=_mark(settings),
     )
@@ -157,6 +172,7 @@ def migrate(settings: Settings, database: Database, *, say: Callable[[str], None
         with database.read() as session:
             name = f"before-{schema.head()}-{db.now(session):%Y%m%dT%H%M%S}"
         folder = settings.data_dir.absolute() / AUTOMATIC_FOLDER / name
+        _require_room(database, folder, advice=WITHOUT_BACKUP)
         make(settings, database, None, folder)
         say(f"The tables are of an older version ({before}). The database is backed up in {folder}.")
     schema.upgrade(database)
@@ -227,23 +243,31 @@ def _settings_text(settings: Settings) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _copy_blobs(storage: Storage, folder: Path, names: set[str], tell: Tell | None) -> _Copied:
-    """Copy the blobs that are there; what only may be there and is not is no fault."""
+def _copy_blobs(
+    storage: Storage, folder: Path, names: set[str], required: set[str], tell: Tell | None
+) -> _Copied:
+    """Copy the blobs that are there; what only may be there and is not is no fault, and is not counted."""
     target, copied = LocalStorage(folder / BLOB_FOLDER), _Copied()
-    for done, sha256 in enumerate(sorted(names), start=1):
+    done, total = 0, len(names)
+    for sha256 in sorted(names):
+        is_usable = False
         try:
             with storage.open(sha256) as source:
                 blob = target.put(source)
         except BlobMissing:
-            copied.unusable.append(sha256)
+            pass
         else:
-            if blob.sha256 == sha256:
-                copied.count, copied.size = copied.count + 1, copied.size + blob.size
-            else:
+            is_usable = blob.sha256 == sha256
+            if not is_usable:
                 target.delete(blob.sha256)
+        if is_usable:
+            copied.count, copied.size, done = copied.count + 1, copied.size + blob.size, done + 1
+        else:
+            total -= 1
+            if sha256 in required:
                 copied.unusable.append(sha256)
         if tell is not None:
-            tell(done, len(names))
+            tell(done, total)
     return copied
 
 
@@ -275,14 +299,10 @@ def _checked(folder: Path) -> Manifest:
     return manifest
 
 
-def _require_room(database: Database, folder: Path) -> None:
+def _require_room(database: Database, folder: Path, *, advice: str) -> None:
     needed, free = database_copies.size_bytes(database), disk.free_bytes(folder.absolute())
     if free < needed:
-        raise CannotBackUp(
-            f"A backup of the database takes up to {needed / 1e6:,.0f} MB; {folder} has room for "
-            f"{free / 1e6:,.0f} MB. `fairboard doctor` says what to free; `fairboard migrate "
-            "--without-backup` changes older tables without one."
-        )
+        raise NoRoomForBackup(folder, needed=needed, free=free, advice=advice)
 
 
 def _write_last(folder: Path, manifest: Manifest) -> None:

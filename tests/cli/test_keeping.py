@@ -98,9 +98,9 @@ def test_orphans_are_told_and_deleted_only_when_it_is_said(admin, service):
     old = service.storage.put(b"old").sha256
     os.utime(next((service.settings.data_dir / "blobs").rglob(old)), (0, 0))
     told = admin("orphans")
-    assert told.stdout.startswith("1 blobs of 3 bytes are named by no row")
+    assert told.stdout.startswith("Named by no row: 1 blob (3 bytes); --delete")
     assert service.storage.exists(old)
-    assert admin("orphans", "--delete").stdout == "1 blobs of 3 bytes are deleted.\n"
+    assert admin("orphans", "--delete").stdout == "Deleted: 1 blob (3 bytes).\n"
     assert not service.storage.exists(old)
 
 

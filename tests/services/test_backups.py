@@ -14,8 +14,8 @@ from sqlalchemy.exc import DBAPIError
 
 from grader import db
 from grader.db import Database
-from grader.models import AuditEntry, Mail, SubmissionStatus, User
-from grader.services import backups, mail, scoring
+from grader.models import AuditEntry, Mail, OrganizerJobKind, SubmissionStatus, User
+from grader.services import backups, mail, organizer_jobs, schema, scoring
 from grader.services.backups import CannotBackUp, CannotRestore, NotABackup
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
@@ -201,9 +201,45 @@ def test_a_backup_with_too_little_room_is_not_begun(
     service: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("grader.disk.free_bytes", lambda folder: 1000)
-    with pytest.raises(CannotBackUp, match="says what to free"):
+    with pytest.raises(CannotBackUp, match="folder on a larger disk") as refused:
         backups.make(service.settings, service.database, service.storage, tmp_path / "backup")
+    assert "migrate" not in str(refused.value)
     assert not (tmp_path / "backup").exists()
+
+
+def test_an_upgrade_with_too_little_room_changes_nothing_and_says_how_to_do_without(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema.downgrade(service.database, "0002")
+    monkeypatch.setattr("grader.disk.free_bytes", lambda folder: 1000)
+    with pytest.raises(CannotBackUp, match=r"No table was changed.*`fairboard migrate --without-backup`"):
+        backups.migrate(service.settings, service.database, say=print)
+    assert schema.current(service.database) == "0002"
+    assert not (service.settings.data_dir / "backups").exists()
+    schema.upgrade(service.database)
+
+
+def test_the_count_while_a_backup_is_made_is_the_one_at_its_end(service: Any, tmp_path: Path) -> None:
+    competition = service.competition()
+    service.score(service.submit(competition))
+    with service.database.write() as session:
+        organizer_jobs.add(
+            session,
+            competition=competition,
+            kind=OrganizerJobKind.CHECK,
+            parameters={"file": "0" * 64},  # which need not be there
+            created_by=None,
+            now=service.now,
+        )
+    told: list[tuple[int, int]] = []
+
+    def tell(done: int, total: int) -> None:
+        told.append((done, total))
+
+    made = backups.make(service.settings, service.database, service.storage, tmp_path / "backup", tell=tell)
+    assert made.unusable_blobs == []
+    assert told[0][0] == 0  # the first name has no blob
+    assert told[-1] == (made.blob_count, made.blob_count)
 
 
 def _rows(database: Database) -> dict[str, list[tuple[Any, ...]]]:

@@ -1,0 +1,41 @@
+"""Paths on this machine, told from addresses of other places such as ``s3://bucket/x``."""
+
+import re
+
+# A scheme, a host or user@host before a colon and a slash; one letter is a drive of Windows.
+_ELSEWHERE = re.compile(r"[A-Za-z][\w.+@-]+:/")
+
+
+def is_elsewhere(path: str) -> bool:
+    """Tell whether a text is a URL or names another machine, where the path of a file or folder is wanted.
+
+    Parameters
+    ----------
+    path : str
+
+    Returns
+    -------
+    bool
+        True also for ``file:`` URLs and for what became of a URL as a path, ``s3:/bucket``. A path that
+        really has such a name is written ``./s3:/bucket``.
+
+    Examples
+    --------
+    >>> [is_elsewhere(path) for path in ("s3://bucket/x", "backup@host:/srv", "/srv/x", "./s3:/bucket")]
+    [True, True, False, False]
+    """
+    return _ELSEWHERE.match(path.strip()) is not None
+
+
+def refusal(path: str) -> str:
+    """Return the sentence that refuses such a path.
+
+    Parameters
+    ----------
+    path : str
+
+    Returns
+    -------
+    str
+    """
+    return f"{path!r} is an address, and a path on this machine is needed, such as /srv/fairboard."

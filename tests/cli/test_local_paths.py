@@ -1,0 +1,92 @@
+"""Where the path of a file or folder is wanted a URL is refused, and no folder of its name is made."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from grader import local_paths
+from grader.cli import main
+from grader.cli.parameters import LocalPath
+
+ADDRESSES = (
+    "s3://bucket/x",
+    "S3://bucket/x",
+    "https://example.org/x",
+    "sftp://host/x",
+    "file:///srv/x",
+    "s3:/bucket/x",
+    "backup@host:/srv/x",
+)
+
+
+def paths_of(command: click.Command, name: str = "fairboard") -> Iterator[tuple[str, click.Parameter]]:
+    """Return every parameter of a command and of those below it that is a path."""
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for each in command.list_commands(context):
+            found = command.get_command(context, each)
+            assert found is not None
+            yield from paths_of(found, f"{name} {each}")
+    for parameter in command.params:
+        types = getattr(parameter.type, "types", [parameter.type])
+        if any(isinstance(each, click.Path) for each in types):
+            yield f"{name} {parameter.name}", parameter
+
+
+PATHS = dict(paths_of(main))
+
+
+@pytest.mark.parametrize("name", sorted(PATHS))
+def test_every_path_of_every_command_is_one_on_this_machine(name: str) -> None:
+    parameter = PATHS[name]
+    for each in getattr(parameter.type, "types", [parameter.type]):
+        assert isinstance(each, LocalPath)
+        for address in ADDRESSES:
+            with pytest.raises(
+                click.BadParameter, match="is an address, and a path on this machine is needed"
+            ):
+                each.convert(address, parameter, None)
+
+
+def test_backup_is_among_them() -> None:
+    assert {"fairboard backup folder", "fairboard restore folder", "fairboard analyze html"} <= set(PATHS)
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("backup",),
+        ("restore",),
+        ("competition", "bundle", "toxicity", "--out"),
+        ("competition", "export", "toxicity", "scores", "-o"),
+    ],
+)
+def test_nothing_is_made_of_an_address(
+    run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: tuple[str, ...], address: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(*words, address)
+    assert result.exit_code == 1  # 2 says that a file was rejected
+    assert f"{address!r} is an address, and a path on this machine is needed" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("variable", ["FAIRBOARD_DATA_DIR", "FAIRBOARD_CACHE_DIR"])
+def test_the_folders_of_an_installation_are_no_addresses(
+    run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(variable, "s3://bucket/fairboard")
+    result = run("migrate")
+    assert result.exit_code == 1
+    assert f"{variable}: 's3:/bucket/fairboard' is an address, and a path on this machine" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_with_a_colon_is_a_path() -> None:
+    for path in ("/srv/2026-03-01T10:00", "./s3:/bucket", "a:b", "C:/backups", "backups/x", "10:30/x", "-"):
+        assert not local_paths.is_elsewhere(path)
