@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscop
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long nemesis lint format lock
+.PHONY: help setup demo test test-long nemesis lint format lock wheel
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -48,6 +48,11 @@ lint: setup ## check style, types, the arrows between the packages, and the lock
 format: setup ## rewrite the code in the house style
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+# Built in the environment of the lock: an isolated build would fetch whatever hatchling is newest.
+wheel: setup ## build dist/fairboard-*.whl, which `pip install` takes where no checkout is
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir $(or $(DIST),dist) .
+	@ls $(or $(DIST),dist)/fairboard-*.whl
 
 secrets: ## make the passwords that docker-compose.yml reads, in ./secrets
 	umask 077 && mkdir $@

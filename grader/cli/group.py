@@ -57,7 +57,8 @@ class CommandGroup(click.Group):
                 raise
             raise click.ClickException(
                 f"`{cmd_name}` needs {error.name}, which is not installed: "
-                "pip install 'fairboard[server]' installs all that the server needs."
+                "Install the wheel that `make wheel` builds with all that the server needs, pip install "
+                "'./fairboard-VERSION-py3-none-any.whl[server]', or run `make setup` in a checkout."
             ) from error
         command: click.Command = getattr(module, cmd_name)
         return command

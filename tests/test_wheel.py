@@ -1,0 +1,168 @@
+"""The wheel that `make wheel` builds, installed where nothing of the server is, and its description."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+import venv
+from email import message_from_string
+from importlib.metadata import distribution
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from ruamel.yaml import YAML
+from trove_classifiers import classifiers as known_classifiers
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+METRIC_ALONE = """
+import sys
+from grader.metrics import bias_report
+found = bias_report([1, 0, 1, 0], [0.9, 0.2, 0.8, 0.3], {"cat": [1, 1, 0, 0]})
+files = {name: str(getattr(module, "__file__", "")) for name, module in sys.modules.items()}
+loaded = {name.partition(".")[0] for name, file in files.items() if "site-packages" in file}
+print(found.score, sorted(loaded))
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built by the locked packages as the target of the Makefile does."""
+    folder = tmp_path_factory.mktemp("dist")
+    recipe = subprocess.run(
+        ["make", "--dry-run", "wheel", f"DIST={folder}"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    (command,) = [line for line in recipe.stdout.splitlines() if " pip wheel " in line]
+    words = command.split()
+    assert words[0].endswith("/python")
+    subprocess.run([sys.executable, *words[1:]], cwd=ROOT, check=True)
+    (built,) = folder.glob("fairboard-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with the wheel and the packages that it requires, without those of its extras.
+
+    They are linked from this environment, so that no network is needed.
+    """
+    folder = tmp_path_factory.mktemp("fresh") / "venv"
+    venv.create(folder, with_pip=False, symlinks=True)
+    python = folder / "bin" / "python"
+    (site,) = folder.glob("lib/python*/site-packages")
+    for name in required("fairboard"):
+        files = distribution(name).files or []
+        for top in {file.parts[0] for file in files if file.parts[0] != ".."}:
+            (site / top).symlink_to(Path(str(distribution(name).locate_file(top))))
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+    ]
+    subprocess.run([*pip, "--no-index", "--no-deps", wheel], check=True)
+    return python
+
+
+def required(name: str) -> set[str]:
+    """Return the packages that one requires here without any extra, and all that those require."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        for line in distribution(waiting.pop()).requires or []:
+            requirement = Requirement(line)
+            is_wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+            if is_wanted and requirement.name not in found:
+                found.add(requirement.name)
+                waiting.append(requirement.name)
+    return found
+
+
+def run(python: Path, *words: str | Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [python, "-I", *words], capture_output=True, text=True, check=False, cwd=python.parent
+    )
+
+
+def test_the_wheel_has_every_package_and_no_test(wheel: Path) -> None:
+    names = ZipFile(wheel).namelist()
+    assert {name.partition("/")[0] for name in names if ".dist-info" not in name} == {
+        "grader",
+        "webapp",
+        "migrations",
+    }
+    assert {"grader/py.typed", "webapp/templates/base.html", "grader/reports/report.css"} <= set(names)
+
+
+def test_the_metric_alone_imports_numpy_and_nothing_else(python: Path) -> None:
+    done = run(python, "-c", METRIC_ALONE)
+    assert done.returncode == 0, done.stderr
+    score, _, loaded = done.stdout.partition(" ")
+    assert float(score) == 1
+    assert loaded.strip() == "['grader', 'numpy']"
+
+
+def test_a_file_is_scored_by_the_command_of_the_wheel(python: Path, tmp_path: Path) -> None:
+    rows = [(f"r{row}", row % 2, row // 2 % 2) for row in range(40)]
+    (tmp_path / "solution.csv").write_text(
+        "\n".join(["id,target,cat", *(",".join(map(str, each)) for each in rows)])
+    )
+    lines = [f"{name},{label * 0.5 + row / 1000}" for row, (name, label, _) in enumerate(rows)]
+    (tmp_path / "submission.csv").write_text("\n".join(["id,prediction", *lines]))
+    command = python.with_name("fairboard")
+    files = [tmp_path / "solution.csv", tmp_path / "submission.csv"]
+    done = run(python, command, "score", *files, "--json")
+    assert done.returncode == 0, done.stderr
+    assert '"score": 1.0' in done.stdout
+    assert json.loads(done.stdout)
+    assert run(python, command, "analyze", *files).returncode == 0
+
+
+def test_what_belongs_to_the_server_says_how_it_is_installed(python: Path) -> None:
+    done = run(python, python.with_name("fairboard"), "serve")
+    assert done.returncode == 1
+    assert re.search(r"`serve` needs \w+, which is not installed", done.stderr)
+    assert "fairboard-VERSION-py3-none-any.whl[server]" in done.stderr
+
+
+def test_the_classifiers_are_known_and_name_the_pythons_that_it_takes(wheel: Path) -> None:
+    given = PROJECT["classifiers"]
+    assert set(given) <= known_classifiers
+    assert given == sorted(given)
+    named = re.findall(r"Python :: (3\.\d+)", "\n".join(given))
+    assert named == ["3.11", "3.12", "3.13", "3.14"]
+    assert all(version in SpecifierSet(PROJECT["requires-python"]) for version in named)
+    (metadata,) = [name for name in ZipFile(wheel).namelist() if name.endswith(".dist-info/METADATA")]
+    told = message_from_string(ZipFile(wheel).read(metadata).decode())
+    assert told.get_all("Classifier") == given
+    assert told["License-Expression"] == "Apache-2.0"
+
+
+def test_the_citation_is_valid_and_of_this_version() -> None:
+    check = Path(sys.executable).with_name("check-jsonschema")
+    subprocess.run(
+        [check, "--builtin-schema", "vendor.citation-file-format", ROOT / "CITATION.cff"], check=True
+    )
+    citation = YAML(typ="safe").load((ROOT / "CITATION.cff").read_text())
+    assert (citation["title"].lower(), citation["version"], citation["license"]) == (
+        PROJECT["name"],
+        PROJECT["version"],
+        PROJECT["license"],
+    )
+
+
+def test_nothing_says_that_an_index_has_fairboard() -> None:
+    folders = ("docs", "grader", "webapp")
+    files = [ROOT / "README.md", *(file for folder in folders for file in (ROOT / folder).rglob("*.*"))]
+    texts = {file: file.read_text() for file in files if file.suffix in {".md", ".py", ".html", ".js"}}
+    assert len(texts) > 300
+    from_an_index = re.compile(r"pip install '?fairboard(?:'|\[|\s|$)", re.MULTILINE)
+    assert [file for file, text in texts.items() if from_an_index.search(text)] == []
