@@ -26,7 +26,7 @@ class OrganizerJobKind(enum.StrEnum):
 
 
 class OrganizerJob(Base):
-    """One job under the same discipline as a scoring job: lease, token, attempts.
+    """One job under the same discipline as a scoring job: lease, token, holder, attempts.
 
     `parameters` is what was asked, `progress` how far it is (`done`, `total`, `words`), `result` what came of
     it, `problems` why it was rejected. `dismissed_at` is set when its organizer put it away.
@@ -48,6 +48,7 @@ class OrganizerJob(Base):
     available_at: Mapped[datetime]
     lease_until: Mapped[datetime | None]
     token: Mapped[str | None] = mapped_column(String(32))
+    holder: Mapped[str | None] = mapped_column(String(120))
     attempt_count: Mapped[int] = mapped_column(default=0)
     error_count: Mapped[int] = mapped_column(default=0)
     progress: Mapped[dict[str, Any]] = mapped_column(default=dict)

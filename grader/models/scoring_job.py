@@ -26,9 +26,10 @@ class ScoringJob(Base):
     """The scoring of one submission under one scoring version.
 
     It can be claimed from `available_at` on: at once, or some time after an exception of our own. A claim
-    sets `lease_until` and a new `token` and counts an attempt; only the holder of the current token may
-    record. `error_count` counts exceptions of our own; the other ended attempts were lost leases. What came
-    of the job stands here and, while its scoring version is live, on the submission.
+    sets `lease_until`, a new `token` and the `holder`, the name of the process that claims (None where one of
+    an older version did), and counts an attempt; only the holder of the current token may record.
+    `error_count` counts exceptions of our own; the other ended attempts were lost leases. What came of the
+    job stands here and, while its scoring version is live, on the submission.
     """
 
     __tablename__ = "scoring_job"
@@ -46,6 +47,7 @@ class ScoringJob(Base):
     available_at: Mapped[datetime]
     lease_until: Mapped[datetime | None]
     token: Mapped[str | None] = mapped_column(String(32))
+    holder: Mapped[str | None] = mapped_column(String(120))
     attempt_count: Mapped[int] = mapped_column(default=0)
     error_count: Mapped[int] = mapped_column(default=0)
     finished_at: Mapped[datetime | None]

@@ -38,12 +38,18 @@ def unattended(session: Session, *, older_than: timedelta, now: datetime) -> int
 
 
 def claim(
-    session: Session, *, scoring_version_id: int, limit: int, lease: timedelta, now: datetime
+    session: Session,
+    *,
+    scoring_version_id: int,
+    limit: int,
+    lease: timedelta,
+    now: datetime,
+    holder: str | None = None,
 ) -> list[Claim]:
     """Take up to `limit` jobs of a version that is being prepared under one token.
 
     Those that were tried once are taken in tenths of that, after the others, and what was tried more often
-    one at a time. An empty list says that there is nothing to do now.
+    one at a time. An empty list says that there is nothing to do now. `holder` names the process that claims.
     """
     for attempts, count in ((0, limit), (1, limit // LOST_SHARE)):
         # In any order: sorting all that wait would cost each batch more than its claim.
@@ -55,11 +61,11 @@ def claim(
             .with_for_update(of=ScoringJob, skip_locked=True)
         ).all()
         if found:
-            return _take(session, found, attempt=attempts + 1, lease=lease, now=now)
+            return _take(session, found, attempt=attempts + 1, lease=lease, now=now, holder=holder)
     tried = session.scalars(
         _of(scoring_version_id, now).where(_IS_OPEN).with_only_columns(ScoringJob.id).limit(limit)
     ).all()
-    claims = (scoring.claim(session, job_id=job_id, lease=lease, now=now) for job_id in tried)
+    claims = (scoring.claim(session, job_id=job_id, lease=lease, now=now, holder=holder) for job_id in tried)
     first = next((each for each in claims if each is not None), None)
     return [] if first is None else [first]
 
@@ -99,13 +105,25 @@ def _of(scoring_version_id: int, now: datetime) -> Select[ScoringJob]:
 
 
 def _take(
-    session: Session, jobs: Sequence[ScoringJob], *, attempt: int, lease: timedelta, now: datetime
+    session: Session,
+    jobs: Sequence[ScoringJob],
+    *,
+    attempt: int,
+    lease: timedelta,
+    now: datetime,
+    holder: str | None,
 ) -> list[Claim]:
     token = secrets.token_hex(16)
     session.execute(
         update(ScoringJob)
         .where(ScoringJob.id.in_([job.id for job in jobs]))
-        .values(state=JobState.CLAIMED, lease_until=now + lease, token=token, attempt_count=attempt)
+        .values(
+            state=JobState.CLAIMED,
+            lease_until=now + lease,
+            token=token,
+            holder=holder,
+            attempt_count=attempt,
+        )
         .execution_options(synchronize_session=False)
     )
     names = other_labels.names(session, competition_id=jobs[0].scoring_version.competition_id)

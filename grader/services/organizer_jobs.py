@@ -110,10 +110,12 @@ def waiting(session: Session, *, limit: int, now: datetime) -> list[int]:
     return list(session.scalars(query.limit(limit)))
 
 
-def claim(session: Session, *, job_id: int, now: datetime, lease: timedelta = LEASE) -> OrganizerClaim | None:
+def claim(
+    session: Session, *, job_id: int, now: datetime, lease: timedelta = LEASE, holder: str | None = None
+) -> OrganizerClaim | None:
     """Take a job that waits or whose lease ran out; None if there is nothing to do.
 
-    A job that lost its third lease becomes failed instead.
+    A job that lost its third lease becomes failed instead. `holder` names the process that claims.
     """
     job = session.scalar(
         select(OrganizerJob)
@@ -130,6 +132,7 @@ def claim(session: Session, *, job_id: int, now: datetime, lease: timedelta = LE
         session.flush()
         return None
     job.state, job.lease_until, job.token = JobState.CLAIMED, now + lease, secrets.token_hex(16)
+    job.holder = holder
     job.attempt_count += 1
     job.progress = {}
     session.flush()

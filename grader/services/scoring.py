@@ -107,10 +107,12 @@ def add_job(session: Session, *, submission_id: int, scoring_version_id: int, no
     return job
 
 
-def claim(session: Session, *, job_id: int, lease: timedelta, now: datetime) -> Claim | None:
+def claim(
+    session: Session, *, job_id: int, lease: timedelta, now: datetime, holder: str | None = None
+) -> Claim | None:
     """Take a job that waits or whose lease ran out; None if there is nothing to do.
 
-    A job that lost its tenth lease becomes failed instead.
+    A job that lost its tenth lease becomes failed instead. `holder` names the process that claims.
     """
     job = session.get(ScoringJob, job_id)
     if job is None:
@@ -126,6 +128,7 @@ def claim(session: Session, *, job_id: int, lease: timedelta, now: datetime) -> 
             state=JobState.CLAIMED,
             lease_until=now + lease,
             token=token,
+            holder=holder,
             attempt_count=ScoringJob.attempt_count + 1,
         )
         .returning(ScoringJob.attempt_count)

@@ -1,11 +1,13 @@
 """The Celery application: `celery --app grader.worker.app:celery_app worker` runs it."""
 
-from celery.signals import celeryd_init, task_prerun, worker_process_init
+from typing import Any
+
+from celery.signals import celeryd_init, task_prerun, worker_process_init, worker_ready
 
 from grader.metrics import check_golden_vectors
 from grader.settings import load
-from grader.worker import stopping
-from grader.worker.broker import create_app
+from grader.worker import stopping, waking
+from grader.worker.broker import QUEUE, create_app
 from grader.worker.limits import limit_memory
 
 
@@ -23,6 +25,13 @@ def enter_sandbox(**_: object) -> None:
     limit_memory(load().scoring_memory_mb)
     # With its first task: the pool sets a handler of its own after this.
     task_prerun.connect(lambda **_: stopping.end_on_request(), weak=False)
+
+
+@worker_ready.connect
+def ask_for_what_waits(sender: Any, **_: object) -> None:
+    """Hint at every job that waits: a worker that was killed took the hints it had with it."""
+    if QUEUE in sender.app.amqp.queues.consume_from:
+        waking.hint_at_all(load(), sender.app)
 
 
 celery_app = create_app(load())

@@ -27,7 +27,16 @@ from grader.services import organizer_jobs, scoring
 from grader.services.organizer_jobs import LEASE, OrganizerClaim
 from grader.settings import Settings, load
 from grader.storage import Storage, open_storage
-from grader.worker import bundling, diagnosing, settings_check, solution_check, stopping, tying, verifying
+from grader.worker import (
+    bundling,
+    diagnosing,
+    holders,
+    settings_check,
+    solution_check,
+    stopping,
+    tying,
+    verifying,
+)
 from grader.worker.insisting import insist
 from grader.worker.limits import end_process_after, limit_memory
 from grader.worker.stopping import Stopped
@@ -78,7 +87,9 @@ class OrganizerWorker:
 
     def _run(self, job_id: int) -> bool:
         with self._database.write() as session:
-            claim = organizer_jobs.claim(session, job_id=job_id, now=db.now(session), lease=self._lease)
+            claim = organizer_jobs.claim(
+                session, job_id=job_id, now=db.now(session), lease=self._lease, holder=holders.name()
+            )
         if claim is None:
             return False
         reach("organizer_job.after_claim")

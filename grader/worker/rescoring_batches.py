@@ -14,7 +14,7 @@ from grader.services.histograms import Histograms
 from grader.services.scoring import Claim, Outcome
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
-from grader.worker import stopping
+from grader.worker import holders, stopping
 from grader.worker.calculator import Calculator
 from grader.worker.insisting import insist
 from grader.worker.rank_cache import RankCache
@@ -98,6 +98,7 @@ class BatchScorer:
                 limit=BATCH_JOBS,
                 lease=self._lease,
                 now=db.now(session),
+                holder=holders.name(),
             )
 
     def _record(self, claims: Sequence[Claim], outcomes: Mapping[int, Outcome]) -> int:

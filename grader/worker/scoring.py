@@ -13,7 +13,7 @@ from grader.services.histograms import Histograms
 from grader.services.scoring import Claim, Outcome
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
-from grader.worker import stopping
+from grader.worker import holders, stopping
 from grader.worker.calculator import Calculator
 from grader.worker.insisting import insist
 from grader.worker.rank_cache import RankCache
@@ -79,7 +79,9 @@ class Scorer:
 
     def _claim(self, job_id: int) -> Claim | None:
         with self._database.write() as session:
-            claim = scoring.claim(session, job_id=job_id, lease=self._lease, now=db.now(session))
+            claim = scoring.claim(
+                session, job_id=job_id, lease=self._lease, now=db.now(session), holder=holders.name()
+            )
             reach("claim.before_commit")
         return claim
 

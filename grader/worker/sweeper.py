@@ -1,5 +1,6 @@
 """The sweeper: scores what no worker took and does what is due. It needs no broker; several may run."""
 
+import logging
 import signal
 import threading
 import time
@@ -11,10 +12,10 @@ from pathlib import Path
 
 from grader import db
 from grader.db import Database
-from grader.services import batches, organizer_jobs, scoring
+from grader.services import batches, lost_claims, organizer_jobs, scoring
 from grader.settings import Settings
 from grader.storage import open_storage
-from grader.worker import digests
+from grader.worker import digests, holders
 from grader.worker.calendar import Calendar
 from grader.worker.child import ScoringChild
 from grader.worker.insisting import tell_of
@@ -27,6 +28,9 @@ CHILDREN = 2
 STOP_GRACE_SECONDS = 3  # with what handing back takes below that of the supervisor
 COMMIT_SECONDS = 15
 ORGANIZERS_WAIT_SECONDS = 1  # somebody looks at the page
+LOOK_AGAIN_SECONDS = 1  # whether a process of this machine died with claims, and whether that freed jobs
+
+logger = logging.getLogger(__name__)
 
 Step = Callable[[], bool]  # tells whether it did something
 
@@ -53,14 +57,16 @@ class Sweeper:
         self._lock = threading.Lock()
         self._committed_at = float("-inf")
         self._uncommitted: set[int] | None = None  # None before the first look
+        self._look_at = 0.0
 
     def run(self, stop: threading.Event) -> None:
         """Sweep until `stop` is set; jobs under way get a moment to end."""
         pause = self._settings.sweep_interval_seconds
         steps: dict[str, tuple[Step, float]] = {
-            f"sweep-{number}": (partial(self._sweep, child), pause)
+            f"sweep-{number}": (partial(self._sweep, child), min(LOOK_AGAIN_SECONDS, pause))
             for number, child in enumerate(self._children)
         }
+        steps["claims"] = self._free_claims, min(LOOK_AGAIN_SECONDS, pause)
         steps["calendar"] = self._keep_dates, pause
         steps["rescoring"] = self._rescore, pause
         steps["organizers"] = self._work_for_organizers, min(ORGANIZERS_WAIT_SECONDS, pause)
@@ -124,11 +130,29 @@ class Sweeper:
     def _next(self) -> int | None:
         """Return a job that is overdue, None if there is none."""
         with self._lock:
+            if not self._overdue and time.monotonic() < self._look_at:
+                return None
             if not self._overdue:
                 self._overdue.extend(self._look())
+            if not self._overdue:
+                self._look_at = time.monotonic() + self._settings.sweep_interval_seconds
             if self._heartbeat is not None:
                 self._heartbeat.touch()
             return self._overdue.popleft() if self._overdue else None
+
+    def _free_claims(self) -> bool:
+        """Free what processes of this machine held that died, and have it swept at once."""
+        with self._database.read() as session:
+            found = lost_claims.holders(session, machine=holders.machine(), now=db.now(session))
+        gone = {holder for holder in found if holders.is_gone(holder)}
+        if not gone:
+            return False
+        with self._database.write() as session:
+            count = lost_claims.free(session, holders=gone, now=db.now(session))
+        if count:
+            logger.warning("%s claims of processes that died are free again.", count)
+            self._look_at = 0.0
+        return False
 
     def _look(self) -> list[int]:
         with self._database.read() as session:

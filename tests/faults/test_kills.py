@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from pydantic import SecretStr
 
@@ -46,6 +47,42 @@ def test_a_worker_that_is_killed_while_scoring_loses_nothing(
     eventually(watch.all_scored)
     assert watch.score_count() == 2
     assert watch.attempts() == [2]
+
+
+def test_what_a_killed_process_held_is_scored_long_before_its_lease_ends(
+    service: Any, processes: Any, snag: Any, eventually: Any, watch: Any, predictions_csv: Any
+) -> None:
+    """First one scoring process, which its worker survives; then the worker; its lease would take an hour."""
+    patient = service.settings.model_copy(
+        update={"scoring_lease_seconds": 3600, "sweep_interval_seconds": 1.0, "sweep_after_seconds": 3600.0}
+    )
+    worker = processes.worker(patient)
+    processes.sweeper(patient)
+    for attempt, whom in enumerate(("child", "all")):
+        predictions = predictions_csv(seed=attempt)  # or its kept ranks would be read, and not the file
+        accepted = service.submit(service.competition(f"cup-{attempt}"), csv=predictions)
+        caught = snag(accepted)
+        hint(service, accepted)
+        eventually(caught.holds)
+        assert watch.states()[-1] is JobState.CLAIMED
+        caught.restore()
+        if whom == "child":
+            [child] = psutil.Process(worker.pid).children()
+            child.kill()
+        else:
+            processes.kill(worker)
+        eventually(watch.all_scored)
+    assert watch.attempts() == [2, 2]
+    assert watch.score_count() == 4
+
+
+def test_a_worker_that_starts_asks_for_what_its_predecessor_had_only_heard_of(
+    service: Any, processes: Any, eventually: Any, watch: Any
+) -> None:
+    """A killed worker takes the hints along on which it had not begun to work. There is no sweeper here."""
+    service.submit(service.competition())
+    processes.worker(service.settings)
+    eventually(watch.all_scored)
 
 
 @on_sqlite

@@ -1,4 +1,8 @@
+import contextlib
+import hashlib
+import os
 import random
+import shutil
 import sys
 import time
 
@@ -111,6 +115,45 @@ def test_a_service_refuses_a_second_one_of_its_folder_and_of_its_port(make_servi
     assert f"is already served by a process at {running.address}" in same_folder.stderr
     assert f"port {port}: another program listens there" in same_port.stderr
     assert "Traceback" not in same_folder.stderr + same_port.stderr
+
+
+def test_a_score_does_not_wait_for_the_lease_of_workers_that_were_killed(make_service, files):
+    """The lease would take ten minutes, and what only waits an hour; the time it took is printed."""
+    patient = {"FAIRBOARD_SCORING_LEASE_SECONDS": "600", "FAIRBOARD_SWEEP_AFTER_SECONDS": "3600"}
+    running = make_service(patient).start().wait_until_ready()
+    solution, submission = files
+    token = set_up_competition(running, solution)
+    worker = running.child("worker@%h")
+    for process in (worker, *worker.children(recursive=True)):
+        process.suspend()
+    sent = running.submit("cup", token, submission.read_text())
+    sha256 = hashlib.sha256(submission.read_bytes()).hexdigest()
+    blob = next(running.data_dir.glob(f"blobs/*/{sha256}"))
+    blob.unlink()
+    os.mkfifo(blob)  # holds its reader in the middle of scoring
+    for process in (worker, *worker.children(recursive=True)):
+        process.resume()
+    holding = []
+    until(lambda: holding or holding.extend(open_for_writing(blob)))
+    blob.unlink()
+    shutil.copy(submission, blob)
+
+    begin = time.monotonic()
+    worker.kill()
+    running.child("rescorer@%h").kill()
+    found = running.wait_until_scored(sent, token)
+
+    print(f"{time.monotonic() - begin:.1f} s from kill -9 of both workers to the score.")
+    os.close(*holding)
+    assert found["status"] == "scored"
+    assert "claims of processes that died are free again" in running.log()
+
+
+def open_for_writing(fifo):
+    """Return the descriptor of a pipe that somebody reads, nothing while nobody does."""
+    with contextlib.suppress(OSError):
+        return [os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)]
+    return []
 
 
 @pytest.mark.long

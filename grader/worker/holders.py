@@ -1,0 +1,48 @@
+"""Who holds a claim: the name of this process, and whether one of this machine that held some is gone."""
+
+import os
+import platform
+import uuid
+from functools import cache
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]
+
+START_TIME_TOLERANCE_SECONDS = 5  # the clock that start times are derived from may be adjusted
+
+
+def name() -> str:
+    """Return the name of this process, which no other process ever has."""
+    return _name(os.getpid())
+
+
+@cache
+def machine() -> str:
+    """Return what the names of all processes begin with that this one can see."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}:{Path('/proc/self/ns/pid').stat().st_ino}"  # a container sees its own processes only
+    except OSError:
+        return f"{platform.node()[:60]}:{uuid.getnode():012x}"
+
+
+def is_gone(holder: str) -> bool:
+    """Tell whether a process of this machine has ended for certain; one that is stopped has not."""
+    _, pid_text, started_text = holder.rsplit("/", 2)
+    pid = int(pid_text)
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return True
+        # Another process may have been given the same id since.
+        return bool(abs(process.create_time() - float(started_text)) > START_TIME_TOLERANCE_SECONDS)
+    except psutil.NoSuchProcess:
+        return not psutil.pid_exists(pid)
+    except psutil.AccessDenied:
+        return False
+
+
+@cache
+def _name(pid: int) -> str:
+    """Return the name of this process; a forked child has another id and so a name of its own."""
+    return f"{machine()}/{pid}/{psutil.Process(pid).create_time():.2f}"
