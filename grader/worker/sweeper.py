@@ -187,7 +187,7 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
         signal.signal(number, lambda *_: stop.set())
     storage = open_storage(settings.storage())
     storage.remove_abandoned()
-    database = Database(settings.database(), pool_size=CHILDREN + 5)
+    database = Database(settings.database(), pool_size=CHILDREN + 6)
     keeper = threading.Thread(target=Keeper(database, storage).run, args=(stop,), name="keeper", daemon=True)
     keeper.start()
     mailer = threading.Thread(target=Mailer(settings, database).run, args=(stop,), name="mailer", daemon=True)
