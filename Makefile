@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscop
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long nemesis lint format lock wheel
+.PHONY: help setup demo test test-long nemesis lint format lock wheel mutants
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,6 +35,11 @@ test-long: setup ## run the tests that take minutes
 
 nemesis: setup ## break an installation for SECONDS=20 by SEED=1 and check it [DATABASE= UPLOADS= ROWS= FAULTS=]
 	@exec $(BIN)/python -m tests.campaign $(foreach option,SECONDS SEED DATABASE UPLOADS ROWS FAULTS,$(if \
+		$($(option)),--$(shell echo $(option) | tr A-Z a-z) $($(option))))
+
+mutants: setup ## change the rules in small ways and see whether a test notices: hours, or SAMPLE=12 of each module [GROUP= MODULE= JOBS=]
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/mutants.lock
+	@exec $(BIN)/python -m tests.mutants $(foreach option,GROUP MODULE SAMPLE JOBS,$(if \
 		$($(option)),--$(shell echo $(option) | tr A-Z a-z) $($(option))))
 
 lint: setup ## check style, types, the arrows between the packages, and the locks
@@ -65,3 +70,4 @@ lock: ## resolve requirements/*.lock again from pyproject.toml
 	$(COMPILE) --extra server pyproject.toml -o requirements/app.lock
 	$(COMPILE) --extra server --extra dev pyproject.toml -o requirements/dev.lock
 	echo hatchling | $(COMPILE) --constraints requirements/dev.lock - -o requirements/build.lock
+	$(COMPILE) --constraints requirements/dev.lock --group mutants -o requirements/mutants.lock

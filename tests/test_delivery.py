@@ -214,6 +214,8 @@ def test_the_locks_satisfy_the_project():
         ("requirements/app.lock", r"\Z", "# https://example.org\n", "app.lock holds an address"),
         ("requirements/app.lock", r"(?m)^(click==\S+)( \\\n    --hash=\S+)+", r"\1", "click has no hash"),
         ("requirements/app.lock", r"(?m)^click==\S+", "click==8.9999", "click 8.9999 where dev.lock"),
+        ("requirements/mutants.lock", r"(?m)^click==\S+", "click==8.9999", "click 8.9999 where dev.lock"),
+        ("pyproject.toml", r'"mutmut>=3\.8"', '"mutmut>=99"', "mutants.lock does not satisfy mutmut>=99"),
     ],
 )
 def test_a_lock_that_does_not_fit_is_named(copied_locks, path, pattern, replacement, said):
@@ -229,7 +231,7 @@ def targets() -> set[str]:
 
 
 def test_make_has_every_promised_target():
-    assert targets() >= {"setup", "demo", "test", "test-long", "lint", "format", "lock", "wheel"}
+    assert targets() >= {"setup", "demo", "test", "test-long", "lint", "format", "lock", "wheel", "mutants"}
 
 
 def test_make_without_a_usable_python_says_what_to_install(tmp_path):

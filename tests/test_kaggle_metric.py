@@ -105,6 +105,7 @@ def with_first(frame, value):
         (lambda frame: frame.assign(prediction=np.nan), "no finite decimal number: 300 ids, `1000`"),
         (lambda frame: frame.assign(prediction=np.inf), "no finite decimal number: 300 ids"),
         (lambda frame: with_first(frame, "1_0"), "no finite decimal number: 1 id, `1000`"),
+        (lambda frame: with_first(frame, "\ud800"), "no finite decimal number: 1 id, `1000`"),
         (lambda frame: with_first(frame, ""), "no finite decimal number: 1 id, `1000`"),
         (lambda frame: with_first(frame, None), "no finite decimal number: 1 id, `1000`"),
         (lambda frame: with_first(frame, [0.5]), "no finite decimal number: 1 id, `1000`"),
@@ -116,8 +117,9 @@ def with_first(frame, value):
     ],
 )
 def test_a_fault_of_the_submission_is_told_to_the_participant(solution, submission, spoil, message):
-    with pytest.raises(ParticipantVisibleError, match=message):
+    with pytest.raises(ParticipantVisibleError, match=message) as refused:
         score(solution, spoil(submission), "id")
+    assert refused.value.message == str(refused.value)
 
 
 @pytest.mark.parametrize(

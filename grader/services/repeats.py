@@ -44,7 +44,6 @@ class IdenticalFile(ParticipantError):
             f"Identical to #{earlier.id} of {day}{earlier.submitted_at:%H:%M}, no submission used.{waits}"
         )
         self.submission_id = earlier.id
-        self.submitted_at = earlier.submitted_at
 
 
 def find(session: Session, *, team: Team | None, idempotency_key: str, sha256: str) -> Submission | None:

@@ -46,3 +46,8 @@ def test_a_file_never_tells_more_than_its_number_can_carry(
     found = budget(groups, files=files, power=power, weight=0.25)
     assert 0 <= found.labels_per_file <= found.ceiling_bits
     assert 0 <= found.labels <= 2 * positives
+
+
+def test_a_geometric_mean_can_move_without_bound_where_it_has_a_weight() -> None:
+    assert slope(0, 0.25, 9) == math.inf
+    assert slope(0, 0.0, 9) == 0

@@ -13,6 +13,9 @@ from grader.files import FileRejected, RowIds, read_solution, read_submission
 from grader.files.digest import canonical_solution, solution_digest
 from grader.metrics import MetricSettings
 from grader.receipts import Settings, UnreadableFile, read_predictions, read_truth
+from grader.receipts.containers import text_of
+from grader.receipts.numbers import finite_number
+from grader.receipts.unreadable import shown
 
 IDS = ["7000000", "7", "70", "9007199254740993"]
 NAMES = ['a,"b"', "é", "\U0001f600 x", "7.0", "x y"]
@@ -202,3 +205,33 @@ def test_a_small_archive_takes_little_memory(kind: str) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 10_000_000
+
+
+def test_a_number_has_at_most_512_characters():
+    for length, number in ((512, 0.0), (513, None)):
+        assert finite_number("0" * length) == number
+
+
+@pytest.mark.parametrize("text", ["", "a" * 80, "a" * 81, "a'b" * 50])
+def test_a_message_shows_a_text_whole_up_to_80_characters(text):
+    assert shown(text) == (repr(text) if len(text) <= 80 else repr(text[:80]) + "…")
+
+
+def test_zero_bytes_are_told_with_their_number_and_line():
+    zeros = b"\0" * 20
+    for data, said in (
+        (b"\n" + CLEAN + zeros, "The file ends in 20 zero bytes (NUL) from line 7 on: a copy"),
+        (b"\n\n" + zeros + CLEAN, "The file has 20 zero bytes (NUL) on line 3: a copy"),
+    ):
+        with pytest.raises(UnreadableFile) as refused:
+            text_of(data)
+        assert said in str(refused.value)
+
+
+def test_the_column_of_usage_may_be_written_in_any_case():
+    whole = read_truth(SOLUTION, SETTINGS, label="target", identities=["cat", "dog"])
+    for name in (b"usage", b"USAGE"):
+        other = read_truth(
+            SOLUTION.replace(b"Usage", name), SETTINGS, label="target", identities=["cat", "dog"]
+        )
+        assert as_read(other) == as_read(whole)

@@ -94,7 +94,9 @@ def test_predictions_next_to_each_other_are_no_tie_and_minus_zero_is_zero():
     assert found[0]["identities"][0]["subgroup_wins"] == 2
 
 
-@pytest.mark.parametrize("p", [-64.0, -20.0, -5.0, -1.5, -1e-3, -1e-31, 0.0, 1e-12, 0.5, 1.0, 3.0, 65.0, 1e4])
+@pytest.mark.parametrize(
+    "p", [-64.0, -20.0, -5.0, -1.5, -1e-3, -1e-31, -1e-250, 0.0, 1e-12, 0.5, 1.0, 3.0, 65.0, 1e4]
+)
 def test_power_means_are_the_same_bits(p):
     chance = random.Random(int(p * 8))
     for count in (1, 2, 9, 24):

@@ -126,5 +126,15 @@ def test_everybody_reads_in_the_log_who_got_what_and_why(service: Any) -> None:
             "The team ada got 2 extra submissions on 2026-01-05 (UTC): The queue stood still for two hours"
         )
         given = grants.list_newest(session, competition=competition)
+        assert audit.told(entry.subject, audit.names(session, [entry])) == "team ada"
     assert [(each.grant.count, each.team) for each in given] == [(2, "ada")]
     assert given[0].grant.granted_at == datetime(2026, 1, 5, 12, tzinfo=UTC)
+
+
+def test_a_grant_to_all_says_so_in_the_log(service: Any) -> None:
+    competition = service.competition(max_daily_submissions=1)
+    give(service, competition, team=None, count=1)
+    with service.database.read() as session:
+        entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "grant.give")).one()
+    assert entry.subject == "all teams"
+    assert entry.public_text.startswith("Every team got 1 extra submission on 2026-01-05")

@@ -207,3 +207,10 @@ def test_a_late_file_uses_the_same_limits(service: Any) -> None:
     service.submit(competition, seed=2)
     with pytest.raises(DailyLimitReached):
         service.submit(competition, seed=3)
+
+
+def test_one_rejection_may_be_the_whole_limit_and_is_told_as_one(service: Any) -> None:
+    competition = service.competition(max_hourly_rejections=1)
+    reject(service, service.submit(competition), after=timedelta())
+    with pytest.raises(TooManyRejections, match="1 file of your team was"):
+        service.submit(competition, seed=9)

@@ -43,6 +43,9 @@ def test_uploaders_read_the_organizers_sentence_until_the_competition_is_resumed
     assert not submissions.takes_files(service.reload(competition), service.now)
     resume(service, competition)
     service.submit(competition)
+    with service.database.read() as session:
+        entries = session.scalars(select(AuditEntry).where(AuditEntry.action.like("competition.%"))).all()
+    assert {entry.competition_id for entry in entries} == {competition.id}
 
 
 def test_what_was_accepted_before_a_pause_is_scored(service: Any) -> None:

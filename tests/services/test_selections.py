@@ -4,8 +4,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import select, update
 
-from grader.models import Submission, SubmissionKind
+from grader.models import Score, ScoringJob, Submission, SubmissionKind
 from grader.services import closing, selections
 from grader.services.audit import Actor
 from grader.services.selections import (
@@ -181,3 +182,18 @@ def test_another_teams_file_is_unknown(service: Any) -> None:
     (only,) = send(service, service.competition(), 1.0)
     with pytest.raises(UnknownSubmission):
         pick(service, only, user=service.user("eve"))
+
+
+def test_only_the_scores_of_the_live_version_choose(service: Any, prepare_version: Any) -> None:
+    competition = service.competition(selection_count=1)
+    low, high = send(service, competition, 0.0, 3.0)
+    version = prepare_version(competition)
+    with service.database.write() as session:
+        jobs = session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version.id)).all()
+        job_ids = [job.id for job in jobs]
+    service.run(*job_ids)
+    with service.database.write() as session:
+        scores = select(Score).where(Score.scoring_version_id == version.id, Score.submission_id == low)
+        for score in session.scalars(scores):
+            session.execute(update(Score).where(Score.id == score.id).values(score=1.0))
+    assert choice(service, competition, low).reasons == {high: Reason.AUTOMATIC}

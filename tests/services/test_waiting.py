@@ -59,6 +59,20 @@ def test_the_place_in_the_queue_counts_those_before_and_is_told_after_ten_second
             assert waiting.queue_position(session, submission=submission, now=later) == place
 
 
+def test_the_queue_is_in_the_order_of_the_jobs_and_then_of_their_numbers(service: Any) -> None:
+    competition = service.competition()
+    ids = [service.submit(competition, user=name, seed=seed).submission.id for seed, name in enumerate("abc")]
+    with service.database.write() as session:  # the second file's job is the oldest
+        job = session.scalars(select(ScoringJob).where(ScoringJob.submission_id == ids[1])).one()
+        job.created_at -= timedelta(minutes=1)
+    exactly, later = (service.now + waiting.TOLD_AFTER + more for more in (timedelta(), timedelta(seconds=1)))
+    with service.database.read() as session:
+        found = [session.get_one(Submission, each) for each in ids]
+        places = [waiting.queue_position(session, submission=each, now=later) for each in found]
+        assert waiting.queue_position(session, submission=found[0], now=exactly) is None
+    assert places == [2, 1, 3]
+
+
 def test_a_job_that_failed_by_our_fault_gets_another_try_each_hour_for_a_day(service: Any) -> None:
     accepted = service.submit(service.competition())
     (job_id,) = accepted.job_ids
@@ -67,6 +81,9 @@ def test_a_job_that_failed_by_our_fault_gets_another_try_each_hour_for_a_day(ser
     assert service.submission(accepted).status is SubmissionStatus.FAILED
     assert retry(service, after=2.5 * HOUR) == 0
     assert retry(service, after=3 * HOUR) == 1
+    with service.database.read() as session:
+        waits = session.get_one(ScoringJob, job_id)
+        assert (waits.error_count, waits.available_at) == (scoring.MAX_ERRORS - 1, service.now + 3 * HOUR)
     assert service.submission(accepted).status is SubmissionStatus.FAILED  # until a try succeeds
     break_job(service, job_id, after=3 * HOUR)
     with service.database.read() as session:

@@ -1,0 +1,59 @@
+"""The plan of `make mutants`: its groups name what is there, and its mutants have lasting names."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.plan import Mutant, equivalents, groups, sample
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("group", groups().values(), ids=groups())
+def test_every_pattern_of_a_group_names_files(group):
+    for pattern in (*group.modules, *group.tests):
+        assert list(ROOT.glob(pattern)), pattern
+
+
+def test_every_pure_package_is_mutated():
+    modules = {
+        path for group in groups().values() for pattern in group.modules for path in ROOT.glob(pattern)
+    }
+    for package in ("leaderboard", "receipts", "metrics", "files", "reports"):
+        assert set((ROOT / "grader" / package).rglob("*.py")) <= modules, package
+
+
+def test_every_equivalent_is_of_a_function_that_is_there_and_has_a_reason():
+    for each in equivalents().values():
+        module, _, function = each.function.rpartition(".")
+        text = (ROOT / f"{module.replace('.', '/')}.py").read_text()
+        assert f"def {function}(" in text
+        lines = [line.strip() for line in text.splitlines()]
+        assert set(each.was.splitlines()) <= set(lines), each.function
+        assert each.why
+
+
+def mutant(was, becomes, number=1, path="grader/a.py"):
+    return Mutant(f"grader.a.xǁBoardǁrank__mutmut_{number}", path, was, becomes)
+
+
+def test_a_mutant_is_named_by_its_function_and_change():
+    assert mutant("a < b", "a <= b").function == "grader.a.Board.rank"
+    assert mutant("a < b", "a <= b", 1).identity == mutant("a < b", "a <= b", 7).identity
+    assert Mutant("grader.a.x__of__mutmut_2", "grader/a.py", "", "").function == "grader.a._of"
+
+
+def test_what_changes_the_letters_of_a_sentence_alone_is_no_rule():
+    assert mutant('raise Gone("It is gone.")', 'raise Gone("XXIt is gone.XX")').only_rewords
+    assert mutant('raise Gone("It is gone.")', 'raise Gone("IT IS GONE.")').only_rewords
+    assert not mutant('name == "usage"', 'name == "XXusageXX"').only_rewords
+    assert not mutant('raise Gone("It is gone.")', "raise Gone(None)").only_rewords
+
+
+def test_a_sample_is_the_same_each_time_and_grows():
+    mutants = [mutant("a", str(number), number, f"grader/{'ab'[number % 2]}.py") for number in range(40)]
+    few, more = (sample(mutants, size) for size in (3, 5))
+    assert len(few) == 6
+    assert set(few) == set(sample(mutants[::-1], 3))
+    assert set(few) < set(more)
+    assert set(sample(mutants, 0)) == set(mutants)
