@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from email.headerregistry import Address
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self
+from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import (
@@ -29,6 +30,7 @@ PREFIX = "FAIRBOARD_"
 _FILE = "_FILE"
 # What begins so and is no setting: a port of docker-compose.yml, the mark of what `serve` starts, the tests'.
 _NO_SETTINGS = ("publish", "served_from", "crash_at", "test_", "campaign_")
+LOCAL_NAMES = frozenset({"localhost"})  # as a client says that takes the site for its proxy
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, not listened on
 SENDER = re.compile(r"([^<>\r\n]*)<([!-;=?-~]+@[!-;=?-~]+)>|([!-;=?-~]+@[!-;=?-~]+)")
 
@@ -124,6 +126,11 @@ class Settings(BaseSettings):
     port: int = Field(7777, ge=0, le=65535, description="Port that `serve` listens on.")
     base_url: str | None = Field(
         None, description="Public address of the site, for links; by default that of `serve`."
+    )
+    trusted_hosts: str = Field(
+        "",
+        description="Other names that the site is visited under, with commas between; .example.org is every "
+        "name below. Where neither this nor a public address is set, any name is answered.",
     )
     trusted_proxies: int = Field(
         0, ge=0, description="Reverse proxies in front whose X-Forwarded-* headers are believed."
@@ -236,6 +243,15 @@ class Settings(BaseSettings):
         """Return the public address of the site, without a slash at its end."""
         host = "localhost" if self.host in EVERYWHERE else self.host
         return (self.base_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}").rstrip("/")
+
+    def trusted_names(self) -> frozenset[str] | None:
+        """Return the names that the site is visited under, `.example.org` for all below; None for any."""
+        given = {name.strip().rstrip(".").lower() for name in self.trusted_hosts.split(",")} - {""}
+        if not given and not self.base_url:
+            return None
+        public = urlsplit(self.base_url or "").hostname
+        listening = set() if self.host in EVERYWHERE else {self.host}
+        return frozenset(given | LOCAL_NAMES | listening | ({public} if public else set()))
 
     def environment(self) -> dict[str, str]:
         """Return the variables that give another process these settings."""

@@ -13,7 +13,20 @@ from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.worker.checker import Checker
 from grader.worker.hints import Hints
-from webapp import api, assets, auth, errors, formats, health, organizing, pages, security, uploads
+from webapp import (
+    api,
+    assets,
+    auth,
+    errors,
+    formats,
+    heads,
+    health,
+    hosts,
+    organizing,
+    pages,
+    security,
+    uploads,
+)
 from webapp.site import Hinting, Site
 
 MAX_FORM_BYTES = 256_000
@@ -52,7 +65,9 @@ def create_app(
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     for module in (assets, formats, organizing, pages, api, health):
         module.init_app(app)
-    # The order of what happens before each request: rates, who asks, how much may come, from which form.
+    # The order of what happens before each request: for which host, rates, who asks, how much may come, from
+    # which form.
+    hosts.init_app(app)
     security.init_app(app, site)
     auth.init_app(app, site)
     app.before_request(uploads.set_limit)

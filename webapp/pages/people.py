@@ -1,11 +1,11 @@
 """The people of the site, for its administrators: who has an account, reset links, invitations."""
 
-from flask import Blueprint, abort, g, render_template, request, url_for
+from flask import Blueprint, abort, g, render_template, request
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.services import accounts, resets, sign_ups
-from webapp import auth
+from webapp import auth, hosts
 from webapp.site import current_site
 
 blueprint = Blueprint("people", __name__, url_prefix="/people")
@@ -27,7 +27,7 @@ def create_reset_link(user_id: int) -> ResponseReturnValue:
         if person is None:
             abort(404)
         token = resets.create_link(session, user=person, created_by=g.user.name, now=db.now(session))
-    return _page(link=_address("account.reset", token), link_for=person.name), 201
+    return _page(link=hosts.link("account.reset", token=token), link_for=person.name), 201
 
 
 @blueprint.post("/invitations")
@@ -36,7 +36,7 @@ def invite() -> ResponseReturnValue:
     """Make an invitation for one account, and show it once."""
     with current_site().database.write() as session:
         token = sign_ups.invite(session, created_by=g.user.name, now=db.now(session))
-    return _page(link=_address("account.sign_up_by_link", token)), 201
+    return _page(link=hosts.link("account.sign_up_by_link", token=token)), 201
 
 
 def _page(*, link: str | None = None, link_for: str | None = None) -> str:
@@ -44,9 +44,3 @@ def _page(*, link: str | None = None, link_for: str | None = None) -> str:
     with current_site().database.read() as session:
         page = accounts.list_page(session, search=search, page=request.args.get("page", 1, type=int))
     return render_template("people/index.html", page=page, search=search, link=link, link_for=link_for)
-
-
-def _address(endpoint: str, token: str) -> str:
-    """Return a link with the public address of the site, else with the one that the administrator uses."""
-    base = current_site().settings.base_url or request.url_root
-    return base.rstrip("/") + url_for(endpoint, token=token)

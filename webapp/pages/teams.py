@@ -20,7 +20,7 @@ from grader.services import (
     teams,
 )
 from grader.services.participations import EntryRefused
-from webapp import auth, finding
+from webapp import auth, finding, hosts
 from webapp.errors import status_of, wants_json
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
@@ -73,9 +73,7 @@ def make_link(slug: str) -> ResponseReturnValue:
     answer = _try(slug, lambda **given: made.append(invitations.make_link(**given)))
     if answer is not None:
         return answer
-    path = url_for("teams.invitation", slug=slug, token=made[0])
-    base_url = current_site().settings.base_url or request.url_root
-    return _page(slug, link=base_url.rstrip("/") + path), 201
+    return _page(slug, link=hosts.link("teams.invitation", slug=slug, token=made[0])), 201
 
 
 @blueprint.post("/link/revoke")

@@ -1,0 +1,119 @@
+"""Names of hosts: a request may say any, and no link repeats one that is not the site's."""
+
+import ast
+import re
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import webapp
+from grader.models import User
+
+TEAM = "/competitions/toxicity/team"
+FORGED = (
+    "evil.example",
+    "evil.example:7777",
+    "localhost.evil.example",
+    "10.9.8.7",
+    "localhost@evil.example",
+    "[::2]",
+)
+# What makes an address with the host of the request; only hosts.py may, which looks at the host first.
+ABSOLUTE = {"_external", "url_root", "host_url", "base_url", "url"}
+
+
+class Linking:
+    """An administrator with a team, and every page of theirs that makes a link for somebody else."""
+
+    def __init__(self, arena: Any) -> None:
+        arena.competition()
+        self.ann, self.root = arena.person("Ann"), arena.person("Root")
+        with arena.database.write() as session:
+            session.get(User, self.root.user.id).is_admin = True
+        assert self.root.post(f"{TEAM}", {"name": "Aces"}).status_code == 303
+
+    def pages(self, host: str) -> list[str]:
+        """Return what those pages say when they are asked for under a host."""
+        token = self.root.arena.form_token(self.root.browser, "/account")
+        cookies = (self.root.browser.get_cookie(f"fairboard_{name}") for name in ("login", "session"))
+        sent = "; ".join(f"{cookie.key}={cookie.value}" for cookie in cookies if cookie)
+        browser = self.root.arena.app.test_client(use_cookies=False)  # its own know other hosts
+        headers = {"Host": host, "Cookie": sent}
+        paths = ("/people/invitations", f"/people/{self.ann.user.id}/reset-link", f"{TEAM}/link")
+        answers = [browser.post(path, data={"csrf_token": token}, headers=headers) for path in paths]
+        answers.append(browser.get("/competitions/new", headers=headers))
+        assert [answer.status_code for answer in answers] == [201, 201, 201, 200]
+        return [answer.text for answer in answers]
+
+
+@pytest.mark.parametrize("host", FORGED)
+def test_without_a_public_address_a_forged_host_is_in_no_link(make_arena: Any, host: str) -> None:
+    arena = make_arena()
+    linking = Linking(arena)
+    for text in linking.pages(host):
+        assert "evil" not in text and "10.9.8.7" not in text and "[::2]" not in text
+        assert re.search(r"http://(127\.0\.0\.1|localhost)(:7777)?/", text)
+
+
+def test_without_a_public_address_the_names_of_this_machine_are_in_the_links(make_arena: Any) -> None:
+    arena = make_arena()
+    linking = Linking(arena)
+    for host in ("localhost:7777", "127.0.0.1:7777", f"{socket.gethostname()}:8000", "localhost"):
+        assert all(f"http://{host}/" in text for text in linking.pages(host)), host
+
+
+def test_with_a_public_address_every_link_begins_with_it(make_arena: Any) -> None:
+    arena = make_arena(base_url="http://board.example:8080/")
+    linking = Linking(arena)
+    for host in ("board.example:8080", "localhost", "127.0.0.1:7777", "10.9.8.7"):
+        for text in linking.pages(host):
+            assert "http://board.example:8080/" in text
+            assert f"http://{host}/" not in text or host == "board.example:8080"
+
+
+def test_names_that_nobody_gave_are_refused_and_those_of_the_site_are_not(make_arena: Any) -> None:
+    arena = make_arena(base_url="http://board.example", trusted_hosts="Other.example, .inside.example")
+    arena.competition()
+    browser = arena.app.test_client()
+    good = ("board.example", "BOARD.example.", "board.example:99", "localhost:80", "other.example")
+    good += ("localhost", "a.inside.example", "192.0.2.7:7777", "[::1]:7777")
+    bad = ("evil.example", "board.example.evil.example", "xboard.example", "inside.example.evil", "", "a b")
+    for path in ("/", "/login", "/api/v1/competitions/toxicity", "/static/fairboard.css", "/nothing"):
+        for host in good:
+            assert browser.get(path, headers={"Host": host}).status_code in (200, 401, 404), (path, host)
+        for host in bad:
+            answer = browser.get(path, headers={"Host": host})
+            assert (answer.status_code, answer.json["error"]) == (400, "unknown_host"), (path, host)
+            assert "evil" not in answer.text
+    assert browser.post("/login", headers={"Host": "evil.example"}).status_code == 400
+    for path in ("/livez", "/readyz", "/healthz"):  # asked by machines, under any name
+        assert browser.get(path, headers={"Host": "web:7777"}).status_code == 200
+
+
+def test_behind_a_trusted_proxy_the_host_that_it_forwards_counts(make_arena: Any) -> None:
+    arena = make_arena(base_url="http://board.example", trusted_proxies=1)
+    browser = arena.app.test_client()
+
+    def status(host: str, forwarded: str) -> int:
+        return int(browser.get("/login", headers={"Host": host, "X-Forwarded-Host": forwarded}).status_code)
+
+    assert status("web:7777", "board.example") == 200
+    assert status("board.example", "evil.example") == 400
+
+
+def test_only_one_module_makes_absolute_addresses() -> None:
+    folder = Path(webapp.__file__).parent
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            of_request = (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "request"
+                and node.attr in ABSOLUTE
+            )
+            external = isinstance(node, ast.keyword) and node.arg == "_external"
+            assert path.name == "hosts.py" or not (of_request or external), path
+    for template in folder.rglob("*.html"):
+        assert not re.search(r"_external|request\.(url|host|base_url)", template.read_text()), template
