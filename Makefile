@@ -59,11 +59,13 @@ wheel: setup ## build dist/fairboard-*.whl, which `pip install` takes where no c
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir $(or $(DIST),dist) .
 	@ls $(or $(DIST),dist)/fairboard-*.whl
 
-secrets: ## make the passwords that docker-compose.yml reads, in ./secrets
+secrets: ## make the passwords and a trial certificate that docker-compose.yml reads, in ./secrets
 	umask 077 && mkdir $@
 	$(PYTHON) -c 'import secrets; print(secrets.token_urlsafe(48), end="")' > $@/secret_key
 	$(PYTHON) -c 'import secrets; print(secrets.token_hex(24), end="")' > $@/postgres_password
 	printf 'postgresql+psycopg://fairboard:%s@postgres/fairboard' "$$(cat $@/postgres_password)" > $@/database_url
+	openssl req -x509 -newkey rsa:2048 -nodes -days 90 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 \
+		-keyout $@/tls_key -out $@/tls_certificate # for a trial: put the real ones in their place
 	chmod 444 $@/* # the containers' users read them; the folder keeps everybody else out
 
 lock: ## resolve requirements/*.lock again from pyproject.toml

@@ -13,6 +13,7 @@ pytest_plugins = (
     "tests.fixtures.databases",
     "tests.fixtures.economy",
     "tests.fixtures.invariants",
+    "tests.fixtures.proxy",
     "tests.fixtures.rescorings",
     "tests.fixtures.service",
     "tests.fixtures.smtp",

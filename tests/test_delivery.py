@@ -39,7 +39,7 @@ def test_the_compose_file_follows_the_compose_schema():
 
 
 def test_the_compose_file_has_every_part_of_the_service(compose):
-    parts = {"migrate", "web", "worker", "rescorer", "sweeper", "postgres", "valkey"}
+    parts = {"proxy", "migrate", "web", "worker", "rescorer", "sweeper", "postgres", "valkey"}
     assert set(compose["services"]) == parts
 
 
@@ -60,7 +60,7 @@ def test_every_service_runs_without_rights_it_does_not_need(compose):
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"], name
         assert service["security_opt"] == ["no-new-privileges:true"], name
-        assert service["user"] in {"10001:10001", "postgres", "valkey"}, name
+        assert service["user"] in {"10001:10001", "postgres", "valkey", "nginx"}, name
 
 
 def test_every_service_that_others_wait_for_says_when_it_is_ready(compose):
@@ -123,7 +123,11 @@ def test_every_setting_in_the_compose_file_and_the_image_is_one(compose):
 def test_whoever_sends_mail_or_is_visited_reaches_out_and_nobody_else(compose):
     networks = {name: set(service["networks"]) for name, service in compose["services"].items()}
     assert compose["networks"]["inside"]["internal"] is True
-    assert {name for name, joined in networks.items() if "outside" in joined} == {"web", "sweeper"}
+    assert {name for name, joined in networks.items() if "outside" in joined} == {"proxy", "sweeper"}
+    assert {name for name, joined in networks.items() if "door" in joined} == {"proxy", "web"}
+    assert "inside" not in networks["proxy"]  # where the database and the queue are
+    assert {name for name, service in compose["services"].items() if "ports" in service} == {"proxy"}
+    assert compose["services"]["web"]["environment"]["FAIRBOARD_TRUSTED_PROXIES"] == 1
 
 
 def test_settings_in_the_file_env_reach_every_process_and_none_is_needed(compose):
@@ -134,7 +138,9 @@ def test_settings_in_the_file_env_reach_every_process_and_none_is_needed(compose
 
 def test_every_volume_network_and_secret_in_use_is_declared(compose):
     for name, service in compose["services"].items():
-        volumes = {volume.split(":")[0] for volume in service.get("volumes", [])}
+        mounted = {volume.split(":")[0] for volume in service.get("volumes", [])}
+        volumes = {each for each in mounted if not each.startswith("./")}
+        assert all((ROOT / each).exists() for each in mounted - volumes), name
         assert volumes <= set(compose["volumes"]), name
         assert set(service.get("networks", [])) <= set(compose["networks"]), name
         assert set(service.get("secrets", [])) <= set(compose["secrets"]), name

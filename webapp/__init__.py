@@ -71,6 +71,7 @@ def create_app(
     security.init_app(app, site)
     auth.init_app(app, site)
     app.before_request(uploads.set_limit)
+    heads.init_app(app)
     app.before_request(security.refuse_foreign_forms)
     errors.init_app(app)
     return app

@@ -16,7 +16,7 @@ from grader.models import Competition, Role, Submission
 from grader.services import blobs, data_files, organizers, submissions
 from grader.services.submissions import Accepted
 from grader.storage import BlobMissing, StoredBlob
-from webapp import auth, finding
+from webapp import auth, finding, heads
 from webapp.errors import BadRequest, FileTooLarge
 from webapp.site import current_site
 
@@ -30,6 +30,8 @@ ORGANIZERS_LIMITS = {
     "organize_data.add_baseline": None,
     "organize_solution.upload": 2 * SIZE_CAP,  # test.csv may come with it
 }
+# deploy/nginx.conf says the same.
+LARGEST_BODY_BYTES = max(filter(None, ORGANIZERS_LIMITS.values())) + FORM_OVERHEAD_BYTES
 YES = frozenset({"1", "true", "yes", "on"})
 
 
@@ -114,7 +116,7 @@ def _require_room() -> None:
 
     Of a body over the limit nothing will be kept: it is refused for its size.
     """
-    wanted_bytes = min(request.content_length or 0, request.max_content_length or 0)
+    wanted_bytes = min(request.content_length or 0, request.max_content_length or 0) + heads.receiving_bytes()
     if disk.is_short(current_site().settings, wanted_bytes=wanted_bytes):
         raise disk.NoSpace
 

@@ -11,6 +11,7 @@ from grader.worker.broker import QUEUE, RESCORING_QUEUE
 # -P: whatever lies in the folder that `serve` was started from is not imported.
 PYTHON = (sys.executable, "-P", "-m")
 WEB_GRACE_SECONDS = 8
+WEB_WORKER = "webapp.front.worker.Worker"  # named, not imported: the arrows point down
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
@@ -24,7 +25,7 @@ def web(settings: Settings, *, application: str, listener: int, environment: Map
     """Return the web server, on a socket that stays open, so that no restart refuses a visitor."""
     options = {
         "bind": f"fd://{listener}",
-        "worker-class": "gthread",
+        "worker-class": WEB_WORKER,
         "workers": settings.web_workers,
         "threads": settings.web_threads,
         "graceful-timeout": WEB_GRACE_SECONDS,

@@ -1,0 +1,169 @@
+"""The proxy of docker-compose.yml, its configuration run under Debian's nginx in front of a real site."""
+
+import http.client
+import json
+import re
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from tests.fixtures.proxy import CONFIGURATION, Proxy, locations
+from tests.fixtures.slow_clients import HALF_A_HEAD, SMALL_BODY, SlowClients
+from tests.fixtures.web import form
+from webapp import uploads
+
+ADDRESS = "https://board.example"
+END = b"Connection: close\r\n\r\n"
+SLOW_BODY = SMALL_BODY + b"Content-Length: 200000\r\n\r\nx"
+# In front of the site an application that tells what has reached it.
+TELLS = """
+import json
+
+def app(environ, start_response):
+    if environ["PATH_INFO"] != "/told":
+        return site(environ, start_response)
+    body = environ["wsgi.input"].read()
+    names = ("HTTP_HOST", "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_X_FORWARDED_PROTO",
+             "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_X_FORWARDED_PREFIX", "HTTP_PROXY", "REQUEST_METHOD")
+    told = {name: environ.get(name) for name in names} | {"bytes": len(body)}
+    start_response("200 OK", [("Content-Type", "application/json")])
+    return [json.dumps(told).encode()]
+"""
+
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def proxy(service: Any, make_settings: Any, make_web: Any, make_proxy: Any, wrapped: Any) -> Proxy:
+    """A site behind the proxy, with a competition."""
+    service.competition()
+    web = make_web(make_settings(base_url=ADDRESS, trusted_proxies=1, web_workers=1))
+    web.start(application="wrapped:app", **wrapped(TELLS))
+    return make_proxy(web.address)
+
+
+def everything(client: Any) -> bytes:
+    parts = []
+    while part := client.recv(65_536):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def told_by(answer: bytes) -> dict[str, Any]:
+    return dict(json.loads(re.findall(rb"\{.*\}", answer)[0]))
+
+
+@on_sqlite
+def test_pages_downloads_uploads_and_calls_of_the_kaggle_client_pass(
+    proxy: Proxy, make_token: Callable[..., str], predictions_csv: Callable[..., bytes]
+) -> None:
+    page = proxy.ask("GET", "/login", Host="board.example")
+    assert (page.status, page.headers["Strict-Transport-Security"]) == (200, "max-age=31536000")
+    assert "Secure" in page.headers["Set-Cookie"]
+    assert "nginx/" not in str(page.headers)
+
+    sheet = "/static/fairboard.css"
+    whole = proxy.ask("GET", sheet, Host="board.example").content
+    part = proxy.ask("GET", sheet, Host="board.example", Range="bytes=3-12")
+    assert (part.status, part.content) == (206, whole[3:13])
+    assert part.headers["Content-Range"] == f"bytes 3-12/{len(whole)}"
+
+    put = proxy.ask("PUT", "/told", b"x" * 200_000, Host="board.example")
+    assert (put.status, json.loads(put.content)["bytes"]) == (200, 200_000)
+    absolute = (
+        b"POST http://localhost/told HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n" + END + b"{}"
+    )
+    with proxy.connect(absolute) as client:
+        told = told_by(everything(client))
+    assert (told["HTTP_HOST"], told["REQUEST_METHOD"], told["bytes"]) == ("localhost", "POST", 2)
+
+    path = "/api/v1/competitions/toxicity/submissions"
+    sent = {"Content_Type": "multipart/form-data; boundary=7777777", "Host": "board.example"}
+    token = f"Bearer {make_token()}"
+    file = predictions_csv() + b"\n" * 500_000
+    accepted = proxy.ask("POST", path, form(file), **sent, Authorization=token)
+    assert accepted.status == 201, accepted.content
+    assert proxy.ask("POST", path, form(file), **sent).status == 401
+    too_large = proxy.ask("POST", "/login", b"x" * 400_000, Host="board.example")
+    assert (too_large.status, json.loads(too_large.content)["code"]) == (413, 413)
+
+
+@on_sqlite
+def test_the_site_hears_who_visits_from_the_proxy_alone(proxy: Proxy) -> None:
+    forged = (
+        b"GET /told HTTP/1.1\r\nHost: board.example\r\n"
+        b"X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 7.7.7.7\r\n"
+        b"X-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: http\r\nX-Real-IP: 6.6.6.6\r\nProxy: evil\r\n"
+        b"Forwarded: for=6.6.6.6\r\nX-Forwarded-Prefix: /evil\r\n" + END
+    )
+    with proxy.connect(forged, address="127.0.1.9") as client:
+        told = told_by(everything(client))
+    assert told["HTTP_X_FORWARDED_FOR"] == "127.0.1.9"
+    assert told["HTTP_X_FORWARDED_HOST"] == told["HTTP_HOST"] == "board.example"
+    assert told["HTTP_X_FORWARDED_PROTO"] == "https"
+    assert all(told[name] is None for name in ("HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_PROXY"))
+    assert told["HTTP_X_FORWARDED_PREFIX"] is None
+    assert proxy.ask("GET", "/login", Host="evil.example").status == 400
+
+
+@on_sqlite
+def test_nothing_but_the_site_is_behind_it(proxy: Proxy) -> None:
+    for path in (
+        "/.env",
+        "/secrets/secret_key",
+        "/run/secrets/tls_key",
+        "/nginx.conf",
+        "/etc/passwd",
+        "/data/",
+    ):
+        answer = proxy.ask("GET", path, Host="board.example", Accept="application/json")
+        assert (answer.status, json.loads(answer.content)["error"]) == (404, "not_found"), path
+    for path in (b"/../../etc/passwd", b"/static/../../../etc/passwd", b"/static/..%2f..%2fwsgi.py"):
+        with proxy.connect(
+            b"GET " + path + b" HTTP/1.1\r\nHost: board.example\r\nConnection: close\r\n\r\n"
+        ) as client:
+            assert everything(client).split(b" ", 2)[1] in (b"400", b"404"), path
+
+
+@on_sqlite
+def test_who_comes_without_tls_is_sent_to_it(proxy: Proxy) -> None:
+    plain = http.client.HTTPConnection(*proxy.http, timeout=60)
+    plain.request("GET", "/competitions/toxicity?page=2", headers={"Host": "board.example"})
+    answer = plain.getresponse()
+    assert (answer.status, answer.headers["Location"]) == (308, f"{ADDRESS}/competitions/toxicity?page=2")
+    plain.close()
+
+
+@on_sqlite
+def test_slow_clients_keep_nobody_waiting(proxy: Proxy) -> None:
+    crowd = {"half heads": 60, "slow bodies": 30, "silent": 60}
+    with ExitStack() as open_ones:
+        for server in (proxy.http, proxy.https):
+            open_ones.enter_context(SlowClients(server, crowd).besieging())
+        for number in range(60):
+            sent = HALF_A_HEAD if number % 2 else SLOW_BODY
+            open_ones.enter_context(proxy.connect(sent, address=f"127.0.1.{1 + number % 25}"))
+        for _ in range(20):
+            assert proxy.ask("GET", "/login", Host="board.example").status == 200
+
+
+def test_while_the_site_is_away_the_proxy_says_when_to_come_again(make_proxy: Any) -> None:
+    proxy = make_proxy(("127.0.0.1", 9))
+    answer = proxy.ask("GET", "/login", Host="board.example")
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
+    assert json.loads(answer.content)["code"] == 503
+
+
+def test_files_may_be_as_large_as_the_site_takes_them_and_only_where_it_takes_any(arena: Any) -> None:
+    (pattern,) = (each for each in locations() if each.startswith("^"))
+    assert f"client_max_body_size {uploads.LARGEST_BODY_BYTES};" in locations()[pattern]
+    assert "client_max_body_size 300k;" in CONFIGURATION.read_text()
+    taking = uploads.ENDPOINTS | uploads.ORGANIZERS_LIMITS.keys()
+    for rule in arena.app.url_map.iter_rules():
+        path = rule.rule.replace("<slug>", "toxicity")
+        if rule.endpoint in taking:
+            assert re.search(pattern, path), path
+        elif "POST" in rule.methods and re.search(pattern, path):
+            raise AssertionError(f"{path} takes no file.")

@@ -1,0 +1,269 @@
+"""How requests are received: whole, in time, and as long as they say."""
+
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.front.conftest import everything
+
+GET = b"GET /a HTTP/1.1\r\nHost: localhost\r\n"
+END = b"Connection: close\r\n\r\n"
+QUICK = {"idle_seconds": 0.3, "head_seconds": 0.3, "grace_seconds": 0.3}
+
+
+def post(path: bytes, *headers: bytes, close: bool = True) -> bytes:
+    lines = [b"POST " + path + b" HTTP/1.1", b"Host: localhost", *headers]
+    return b"\r\n".join([*lines, *([b"Connection: close"] if close else []), b"", b""])
+
+
+def until(condition: Callable[[], Any], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "It did not happen."
+        time.sleep(0.02)
+
+
+def test_an_absolute_address_as_of_a_client_that_takes_us_for_its_proxy_is_answered(running: Any) -> None:
+    answer = running.ask(
+        b"POST http://localhost/api/v1/x.S/M?a=1 HTTP/1.1\r\nHost: other\r\nContent-Length: 2\r\n"
+        + END
+        + b"{}"
+    )
+    assert answer.startswith(b"HTTP/1.1 200 OK") and answer.endswith(b"POST /api/v1/x.S/M localhost 2 of 2")
+
+
+def test_a_put_in_chunks_is_received_also_an_empty_one(running: Any) -> None:
+    head = b"PUT /upload HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n" + END
+    assert running.ask(head + b"0\r\n\r\n").endswith(b"PUT /upload localhost 0 of 0")
+    assert running.ask(head + b"3\r\nabc\r\n2;a=b\r\nde\r\n0\r\n\r\n").endswith(
+        b"PUT /upload localhost 5 of 5"
+    )
+
+
+def test_a_connection_is_kept_for_the_next_request_and_requests_sent_together_are_answered_in_order(
+    running: Any,
+) -> None:
+    sent = (
+        GET
+        + b"\r\n"
+        + post(b"/b", b"Content-Length: 3", close=False)
+        + b"abc"
+        + GET.replace(b"/a", b"/c")
+        + END
+    )
+    answer = running.ask(sent)
+    assert [answer.index(each) for each in (b"GET /a", b"POST /b localhost 3", b"GET /c")] == sorted(
+        answer.index(each) for each in (b"GET /a", b"POST /b localhost 3", b"GET /c")
+    )
+    assert running.application.asked == ["/a", "/b", "/c"]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        post(b"/a", b"Content-Length: 5", b"Transfer-Encoding: chunked")
+        + b"0\r\n\r\nGET /hidden HTTP/1.1\r\n\r\n",
+        post(b"/a", b"Content-Length: 5", b"Content-Length: 0") + b"abcde",
+        post(b"/a", b"Content-Length: +5") + b"abcde",
+        post(b"/a", b"Content-Length: 5_0") + b"abcde",
+        post(b"/a", b"Transfer-Encoding: chunked, identity"),
+        post(b"/a", b"Transfer-Encoding: \x0bchunked"),
+        post(b"/a", b"Transfer-Encoding : chunked"),
+        post(b"/a", b"Transfer-Encoding: chunked").replace(b"HTTP/1.1", b"HTTP/1.0"),
+        post(b"/a", b"Content-Length: 5").replace(b"Host: localhost", b"Host: a\r\nHost: b"),
+        post(b"/a").replace(b"Host: localhost\r\n", b""),
+        b"GET /a HTTP/1.1\nHost: localhost\n\n\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+    ],
+)
+def test_what_two_servers_could_read_in_two_ways_is_refused_and_the_connection_ends(
+    running: Any, head: bytes
+) -> None:
+    answer = running.ask(head)
+    status = answer.split(b" ", 2)[1]
+    assert status in (b"400", b"501"), answer
+    assert b'"code": ' + status in answer
+    assert answer.count(b"HTTP/1.1") + answer.count(b"HTTP/1.0") == 1
+    assert running.application.asked == []
+
+
+def test_chunks_that_are_nothing_but_frame_are_refused(running: Any) -> None:
+    head = post(b"/upload", b"Transfer-Encoding: chunked")
+    assert running.ask(head + b"1;" + b"a" * 2_000).startswith(b"HTTP/1.1 400")
+    assert running.ask(head + b"0\r\n" + b"A: b\r\n" * 3_000).startswith(b"HTTP/1.1 400")
+    assert running.ask(head + b"zz\r\n").startswith(b"HTTP/1.1 400")
+
+
+def test_a_head_without_end_is_refused_by_its_size(running: Any) -> None:
+    assert running.ask(GET + b"X: " + b"x" * 40_000).startswith(b"HTTP/1.0 431")
+
+
+def test_a_small_body_is_received_whole_before_anybody_works_on_it(running: Any) -> None:
+    with running.connect(post(b"/form", b"Content-Length: 6") + b"abc") as client:
+        time.sleep(0.2)
+        assert running.application.asked == running.application.heads == []
+        client.sendall(b"def")
+        assert everything(client).endswith(b"POST /form localhost 6 of 6")
+
+
+def test_before_a_large_body_the_application_is_asked_and_its_limit_is_kept(running: Any) -> None:
+    for size in (999_999, 1_000_000):
+        body = b"x" * size
+        answer = running.ask(post(b"/upload", b"Content-Length: %d" % size) + body)
+        assert answer.endswith(b"POST /upload localhost %d of %d" % (size, size))
+    size = 1_000_001  # the application sees how long it is, and nothing of it
+    answer = running.ask(post(b"/upload", b"Content-Length: %d" % size) + b"x" * size)
+    assert answer.endswith(b"POST /upload localhost 0 of 1000001")
+    frames = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
+    answer = running.ask(post(b"/upload", b"Transfer-Encoding: chunked") + frames * 16 + b"0\r\n\r\n")
+    assert int(answer.rpartition(b" ")[2]) > 1_000_000 and b"localhost 0 of" in answer
+    assert running.application.heads == ["/upload"] * 4
+
+
+def test_a_large_body_that_nobody_wants_is_kept_nowhere_and_its_sender_sees_why(running: Any) -> None:
+    sent = post(b"/elsewhere", b"Content-Length: 3000000", close=False) + b"x" * 3_000_000 + GET + END
+    answer = running.ask(sent)
+    assert answer.startswith(b"HTTP/1.1 401 Unauthorized") and b"\r\n\r\nno\nHTTP/1.1 200 OK" in answer
+    assert (running.application.heads, running.application.asked) == (["/elsewhere"], ["/a"])
+
+
+def test_who_waits_for_a_word_before_the_body_gets_it_or_the_refusal(running: Any) -> None:
+    wait = (b"Expect: 100-continue", b"Content-Length: 500000")
+    with running.connect(post(b"/upload", *wait)) as client:
+        assert client.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        client.sendall(b"x" * 500_000)
+        assert everything(client).endswith(b"500000 of 500000")
+    assert running.ask(post(b"/elsewhere", *wait, close=False)).endswith(b"\r\n\r\nno\n")
+    huge = post(b"/upload", b"Expect: 100-continue", b"Content-Length: 5000000", close=False)
+    assert running.ask(huge).endswith(b"POST /upload localhost 0 of 5000000")
+    with running.connect(post(b"/form", b"Expect: 100-continue", b"Content-Length: 2")) as client:
+        assert client.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        client.sendall(b"ab")
+        assert everything(client).endswith(b"POST /form localhost 2 of 2")
+
+
+def test_a_body_that_is_far_too_large_is_not_even_read_to_its_end(make_running: Any) -> None:
+    running = make_running(drained_bytes=2_000_000)
+    with running.connect(post(b"/upload", b"Content-Length: 900000000", close=False)) as client:
+        assert everything(client).endswith(b"POST /upload localhost 0 of 900000000")
+
+
+def test_silence_half_a_head_and_a_dripping_body_end(make_running: Any) -> None:
+    running = make_running(**QUICK)
+    assert running.ask(b"") == b""
+    assert b"408 Request Timeout" in running.ask(GET)
+    assert b"408 Request Timeout" in running.ask(post(b"/form", b"Content-Length: 100") + b"x")
+    assert b"408 Request Timeout" in running.ask(post(b"/upload", b"Content-Length: 500000") + b"x")
+    with running.connect(GET + b"\r\n") as client:  # kept alive, and silent from then on
+        assert everything(client).startswith(b"HTTP/1.1 200 OK")
+    assert running.application.asked == ["/a"]
+
+
+def test_a_byte_now_and_then_keeps_no_head_and_no_body_alive(make_running: Any) -> None:
+    running = make_running(**QUICK, slowest_bytes_per_second=1_000)
+    for beginning in (GET + b"X: ", post(b"/form", b"Content-Length: 1000")):
+        with running.connect(beginning) as client:
+            client.settimeout(0.1)
+            until(lambda client=client: _is_refused_after_a_byte(client))
+
+
+def _is_refused_after_a_byte(client: socket.socket) -> bool:
+    try:
+        client.sendall(b"x")
+        return b"408" in client.recv(1_000)
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True  # what it sent meanwhile was not read
+
+
+def test_a_slow_but_honest_body_arrives(make_running: Any) -> None:
+    running = make_running(grace_seconds=0.5, slowest_bytes_per_second=50_000)
+    size = 400_000
+    with running.connect(post(b"/upload", b"Content-Length: %d" % size)) as client:
+        for _ in range(20):  # 2 s in all, four times the grace
+            client.sendall(b"x" * (size // 20))
+            time.sleep(0.1)
+        assert everything(client).endswith(b"400000 of 400000")
+
+
+def test_a_request_that_is_worked_on_has_no_deadline_here(make_running: Any) -> None:
+    running = make_running(**QUICK)
+    running.application.may_answer.clear()
+    with running.connect(GET + END) as client:
+        until(lambda: running.application.asked)
+        time.sleep(1.2)
+        running.application.may_answer.set()
+        assert everything(client).endswith(b"GET /a localhost 0 of none")
+
+
+def test_who_does_not_read_the_answer_holds_no_thread_and_is_cut_off(make_running: Any) -> None:
+    running = make_running(grace_seconds=1.5, slowest_bytes_per_second=1 << 30)
+    readers = [running.connect(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n") for _ in range(4)]
+    until(lambda: len(running.application.asked) == 4)  # with two threads
+    assert running.ask(GET + END).startswith(b"HTTP/1.1 200 OK")
+    until(lambda: not running.server.channels)
+    for reader in readers:
+        reader.close()
+
+
+def test_an_address_with_too_many_connections_loses_those_that_wait_for_longest(running: Any) -> None:
+    running.application.may_answer.clear()
+    with running.connect(GET + END, address="127.0.1.1") as working:
+        until(lambda: running.application.asked)
+        with running.connect(address="127.0.1.2") as other:
+            crowd = [running.connect(GET, address="127.0.1.1") for _ in range(30)]
+            until(lambda: len(_of(running, "127.0.1.1")) == 20)
+            assert _has_ended(crowd[0])
+            crowd[-1].sendall(END)
+            running.application.may_answer.set()
+            assert everything(crowd[-1]).startswith(b"HTTP/1.1 200 OK")
+            other.sendall(GET + END)
+            assert everything(other).startswith(b"HTTP/1.1 200 OK")
+        assert everything(working).startswith(b"HTTP/1.1 200 OK")
+    for each in crowd:
+        each.close()
+
+
+def test_a_full_server_makes_room_where_most_wait(running: Any) -> None:
+    crowd = [running.connect(GET, address=f"127.0.1.{1 + number % 4}") for number in range(40)]
+    few = running.connect(GET, address="127.0.2.1")
+    more = [running.connect(GET, address="127.0.3.1") for _ in range(3)]
+    until(lambda: len(running.server.channels) == 40)
+    for each in (few, *more):
+        each.sendall(END)
+        assert everything(each).startswith(b"HTTP/1.1 200 OK")
+    for each in (few, *more, *crowd):
+        each.close()
+
+
+def test_behind_a_trusted_proxy_the_visitors_address_counts_and_never_the_proxys(make_running: Any) -> None:
+    running = make_running(trusted_proxies=1, connections_per_address=5)
+    named = GET.replace(b"/a", b"/form").replace(b"GET", b"POST") + b"Content-Length: 5\r\nX-Forwarded-For: "
+    many = [running.connect(named + b"10.0.0.%d\r\n\r\n" % number) for number in range(20)]
+    until(lambda: len(running.server.channels) == 20)
+    time.sleep(0.6)
+    assert len(running.server.channels) == 20
+    one = [running.connect(named + b"1.2.3.4, 10.0.0.99\r\n\r\n") for _ in range(8)]
+    until(lambda: _has_ended(one[2]))  # three too many, those that wait for longest
+    assert len(_of(running, "10.0.0.99")) == 5
+    assert not _of(running, "1.2.3.4")
+    for each in many:
+        each.sendall(b"abcde")
+        assert each.recv(100).startswith(b"HTTP/1.1 200 OK")
+    for each in (*one, *many):
+        each.close()
+
+
+def _has_ended(client: socket.socket) -> bool:
+    try:
+        return client.recv(1) == b""
+    except ConnectionResetError:  # what it had sent was not read to its end
+        return True
+
+
+def _of(running: Any, address: str) -> list[Any]:
+    return [channel for channel in running.server.channels if channel.address == address]

@@ -1,0 +1,73 @@
+"""Hundreds of clients that take the site's time, while others visit and upload."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.fixtures.slow_clients import SlowClients
+from tests.fixtures.web import Caller
+
+CROWD = {"half heads": 200, "slow bodies": 100, "silent": 200}
+PATIENCE_SECONDS = 60  # only a site that hangs needs it
+VISITORS = 3
+
+
+class Honest:
+    """People who visit and upload, and how long each answer took."""
+
+    def __init__(self, callers: list[Caller], contents: Callable[..., bytes]) -> None:
+        self._callers, self._contents = callers, contents
+        self.seconds: list[float] = []
+        self.uploads = 0
+
+    def go_on_for(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        with ThreadPoolExecutor(len(self._callers)) as pool:
+            list(pool.map(lambda each: self._visit(*each, end), enumerate(self._callers)))
+
+    def _visit(self, number: int, caller: Caller, end: float) -> None:
+        seed = 1000 * number
+        while time.monotonic() < end:
+            seed += 1
+            self._time(lambda: caller.get("/competitions/toxicity/leaderboard"), 200)
+            content = self._contents(seed=seed)
+            self._time(lambda content=content: caller.send(content), 201)
+            self.uploads += 1
+            time.sleep(0.2)
+
+    def _time(self, ask: Callable[[], Any], status: int) -> None:
+        began = time.monotonic()
+        assert ask().status == status
+        self.seconds.append(time.monotonic() - began)
+
+
+@pytest.fixture
+def honest(service: Any, web: Any, make_token: Any, predictions_csv: Any) -> Honest:
+    service.competition()
+    tokens = [make_token(name) for name in ("ada", "bob", "eve")[:VISITORS]]
+    web.start()
+    callers = [Caller(web.address, token, timeout_seconds=PATIENCE_SECONDS) for token in tokens]
+    return Honest(callers, predictions_csv)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_while_hundreds_take_the_sites_time_pages_and_uploads_are_answered(honest: Honest, web: Any) -> None:
+    with SlowClients(web.address, CROWD).besieging() as crowd:
+        honest.go_on_for(3)
+        assert sum(crowd.held.values()) == sum(CROWD.values())
+    assert honest.uploads >= VISITORS
+
+
+@pytest.mark.long
+def test_for_a_minute_95_of_100_honest_requests_are_answered_within_a_second(
+    honest: Honest, web: Any
+) -> None:
+    with SlowClients(web.address, CROWD).besieging() as crowd:
+        honest.go_on_for(60)
+    within = sum(each < 1 for each in honest.seconds)
+    print(f"{len(honest.seconds)} honest requests, {within} of them within 1 s; {crowd.opened}")
+    assert within >= 0.95 * len(honest.seconds)
+    assert sum(crowd.opened.values()) > sum(CROWD.values())  # those that were sent away came back

@@ -1,0 +1,6 @@
+"""The server's door: requests are received whole, in time and within bounds, before a thread works on them.
+
+Gunicorn runs the processes; in each of them waitress receives in one loop and works with threads. This
+package adds what neither has: deadlines, bounds for each address, and the question to the application how
+large a body may be, asked with the head alone.
+"""
