@@ -9,6 +9,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 pytest_plugins = (
+    "tests.fixtures.guarded",
     "tests.fixtures.arena",
     "tests.fixtures.databases",
     "tests.fixtures.economy",
