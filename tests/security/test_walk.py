@@ -17,7 +17,9 @@ import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -39,6 +41,7 @@ MOMENTS = {
     "settled": Phase.CLOSED,
     "revealed": Phase.REVEALED,
 }
+HISTORY = ("begin", "close", "settle", "reveal")
 ROLES = {
     "public": (None, Viewer.PUBLIC),
     "stranger": ("Eve", Viewer.PUBLIC),
@@ -51,30 +54,61 @@ ROLES = {
 }
 ORGANIZERS = {role: name for role, (name, viewer) in ROLES.items() if viewer is Viewer.ORGANIZER}
 OTHERS = {role: name for role, (name, _) in ROLES.items() if role not in ORGANIZERS}
+# The rules are the same when the standings are computed as before, and then everything is asked.
+BRIEF_MOMENTS, BRIEF_ORGANIZERS = ("closed",), ("closed", "settled")
 
 
 @dataclass(frozen=True)
-class Trail:
-    """What a world told at each moment, with the mails so far and the moment's log; and what it hides."""
+class Secrets:
+    """What a world hides."""
 
-    walks: Mapping[str, Walk]
     private_scores: Mapping[int, str]
     private_board: tuple[int, ...]
     hidden: frozenset[str]
     blobs: tuple[str, ...]
 
 
+@dataclass
+class Trail:
+    """What a world told at each moment, with the mails so far and the moment's log; and what it hides.
+
+    Where the world breaks, what it told before stays: only the tests of what it did not reach fail.
+    """
+
+    world: World
+    walks: dict[str, Walk] = field(default_factory=dict)
+    failure: Exception | None = None
+
+    def at(self, moment: str) -> Walk:
+        """Return what was told at a moment."""
+        if moment not in self.walks:
+            raise AssertionError(f"The world broke before all was asked while it was {moment}.") from (
+                self.failure
+            )
+        return self.walks[moment]
+
+    @cached_property
+    def secrets(self) -> Secrets:
+        return _secrets(self.world)
+
+
 @pytest.fixture(scope="module")
-def trails(make_world: Callable[[Truth], World]) -> dict[str, Trail]:
-    """The trails of the three worlds."""
-    truth = Truth.first()
-    return {
-        "first": _trail(make_world(truth), MOMENTS, with_organizers=True),
-        "other labels": _trail(
-            make_world(truth.with_other_private_labels(), correction=8), ("open", "closed", "settled")
-        ),
-        "other split": _trail(make_world(truth.with_other_split(), correction=9), ("settled", "revealed")),
-    }
+def first(make_world: Callable[..., World]) -> Trail:
+    """The trail of the first world, organizers' answers included."""
+    return _trail(make_world(Truth.first()), MOMENTS, with_organizers=True)
+
+
+@pytest.fixture(scope="module")
+def other_labels(make_world: Callable[..., World]) -> Trail:
+    """The trail of the world with other private labels, up to the reveal."""
+    world = make_world(Truth.first().with_other_private_labels(), correction=8)
+    return _trail(world, ("open", "closed", "settled"))
+
+
+@pytest.fixture(scope="module")
+def other_split(make_world: Callable[..., World]) -> Trail:
+    """The trail of the world in which rows of equal content change places."""
+    return _trail(make_world(Truth.first().with_other_split(), correction=9), ("settled", "revealed"))
 
 
 def test_every_route_is_walked(arena: Any) -> None:
@@ -85,38 +119,40 @@ def test_every_route_is_walked(arena: Any) -> None:
 
 
 @pytest.mark.parametrize("moment", ["open", "closed", "settled"])
-def test_nothing_depends_on_private_labels_before_the_reveal(trails: dict[str, Trail], moment: str) -> None:
-    _assert_same(trails["first"].walks[moment], trails["other labels"].walks[moment], MOMENTS[moment])
+def test_nothing_depends_on_private_labels_before_the_reveal(
+    first: Trail, other_labels: Trail, moment: str
+) -> None:
+    _assert_same(first.at(moment), other_labels.at(moment), MOMENTS[moment])
 
 
 @pytest.mark.parametrize("moment", ["settled", "revealed"])
-def test_nothing_ever_depends_on_the_split(trails: dict[str, Trail], moment: str) -> None:
-    assert trails["first"].private_scores == trails["other split"].private_scores
-    _assert_same(trails["first"].walks[moment], trails["other split"].walks[moment], Phase.CLOSED)
+def test_nothing_ever_depends_on_the_split(first: Trail, other_split: Trail, moment: str) -> None:
+    assert first.secrets.private_scores == other_split.secrets.private_scores
+    _assert_same(first.at(moment), other_split.at(moment), Phase.CLOSED)
 
 
-@pytest.mark.parametrize("world", ["first", "other labels"])
+@pytest.mark.parametrize("world", ["first", "other_labels"])
 @pytest.mark.parametrize("moment", ["open", "closed", "settled"])
 def test_no_private_value_is_found_before_the_reveal(
-    trails: dict[str, Trail], world: str, moment: str
+    request: pytest.FixtureRequest, world: str, moment: str
 ) -> None:
-    trail = trails[world]
-    for (role, request), text in trail.walks[moment].items():
+    trail: Trail = request.getfixturevalue(world)
+    for (role, asked), text in trail.at(moment).items():
         if not _sees(role, MOMENTS[moment]):
-            found = _numbers(text) & trail.hidden
-            assert not found, f"{request} as {role}"
+            found = _numbers(text) & trail.secrets.hidden
+            assert not found, f"{asked} as {role}"
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_no_blob_of_a_solution_is_named(trails: dict[str, Trail], moment: str) -> None:
-    for (role, request), text in trails["first"].walks[moment].items():
-        assert not any(sha256 in text for sha256 in trails["first"].blobs), f"{request} as {role}"
+def test_no_blob_of_a_solution_is_named(first: Trail, moment: str) -> None:
+    for (role, request), text in first.at(moment).items():
+        assert not any(sha256 in text for sha256 in first.secrets.blobs), f"{request} as {role}"
 
 
 @pytest.mark.parametrize("text", CONFIDENTIAL)
-def test_what_is_confidential_reaches_nobody_else(trails: dict[str, Trail], text: str) -> None:
+def test_what_is_confidential_reaches_nobody_else(first: Trail, text: str) -> None:
     readers = set()
-    for told_then in trails["first"].walks.values():
+    for told_then in map(first.at, MOMENTS):
         for (role, request), told in told_then.items():
             if role in ROLES and _holds(told, text):
                 assert ROLES[role][0] in CONFIDENTIAL[text], f"{request} as {role}"
@@ -127,52 +163,76 @@ def test_what_is_confidential_reaches_nobody_else(trails: dict[str, Trail], text
     assert readers, "The text is nowhere: this test would not find it."
 
 
-def test_the_same_search_finds_every_private_score_after_the_reveal(trails: dict[str, Trail]) -> None:
-    trail = trails["first"]
-    seen = "".join(text for (role, _), text in trail.walks["revealed"].items() if role == "leader")
-    shown = [score for score in trail.private_scores.values() if score in seen]
+def test_the_same_search_finds_every_private_score_after_the_reveal(first: Trail) -> None:
+    told, secrets = first.at("revealed"), first.secrets
+    seen = "".join(text for (role, _), text in told.items() if role == "leader")
+    shown = [score for score in secrets.private_scores.values() if score in seen]
     assert len(shown) >= 6
-    assert _numbers(seen) & trail.hidden
-    anybody = "".join(text for (role, _), text in trail.walks["revealed"].items() if role == "public")
-    assert _numbers(anybody) & trail.hidden
+    assert _numbers(seen) & secrets.hidden
+    anybody = "".join(text for (role, _), text in told.items() if role == "public")
+    assert _numbers(anybody) & secrets.hidden
 
 
-def test_the_worlds_differ_in_what_they_hide(trails: dict[str, Trail]) -> None:
-    first, other = trails["first"], trails["other labels"]
-    assert first.private_board != other.private_board
-    assert not set(first.private_scores.values()) & set(other.private_scores.values())
+def test_the_worlds_differ_in_what_they_hide(first: Trail, other_labels: Trail, other_split: Trail) -> None:
+    one, other = first.secrets, other_labels.secrets
+    assert one.private_board != other.private_board
+    assert not set(one.private_scores.values()) & set(other.private_scores.values())
     for team in ((1, 2, 7), (3, 11)):  # Ann's and Bob's
-        assert _order(first, team) != _order(other, team)
-    assert first.blobs != trails["other split"].blobs
+        assert _order(one, team) != _order(other, team)
+    assert one.blobs != other_split.secrets.blobs
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_no_route_breaks(trails: dict[str, Trail], moment: str) -> None:
-    broken = [key for key, text in trails["first"].walks[moment].items() if text.startswith("5")]
+def test_no_route_breaks(first: Trail, moment: str) -> None:
+    broken = [key for key, text in first.at(moment).items() if text.startswith("5")]
     assert not broken
 
 
-def _order(trail: Trail, submission_ids: tuple[int, ...]) -> list[int]:
-    return sorted(submission_ids, key=trail.private_scores.__getitem__)
+def test_a_world_that_breaks_keeps_what_it_told_before() -> None:
+    world: Any = SimpleNamespace(begin=lambda: None, close=lambda: 1 / 0)
+    trail = _trail(world, ())
+    assert isinstance(trail.failure, ZeroDivisionError)
+    trail.walks["open"] = {("public", "GET /"): "told"}
+    assert trail.at("open")
+    with pytest.raises(AssertionError, match="while it was settled") as told:
+        trail.at("settled")
+    assert told.value.__cause__ is trail.failure
+
+
+def _order(secrets: Secrets, submission_ids: tuple[int, ...]) -> list[int]:
+    return sorted(submission_ids, key=secrets.private_scores.__getitem__)
 
 
 def _trail(world: World, moments: Collection[str], *, with_organizers: bool = False) -> Trail:
-    walks = {}
+    trail = Trail(world)
     with _log() as lines:
-        happened = (world.begin, world.close, world.settle, world.reveal)
-        for moment, happen in zip(MOMENTS, happened, strict=True):
-            lines.clear()
-            happen()
-            if moment in moments:
-                world.dice.seed(moment)
-                with world.undone():
-                    # Organizers' pages refuse all others alike, and at any moment: then two still knock.
-                    told = walk(world, OTHERS, desks=None if moment == "open" else CURIOUS)
-                    told["log", "the log"] = re.sub(r"\d+\.\d\d s\b", "some time", "\n".join(lines))
-                    walks[moment] = (
-                        walk(world, ORGANIZERS, posts=moment == "open") if with_organizers else {}
-                    ) | told
-    return Trail(walks, *_secrets(world))
+        try:
+            for moment, happen in zip(MOMENTS, HISTORY, strict=True):
+                lines.clear()
+                getattr(world, happen)()
+                if moment in moments:
+                    world.dice.seed(moment)
+                    with world.undone():
+                        told = _ask_others(world, moment)
+                        told["log", "the log"] = re.sub(r"\d+\.\d\d s\b", "some time", "\n".join(lines))
+                        trail.walks[moment] = (
+                            _ask_organizers(world, moment) if with_organizers else {}
+                        ) | told
+        except Exception as error:
+            trail.failure = error
+    return trail
+
+
+def _ask_others(world: World, moment: str) -> Walk:
+    is_whole = moment not in BRIEF_MOMENTS
+    # Organizers' pages refuse all others alike, and at any moment: then two still knock.
+    desks = None if moment == "open" else CURIOUS
+    return walk(world, OTHERS, posts=is_whole, queries=is_whole, desks=desks)
+
+
+def _ask_organizers(world: World, moment: str) -> Walk:
+    asked = {"viewer": ORGANIZERS["viewer"]} if moment in BRIEF_ORGANIZERS else ORGANIZERS
+    return walk(world, asked, posts=moment == "open")
 
 
 @contextmanager
@@ -209,7 +269,7 @@ def _assert_same(one: Walk, other: Walk, phase: Phase) -> None:
             assert text == other[role, request], f"{request} as {role}"
 
 
-def _secrets(world: World) -> tuple[Any, ...]:
+def _secrets(world: World) -> Secrets:
     values: dict[Split, set[float]] = {split: set() for split in Split}
     scores = {}
     public_terms: dict[int, tuple[float, ...]] = {}
@@ -241,7 +301,7 @@ def _secrets(world: World) -> tuple[Any, ...]:
     # Ann compares her two files: the page tells how their displayed public terms differ.
     pairs = zip(public_terms[1], public_terms[2], strict=True)
     hidden -= {f"{abs(round(one, 4) - round(other, 4)):.4f}" for one, other in pairs}
-    return scores, tuple(board), frozenset(hidden), blobs
+    return Secrets(scores, tuple(board), frozenset(hidden), blobs)
 
 
 def _roundings(values: set[float]) -> set[str]:
