@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import BrowserContext, expect
 from werkzeug.serving import make_server
+
+from tests.fixtures.patience import HANG_SECONDS
 
 CHROMIUM = (
     os.environ.get("FAIRBOARD_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
@@ -25,6 +28,8 @@ FLAGS = (
 )
 SCORING_DELAY_SECONDS = 0.5
 
+expect.set_options(timeout=1000 * HANG_SECONDS)
+
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
@@ -36,6 +41,13 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 @pytest.fixture(scope="session")
 def base_url() -> None:
     """None: every test has a server of its own. (The plugin's fixture is one that pytest will drop.)"""
+
+
+@pytest.fixture
+def context(context: BrowserContext) -> BrowserContext:
+    """A browser's context in which only a hang is a fault."""
+    context.set_default_timeout(1000 * HANG_SECONDS)
+    return context
 
 
 class FollowedHints:

@@ -3,7 +3,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime
 
 import pytest
@@ -23,6 +22,7 @@ from grader.services import (
     tokens,
 )
 from grader.services.audit import Actor
+from tests.fixtures.patience import eventually
 
 
 @pytest.fixture
@@ -285,10 +285,7 @@ def test_an_interrupted_rescoring_goes_on_with_the_same_command(admin, service, 
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    deadline = time.monotonic() + 60
-    while not preparing(service, competition):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    eventually(lambda: preparing(service, competition), "a version that is prepared")
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert board(service)[0] == 1

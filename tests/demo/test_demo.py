@@ -6,19 +6,19 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
 from grader.demo.models import MODELS
+from tests.fixtures.patience import HANG_SECONDS, eventually
 
 DEMO = [sys.executable, "-m", "grader.cli", "demo"]
 
 
 def test_the_demo_agrees_with_the_independent_computation_before_and_after_the_rescoring():
-    done = subprocess.run([*DEMO, "--check"], capture_output=True, text=True, timeout=280)
+    done = subprocess.run([*DEMO, "--check"], capture_output=True, text=True, timeout=2 * HANG_SECONDS)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("agrees in every figure and rank") == 4
     assert "All leaderboards agree with the independent computation" in done.stdout
@@ -51,28 +51,21 @@ def sent(folder: Path) -> dict[str, int]:
     return json.loads(path.read_text())["submissions"] if path.exists() else {}
 
 
-def wait_for(condition, what: str, seconds: float = 120):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} did not happen in {seconds} s"
-        time.sleep(0.2)
-
-
 @pytest.mark.long
 def test_a_killed_demo_leaves_nothing_running_and_the_next_one_goes_on(installation, tmp_path):
     first = subprocess.Popen(DEMO, env=installation, stdout=subprocess.DEVNULL)
-    wait_for(lambda: len(sent(tmp_path)) >= 3, "The third upload")
+    eventually(lambda: len(sent(tmp_path)) >= 3, "The third upload")
     first.kill()
     first.wait()
     before = sent(tmp_path)
-    wait_for(lambda: not running_in(tmp_path), "The end of every process of the demo", 60)
+    eventually(lambda: not running_in(tmp_path), "The end of every process of the demo")
 
     output = tmp_path / "output"
     with output.open("w") as file:
         second = subprocess.Popen(DEMO, env=installation, stdout=file, stderr=file)
-    wait_for(lambda: "The service runs until Ctrl-C" in output.read_text(), "The finished demo")
+    eventually(lambda: "The service runs until Ctrl-C" in output.read_text(), "The finished demo")
     assert len(sent(tmp_path)) == len(MODELS)
     assert sent(tmp_path).items() >= before.items()
     second.send_signal(signal.SIGINT)
-    assert second.wait(60) == 0
+    assert second.wait(HANG_SECONDS) == 0
     assert running_in(tmp_path) == []

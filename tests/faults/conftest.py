@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,8 +20,9 @@ from sqlalchemy import select, update
 from grader.crash_points import EXIT_CODE, VARIABLE
 from grader.models import JobState, Score, ScoringJob, Submission, SubmissionStatus
 from grader.settings import Settings
+from tests.fixtures import patience
+from tests.fixtures.patience import HANG_SECONDS
 
-PATIENCE_SECONDS = 100  # for a busy machine; a test that passes never waits it out
 NOTHING: Mapping[str, str] = MappingProxyType({})
 SWEEPER = (
     "from grader.settings import load; from grader.worker.sweeper import *; sweep_until_told_to_stop(load())"
@@ -48,7 +48,7 @@ class Processes:
     def crash(self, settings: Settings, *arguments: str, at: str) -> None:
         """Run a program that is to die at a crash point."""
         with self.python(settings, *arguments, environment={VARIABLE: at}, stdin=subprocess.PIPE) as process:
-            assert process.wait(PATIENCE_SECONDS) == EXIT_CODE
+            assert process.wait(HANG_SECONDS) == EXIT_CODE
 
     def python(
         self, settings: Settings, *arguments: str, environment: Mapping[str, str] = NOTHING, **options: Any
@@ -143,14 +143,7 @@ def snag(service: Any) -> Iterator[Callable[[Any], Snag]]:
 @pytest.fixture
 def eventually() -> Callable[[Callable[[], Any]], None]:
     """A function that waits until a condition holds."""
-
-    def wait(condition: Callable[[], Any]) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not condition():
-            assert time.monotonic() < deadline, "It did not come to that in time."
-            time.sleep(0.05)
-
-    return wait
+    return patience.eventually
 
 
 @dataclass

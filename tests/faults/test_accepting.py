@@ -18,9 +18,9 @@ from grader.models import ScoringJob, Submission
 from grader.services import blobs
 from grader.settings import Settings
 from grader.worker.broker import QUEUE
+from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.web import BOUNDARY, form
 
-pytestmark = pytest.mark.timeout(240)
 BEFORE_THE_COMMIT = ("blob.before_rename", "accept.after_blob", "accept.before_commit")
 AFTER_THE_COMMIT = ("accept.after_commit", "accept.before_response")
 # Each request may say where its process dies.
@@ -164,7 +164,7 @@ def _send_half_and_kill(web: Any, token: str, content: bytes, eventually: Any) -
         f"Content-Length: {len(body)}\r\nIdempotency-Key: again\r\n\r\n"
     )
     [worker] = web.workers(web.children[0])
-    with socket.create_connection(web.address, timeout=30) as connection:
+    with socket.create_connection(web.address, timeout=HANG_SECONDS) as connection:
         own_port = connection.getsockname()[1]
         connection.sendall(head.encode() + body[: len(body) // 2])
         eventually(

@@ -17,7 +17,6 @@ from grader.services import backups, mail
 from grader.settings import Settings
 from grader.storage import open_storage
 
-pytestmark = pytest.mark.timeout(240)
 PEOPLE = ("ada", "bob")
 
 

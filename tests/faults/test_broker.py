@@ -12,8 +12,8 @@ from grader.models import JobState, SubmissionStatus
 from grader.settings import Settings
 from grader.worker.broker import QUEUE
 from grader.worker.hints import Hints
+from tests.fixtures.patience import HANG_SECONDS
 
-pytestmark = pytest.mark.timeout(240)
 # Each takes seconds; where the kind of database cannot matter one is enough.
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -154,7 +154,7 @@ def test_five_hundred_files_whose_hints_were_flushed_are_scored(
     accepted = [service.submit(competition, seed=seed, user=f"user{seed % 9}") for seed in range(500)]
     hints = Hints(service.settings)
     hints.send([job_id for each in accepted for job_id in each.job_ids])
-    hints.close(timeout_seconds=30)
+    hints.close(timeout_seconds=HANG_SECONDS)
     assert valkey.client().llen(QUEUE) == 500
     processes.worker(service.settings, concurrency=2)
     eventually(lambda: watch.score_count() > 0)

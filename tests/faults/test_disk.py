@@ -18,7 +18,6 @@ from grader.settings import Settings
 from grader.worker.scoring import Scorer
 from tests.fixtures.web import BOUNDARY, form
 
-pytestmark = pytest.mark.timeout(240)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ADDRESS = "/api/v1/competitions/toxicity/submissions"
 DISK_BYTES = 6_000_000

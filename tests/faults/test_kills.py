@@ -12,8 +12,8 @@ from pydantic import SecretStr
 from grader.models import JobState
 from grader.settings import Settings
 from grader.worker.hints import Hints
+from tests.fixtures.patience import HANG_SECONDS
 
-pytestmark = pytest.mark.timeout(240)
 # Each takes seconds; where the kind of database cannot matter one is enough.
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -173,7 +173,7 @@ def test_a_web_process_that_is_killed_after_its_commit_and_before_its_hint_loses
         + body
         + f"\r\n--{boundary}--\r\n".encode()
     )
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_SECONDS)
     headers = {
         "Authorization": f"Bearer {token}",
         "Content-Type": f"multipart/form-data; boundary={boundary}",

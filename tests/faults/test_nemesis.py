@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.campaign.mutations import MUTANTS
+from tests.fixtures.patience import HANG_SECONDS
 
 ROOT = Path(__file__).parents[2]
 HASTY = ("--hasty", "--lease-seconds", "8", "--rows", "400")
 GREEN, RED = 0, 1
 
 
-def campaign(*options: str, timeout: float) -> tuple[int, str]:
+def campaign(*options: str, timeout: float = 2 * HANG_SECONDS) -> tuple[int, str]:
     """Run a campaign; return its exit code and what it printed."""
     command = [sys.executable, "-W", "ignore", "-m", "tests.campaign", *options]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("FAIRBOARD_")}
@@ -31,9 +32,8 @@ def campaign(*options: str, timeout: float) -> tuple[int, str]:
     return process.returncode, printed
 
 
-@pytest.mark.timeout(280)
 def test_twenty_seconds_of_faults_lose_double_and_falsify_nothing() -> None:
-    code, printed = campaign(*HASTY, "--seconds", "20", "--patience-seconds", "120", timeout=270)
+    code, printed = campaign(*HASTY, "--seconds", "20", "--patience-seconds", str(HANG_SECONDS))
     assert code == GREEN, printed
 
 
@@ -44,11 +44,10 @@ def test_each_mutant_still_finds_the_code_that_it_breaks() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", [11, 12])
 def test_faults_on_postgresql_lose_double_and_falsify_nothing(seed: int) -> None:
     options = ("--database", "postgresql", "--seconds", "120", "--seed", str(seed))
-    code, printed = campaign(*options, timeout=880)
+    code, printed = campaign(*options)
     assert code == GREEN, printed
 
 
@@ -60,7 +59,6 @@ def test_ten_thousand_uploads_survive_two_hundred_faults() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("mutation", "faults", "found"),
     [
@@ -75,6 +73,6 @@ def test_a_service_that_lacks_a_safeguard_turns_the_campaign_red(
 ) -> None:
     only = [option for fault in faults for option in ("--only", fault)]
     options = [*HASTY, "--seconds", "15", "--patience-seconds", "30", "--database", database, *only]
-    code, printed = campaign(*options, "--mutation", mutation, timeout=580)
+    code, printed = campaign(*options, "--mutation", mutation)
     assert code == RED and found in printed, printed
-    assert campaign(*options, timeout=580)[0] == GREEN  # with it, the same faults do no harm
+    assert campaign(*options)[0] == GREEN  # with it, the same faults do no harm

@@ -12,7 +12,6 @@ from grader.services.audit import Actor
 from grader.worker.organizer_work import OrganizerWorker
 
 pytestmark = [
-    pytest.mark.timeout(240),
     pytest.mark.parametrize("database_url", ["sqlite"], indirect=True),
 ]
 TEAMS = ("ada", "bob", "cyd")

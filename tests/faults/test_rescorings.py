@@ -11,7 +11,6 @@ from grader.models import JobState, Score, ScoringJob, ScoringVersion
 from grader.settings import Settings
 from grader.worker.hints import Hints
 
-pytestmark = pytest.mark.timeout(240)
 # Each takes seconds; where the kind of database cannot matter one is enough.
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

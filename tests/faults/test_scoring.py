@@ -20,7 +20,6 @@ from grader.settings import Settings
 from grader.worker.hints import Hints
 from grader.worker.scoring import Scorer
 
-pytestmark = pytest.mark.timeout(240)
 LEASE = timedelta(seconds=40)
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -217,7 +216,6 @@ def test_files_that_eat_memory_time_or_the_process_fail_alone(
 
 
 @pytest.mark.long
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("acks_late", [True, False])
 @on_sqlite
 def test_two_hundred_kills_at_random_lose_nothing(

@@ -23,7 +23,6 @@ from grader.worker.hints import Hints
 from grader.worker.organizer_child import OrganizerChild
 from grader.worker.scoring import Scorer
 
-pytestmark = pytest.mark.timeout(240)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 CELERY = (sys.executable, "-m", "celery", "--app", "grader.worker.app", "worker", "--concurrency", "1")

@@ -26,7 +26,6 @@ from grader.storage import open_storage
 from grader.worker.rescoring_batches import BatchScorer
 from tests.campaign.findings import BoardLine, BoardRead
 
-pytestmark = pytest.mark.timeout(240)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 LIVE, PREPARING, RETIRED = (
     ScoringVersionState.LIVE,

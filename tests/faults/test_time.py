@@ -21,7 +21,6 @@ from grader.services import closing
 from grader.services.audit import Actor
 from grader.settings import Settings
 
-pytestmark = pytest.mark.timeout(240)
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 DAY_SECONDS = 86_400
 LAST_SECONDS = 1.0

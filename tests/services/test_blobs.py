@@ -19,6 +19,7 @@ from grader.services import blobs, data_files, organizer_jobs
 from grader.services.audit import Actor
 from grader.services.blobs import SuspiciousStorage
 from grader.storage import BlobMissing
+from tests.fixtures.patience import HANG_SECONDS
 
 # Columns that could hold the name of a blob by their type, and hold none that keeps a blob.
 NAME_NO_BLOB = {
@@ -167,7 +168,7 @@ def test_a_collector_waits_for_the_transaction_that_names_a_blob(service: Any) -
         assert not ended
         who = {"actor": Actor(None, "tests"), "now": service.now}
         data_files.add(session, competition=competition, name="test.csv", blob=blob, **who)
-    collector.join(30)
+    collector.join(HANG_SECONDS)
     assert ended == [0]
 
 

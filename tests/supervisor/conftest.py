@@ -3,7 +3,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -12,6 +11,7 @@ import psutil
 import pytest
 
 from grader.supervisor import leftovers, valkey
+from tests.fixtures.patience import HANG_SECONDS, eventually
 
 FAIRBOARD = (sys.executable, "-m", "grader.cli")
 QUICK = {
@@ -22,14 +22,6 @@ QUICK = {
     "FAIRBOARD_SWEEP_INTERVAL_SECONDS": "0.3",
     "FAIRBOARD_SWEEP_AFTER_SECONDS": "1",
 }
-
-
-def until(condition, seconds=40, what="it"):
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"{what} did not happen in {seconds} s"
-        time.sleep(0.05)
-    return found
 
 
 class Service:
@@ -57,7 +49,7 @@ class Service:
         return self
 
     def wait_until_ready(self):
-        until(lambda: self.get("/readyz")[0] == 200, what="readiness")
+        eventually(lambda: self.get("/readyz")[0] == 200, "readiness")
         return self
 
     def get(self, path, token=None, data=None, content_type="application/json"):
@@ -66,7 +58,7 @@ class Service:
             headers["Content-Type"] = content_type
         request = urllib.request.Request(self.address + path, data=data, headers=headers)
         try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
+            with urllib.request.urlopen(request, timeout=HANG_SECONDS) as answer:
                 return answer.status, json.loads(answer.read())
         except urllib.error.HTTPError as error:
             return error.code, {}
@@ -91,7 +83,7 @@ class Service:
             _, found = self.get(f"/api/v1/submissions/{submission_id}", token)
             return found if found.get("status") not in (None, "pending") else None
 
-        return until(answer, what="scoring")
+        return eventually(answer, "scoring")
 
     def command(self, *arguments):
         return subprocess.run(
@@ -112,7 +104,7 @@ class Service:
 
     def stop(self):
         self.process.terminate()
-        return self.process.wait(30)
+        return self.process.wait(HANG_SECONDS)
 
     def log(self):
         return (self.data_dir.parent / "serve.log").read_text()
@@ -122,7 +114,7 @@ class Service:
             if self.process.poll() is None:
                 self.process.terminate()
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    self.process.wait(30)
+                    self.process.wait(HANG_SECONDS)
                 self.process.kill()
                 self.process.wait()
             self.process.stdout.close()

@@ -7,17 +7,11 @@ import psutil
 
 from grader.supervisor.child import Child, Program
 from grader.supervisor.supervisor import Supervisor
+from tests.fixtures.patience import eventually
 
 
 def python(code, **options):
     return Program("test program", (sys.executable, "-c", code), **options)
-
-
-def until(condition, seconds=10):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def test_a_child_that_ends_is_started_again_at_once_and_then_with_growing_pauses():
@@ -29,7 +23,7 @@ def test_a_child_that_ends_is_started_again_at_once_and_then_with_growing_pauses
             starts.append(time.monotonic())
         return len(starts) == 4
 
-    until(tend)
+    eventually(tend)
     child.stop()
 
     pauses = [later - earlier for earlier, later in itertools.pairwise(starts)]
@@ -42,18 +36,18 @@ def test_stopping_a_child_ends_what_it_had_started(tmp_path):
     child = Child(
         python(
             "import pathlib, subprocess, sys, time\n"
-            "grandchild = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+            "grandchild = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(9999)'])\n"
             f"pathlib.Path({str(pid_file)!r}).write_text(str(grandchild.pid))\n"
-            "time.sleep(60)"
+            "time.sleep(9999)"
         )
     )
     child.tend()
-    until(lambda: pid_file.exists() and pid_file.read_text())
+    eventually(lambda: pid_file.exists() and pid_file.read_text())
     grandchild = psutil.Process(int(pid_file.read_text()))
 
     child.stop()
 
-    until(lambda: not grandchild.is_running() or grandchild.status() == psutil.STATUS_ZOMBIE)
+    eventually(lambda: not grandchild.is_running() or grandchild.status() == psutil.STATUS_ZOMBIE)
 
 
 def test_a_child_that_ignores_the_request_to_stop_is_killed_after_its_grace(tmp_path):
@@ -63,12 +57,12 @@ def test_a_child_that_ignores_the_request_to_stop_is_killed_after_its_grace(tmp_
             "import pathlib, signal, time\n"
             "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
             f"pathlib.Path({str(ready)!r}).touch()\n"
-            "time.sleep(60)",
+            "time.sleep(9999)",
             grace_seconds=0.2,
         )
     )
     child.tend()
-    until(ready.exists)
+    eventually(ready.exists)
     pid = child.pid
 
     child.stop()
@@ -81,7 +75,7 @@ def test_the_supervisor_reports_the_running_processes_and_stops_when_a_signal_as
     reported = []
     supervisor = Supervisor(lambda pids: reported.append(list(pids)))
     with supervisor.stopping_on_signals():
-        supervisor.add(python("import time; time.sleep(60)"))
+        supervisor.add(python("import time; time.sleep(9999)"))
         supervisor.add(
             python("import os, time, signal; time.sleep(0.3); os.kill(os.getppid(), signal.SIGTERM)")
         )

@@ -7,8 +7,9 @@ import psutil
 import pytest
 
 from grader.supervisor import leftovers
+from tests.fixtures.patience import HANG_SECONDS
 
-SLEEP = "import time; time.sleep(60)"
+SLEEP = "import time; time.sleep(9999)"
 IGNORES_SIGTERM = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); {SLEEP}"
 
 
@@ -34,14 +35,14 @@ def test_a_recorded_process_is_ended(tmp_path, start):
     leftovers.record(tmp_path, [process.pid])
 
     assert leftovers.end(tmp_path) == 1
-    assert process.wait(5) != 0
+    assert process.wait(HANG_SECONDS) != 0
 
 
 def test_a_process_with_the_mark_of_the_folder_is_ended_without_a_record(tmp_path, start):
     process = start(**{leftovers.MARK: leftovers.mark_of(tmp_path)})
 
     assert leftovers.end(tmp_path) == 1
-    assert process.wait(5) != 0
+    assert process.wait(HANG_SECONDS) != 0
 
 
 def test_a_process_that_ignores_sigterm_is_killed(tmp_path, start):
@@ -51,7 +52,7 @@ def test_a_process_that_ignores_sigterm_is_killed(tmp_path, start):
 
     leftovers.end(tmp_path, grace_seconds=0.3)
 
-    assert process.wait(5) == -9
+    assert process.wait(HANG_SECONDS) == -9
 
 
 def test_a_stranger_that_got_a_recorded_id_is_left_alone(tmp_path, start):
@@ -73,7 +74,7 @@ def test_a_process_of_another_folder_is_left_alone(tmp_path, start):
 
 def test_processes_that_have_ended_are_not_recorded(tmp_path, start):
     process = start("pass")
-    process.wait(10)
+    process.wait(HANG_SECONDS)
 
     leftovers.record(tmp_path, [process.pid])
 
@@ -101,9 +102,9 @@ def test_the_guardian_ends_the_processes_when_its_standard_input_ends(tmp_path, 
     )
     assert process.poll() is None
 
-    guardian.communicate(timeout=20)
+    guardian.communicate(timeout=HANG_SECONDS)
 
-    assert process.wait(5) != 0
+    assert process.wait(HANG_SECONDS) != 0
 
 
 def test_a_record_that_cannot_be_written_ends_nothing(tmp_path, start, caplog):

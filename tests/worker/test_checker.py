@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
@@ -107,13 +106,11 @@ def test_one_file_waits_a_moment_and_more_are_not_queued(checker: Checker) -> No
     assert check(checker, CLEAN)
     answers: list[Checked | None] = []
     with checker._turn:  # somebody's file is being checked
-        began = time.monotonic()
         threads = [threading.Thread(target=lambda: answers.append(check(checker, CLEAN))) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert time.monotonic() - began < 5
     assert answers == [None] * 4
     assert check(checker, CLEAN) == Checked([], [])
 

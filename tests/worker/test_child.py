@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from typing import Any
 
 import psutil
@@ -11,6 +10,8 @@ import pytest
 
 from grader.models import SubmissionStatus
 from grader.worker.child import ScoringChild
+from tests.fixtures.guarded import has_ended
+from tests.fixtures.patience import HANG_SECONDS, eventually
 
 GREEDY = """
 from grader.worker.limits import limit_memory
@@ -25,7 +26,9 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def python(program: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=HANG_SECONDS
+    )
 
 
 def test_more_memory_than_the_limit_is_refused() -> None:
@@ -33,9 +36,7 @@ def test_more_memory_than_the_limit_is_refused() -> None:
 
 
 def test_a_process_ends_at_its_time_limit_even_inside_one_call() -> None:
-    start = time.monotonic()
     assert python(ENDLESS).returncode < 0
-    assert time.monotonic() - start < 30
 
 
 def scoring_processes(parent: psutil.Process) -> list[psutil.Process]:
@@ -70,10 +71,7 @@ def test_a_child_ends_when_its_parent_is_gone(service: Any, tmp_path: Any) -> No
     )
     environment = os.environ | service.settings.environment()
     parent = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=HANG_SECONDS
     )
     pid = int(parent.stdout)
-    deadline = time.monotonic() + 20
-    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    eventually(lambda: has_ended(pid), "the end of the process")

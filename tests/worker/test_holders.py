@@ -3,12 +3,12 @@
 import os
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
 
 from grader.worker import holders
+from tests.fixtures.patience import eventually
 
 
 def name_of(process: psutil.Process) -> str:
@@ -40,10 +40,7 @@ def test_a_process_that_was_killed_is_gone_before_its_parent_takes_notice(is_rea
     process.kill()
     if is_reaped:
         process.wait()
-    deadline = time.monotonic() + 60
-    while not holders.is_gone(name):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    eventually(lambda: holders.is_gone(name), "the end of the holder")
     process.communicate()
 
 

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +16,7 @@ from grader.models import Mail
 from grader.services import mail
 from grader.services.mail import GIVEN_UP_AFTER, LEASE
 from grader.worker.mailer import Mailer
+from tests.fixtures.patience import HANG_SECONDS, eventually
 
 ADA, BOB = "ada@example.org", "bob@example.org"
 
@@ -185,13 +185,11 @@ def test_the_sweepers_process_sends_e_mail(service: Any, make_settings: Any, pos
         [sys.executable, "-m", "grader.cli", "sweeper"], env=os.environ | settings.environment()
     )
     try:
-        deadline = time.monotonic() + 60
-        while not post.received and time.monotonic() < deadline:
-            time.sleep(0.05)
+        eventually(lambda: post.received, "an e-mail")
         assert [message["To"] for message in post.received] == [ADA]
     finally:
         sweeper.send_signal(signal.SIGTERM)
-        assert sweeper.wait(timeout=30) == 0
+        assert sweeper.wait(HANG_SECONDS) == 0
 
 
 def test_a_claimed_e_mail_is_nobody_elses_until_its_lease_ends(service: Any, now: Any) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -16,9 +15,9 @@ from grader.services.audit import Actor
 from grader.services.solution_checks import UploadedFile
 from grader.worker.organizer_child import OrganizerChild
 from grader.worker.sweeper import Sweeper
+from tests.fixtures.patience import eventually
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-LONGEST_WAIT_SECONDS = 60
 
 
 @pytest.fixture
@@ -37,14 +36,12 @@ def job(service: Any, solution_csv: Callable[..., bytes]) -> OrganizerJob:
 
 
 def wait_for(service: Any, job: OrganizerJob, state: JobState) -> OrganizerJob:
-    deadline = time.monotonic() + LONGEST_WAIT_SECONDS
-    while time.monotonic() < deadline:
+    def found() -> OrganizerJob | None:
         with service.database.read() as session:
-            found = session.get_one(OrganizerJob, job.id)
-        if found.state is state:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"job {job.id} is {found.state}, not {state}")
+            row = session.get_one(OrganizerJob, job.id)
+        return row if row.state is state else None
+
+    return eventually(found, f"job {job.id} in the state {state}")
 
 
 def test_the_sweeper_has_a_waiting_check_done_in_a_process_of_its_own(

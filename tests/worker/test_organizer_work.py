@@ -7,7 +7,6 @@ import time
 from datetime import timedelta
 from typing import Any
 
-import psutil
 import pytest
 
 from grader.errors import OrganizerError
@@ -17,6 +16,8 @@ from grader.services import organizer_jobs
 from grader.worker import work as work_module
 from grader.worker.organizer_work import OrganizerWorker
 from grader.worker.work import Handler, Work
+from tests.fixtures.guarded import has_ended
+from tests.fixtures.patience import HANG_SECONDS, eventually
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 pytestmark = on_sqlite
@@ -115,13 +116,10 @@ def test_the_process_of_a_job_ends_with_its_parent(service: Any) -> None:
     )
     environment = os.environ | service.settings.environment()
     parent = subprocess.run(
-        [sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, timeout=60
+        [sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, timeout=HANG_SECONDS
     )
     pid = int(parent.stdout)
-    deadline = time.monotonic() + 30
-    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    eventually(lambda: has_ended(pid), "the end of the process")
 
 
 def test_the_next_attempt_goes_on_from_what_was_kept_and_no_progress_is_given_up(service: Any) -> None:

@@ -3,7 +3,7 @@
 import errno
 import subprocess
 import threading
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,34 +13,39 @@ from grader.db import Database
 from grader.models import SubmissionStatus
 from grader.settings import Settings
 from grader.worker.sweeper import Sweeper
+from tests.fixtures.patience import eventually
 
 
-def sweep_for_a_moment(settings: Settings, database: Database, heartbeat: Path, *, until: float) -> None:
+def sweep(settings: Settings, database: Database, heartbeat: Path, *, until: Callable[[], bool]) -> None:
     stop = threading.Event()
     lane = threading.Thread(target=Sweeper(settings, database, heartbeat=heartbeat).run, args=(stop,))
     lane.start()
-    deadline = time.monotonic() + until
-    while not heartbeat.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    stop.set()
-    lane.join()
+    try:
+        eventually(until, "what is waited for")
+    finally:
+        stop.set()
+        lane.join()
 
 
 def test_the_heartbeat_is_touched_when_the_database_answers(service: Any, tmp_path: Path) -> None:
     heartbeat = tmp_path / "alive"
-    sweep_for_a_moment(service.settings, service.database, heartbeat, until=30)
+    sweep(service.settings, service.database, heartbeat, until=heartbeat.exists)
     assert heartbeat.exists()
 
 
-def test_a_database_that_does_not_answer_leaves_the_heartbeat_alone(service: Any, tmp_path: Path) -> None:
+def test_a_database_that_does_not_answer_leaves_the_heartbeat_alone(
+    service: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     heartbeat = tmp_path / "alive"
     empty = Database(f"sqlite:///{tmp_path / 'empty.db'}")
-    sweep_for_a_moment(service.settings, empty, heartbeat, until=1)
+    sweep(service.settings, empty, heartbeat, until=lambda: "lane sweep" in caplog.text)
     empty.dispose()
     assert not heartbeat.exists()
 
 
-def test_a_lane_that_breaks_goes_on(service: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lane_that_breaks_goes_on(
+    service: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     accepted = service.submit(service.competition())
     tries, start = [0], subprocess.Popen
 
@@ -56,12 +61,9 @@ def test_a_lane_that_breaks_goes_on(service: Any, tmp_path: Path, monkeypatch: p
     sweeper = Sweeper(settings, service.database, heartbeat=heartbeat)
     lane = threading.Thread(target=sweeper.run, args=(stop,))
     lane.start()
-    time.sleep(0.5)
+    eventually(lambda: "lane sweep" in caplog.text, "the break of a lane without its heartbeat")
     heartbeat.parent.mkdir()
-    deadline = time.monotonic() + 60
-    while service.submission(accepted).status is not SubmissionStatus.SCORED and time.monotonic() < deadline:
-        time.sleep(0.05)
+    eventually(lambda: service.submission(accepted).status is SubmissionStatus.SCORED, "the score")
+    eventually(heartbeat.exists, "a heartbeat")
     stop.set()
     lane.join()
-    assert heartbeat.exists()
-    assert service.submission(accepted).status is SubmissionStatus.SCORED
