@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 import sys
+import time
 
 import psutil
 import pytest
