@@ -23,6 +23,8 @@ from tests.fixtures.patience import HANG_SECONDS
 
 # Columns that could hold the name of a blob by their type, and hold none that keeps a blob.
 NAME_NO_BLOB = {
+    "solution.commitment": "of a nonce and a solution",
+    "solution.nonce": "a nonce",
     "account_link.token_sha256": "of a token",
     "api_token.token_sha256": "of a token",
     "login.token_sha256": "of a token",
