@@ -349,3 +349,34 @@ def test_only_what_came_in_time_keeps_a_reveal_waiting(service: Any) -> None:
     with service.database.write() as session:
         session.execute(update(Submission).values(kind="late"))
     assert reveal(service, competition).team_count == 0
+
+
+def test_each_step_of_the_close_is_due_from_its_moment_on(service: Any) -> None:
+    moment = timedelta(microseconds=1)
+    close, reveals, deadline = HOUR, 2 * HOUR, 3 * HOUR
+    competition = service.competition(closes_at=service.now + close, reveals_at=service.now + reveals)
+
+    def found(step: Callable[..., list[Competition]], after: timedelta) -> list[str]:
+        with service.database.read() as session:
+            return [each.slug for each in step(session, now=service.now + after)]
+
+    for step, after in ((closing.unsettled, close), (closing.due, reveals)):
+        assert (found(step, after - moment), found(step, after)) == ([], ["toxicity"])
+    with service.database.write() as session:
+        session.get_one(Competition, competition.id).selection_deadline = service.now + deadline
+    for step in (closing.unsettled, closing.due):
+        assert (found(step, deadline - moment), found(step, deadline)) == ([], ["toxicity"])
+    settle(service, competition, deadline)
+    assert closing.is_settled(service.reload(competition))
+    assert found(closing.unsettled, deadline) == []
+    with service.database.write() as session:
+        session.get_one(Competition, competition.id).selection_deadline = service.now + deadline + moment
+    assert not closing.is_settled(service.reload(competition))
+
+
+def test_all_that_wait_are_named_and_nothing_more(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + HOUR)
+    service.submit(competition)
+    with pytest.raises(ScoringPending, match="1 submission is still being scored") as refused:
+        reveal(service, competition, after=HOUR)
+    assert "more" not in refused.value.message

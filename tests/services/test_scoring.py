@@ -236,3 +236,40 @@ def test_an_outage_of_exactly_a_day_is_counted_and_a_shorter_one_never(service: 
         assert (found.state, found.available_at) == (JobState.WAITING, service.now + after + delay)
         with service.database.write() as session:
             session.get_one(ScoringJob, job_id).available_at = service.now
+
+
+def test_a_job_is_free_from_the_moment_on_that_it_waits_for_or_was_leased_until(
+    service: Any, accepted: Any
+) -> None:
+    (job_id,) = accepted.job_ids
+    moment = timedelta(microseconds=1)
+    with service.database.write() as session:
+        session.get_one(ScoringJob, job_id).available_at = service.now + 9 * SECOND
+
+    def waits(after: timedelta, older_than: timedelta) -> bool:
+        with service.database.read() as session:
+            found = scoring.waiting(session, older_than=older_than, limit=10, now=service.now + after)
+            return job_id in found
+
+    for older_than in (timedelta(), 5 * SECOND):
+        free_at = 9 * SECOND + older_than
+        assert [waits(after, older_than) for after in (free_at - moment, free_at)] == [False, True]
+    assert claim(service, job_id, after=9 * SECOND - moment) is None
+    assert claim(service, job_id, after=9 * SECOND)
+    end = 9 * SECOND + LEASE
+    assert [waits(after, 5 * SECOND) for after in (end - moment, end)] == [False, True]
+    assert claim(service, job_id, after=end - moment) is None
+    assert claim(service, job_id, after=end)
+
+
+def test_the_tenth_lost_lease_is_the_last_and_errors_are_not_counted_as_lost(
+    service: Any, accepted: Any
+) -> None:
+    (job_id,) = accepted.job_ids
+    for attempts, errors, is_taken in ((9, 0, True), (11, 2, True), (11, 1, False)):
+        with service.database.write() as session:
+            lost = session.get_one(ScoringJob, job_id)
+            lost.state, lost.lease_until, lost.token = JobState.CLAIMED, service.now, "lost"
+            lost.attempt_count, lost.error_count = attempts, errors
+        assert (claim(service, job_id) is not None) is is_taken
+        assert (job(service, job_id).state is JobState.FAILED) is not is_taken
