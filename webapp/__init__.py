@@ -17,6 +17,7 @@ from webapp import (
     api,
     assets,
     auth,
+    confirmation,
     errors,
     formats,
     heads,
@@ -74,4 +75,5 @@ def create_app(
     heads.init_app(app)
     app.before_request(security.refuse_foreign_forms)
     errors.init_app(app)
+    confirmation.init_app(app)
     return app

@@ -2,10 +2,13 @@
 
 import click
 
-from grader.cli.installation import opened
+from grader import db
+from grader.cli.installation import Installation, opened
+from grader.cli.questions import is_answered_yes
 from grader.models import SubmissionKind
-from grader.services import closing, competitions, moderation
+from grader.services import close_checks, closing, competitions, moderation
 from grader.services.audit import Actor
+from grader.services.closing import Stage
 
 MARKS = [SubmissionKind.NORMAL.value, SubmissionKind.BENCHMARK.value, SubmissionKind.HIDDEN.value]
 RECOVERABLE = (
@@ -16,15 +19,19 @@ RECOVERABLE = (
 
 @click.command()
 @click.argument("slug")
-def reveal(slug: str) -> None:
+@click.option("--yes", is_flag=True, help="Reveal unverified standings without asking; for scripts.")
+def reveal(slug: str, yes: bool) -> None:
     """Open the private leaderboard of SLUG to everybody; a competition that is still open closes.
 
-    The standings are provisional until `fairboard competition finalize`.
+    It asks first where what competes was not verified. The standings are provisional until `fairboard
+    competition finalize`.
     """
-    with opened() as installation, installation.database.write() as session:
-        revealed = closing.reveal(
-            session, competition=competitions.get(session, slug=slug), actor=Actor.shell()
-        )
+    with opened() as installation:
+        _warn_of_unverified(installation, slug, yes=yes)
+        with installation.database.write() as session:
+            revealed = closing.reveal(
+                session, competition=competitions.get(session, slug=slug), actor=Actor.shell()
+            )
     closed = " It was still open and is closed now." if revealed.closed_now else ""
     click.echo(
         f"The private leaderboard of {slug} is public, with {_counted(revealed.team_count, 'team')}.{closed} "
@@ -101,6 +108,23 @@ def mark(slug: str, submission: int, kind: str) -> None:
             actor=Actor.shell(),
         )
     click.echo(f"Submission #{submission} of {slug} is {kind}.")
+
+
+def _warn_of_unverified(installation: Installation, slug: str, *, yes: bool) -> None:
+    """Say before a reveal what was not verified and how it is; a reveal that cannot be is refused as ever."""
+    with installation.database.read() as session:
+        competition, now = competitions.get(session, slug=slug), db.now(session)
+        state = close_checks.state(session, competition=competition, now=now)
+    is_refused = state.stage in (Stage.PROVISIONAL, Stage.FINAL) or state.waiting_count
+    if state.agrees or is_refused or state.selection_open_until is not None:
+        return
+    click.echo(f"{state.unverified} A reveal cannot be taken back.", err=True)
+    if state.stage is not Stage.RUNNING:
+        click.echo(f"Verify first: `fairboard competition verify {slug}`.", err=True)
+    else:
+        click.echo("The competition is still open and would close; it can be verified after that.", err=True)
+    if not yes and not is_answered_yes(f"Reveal {slug} without a verification?"):
+        raise click.ClickException("Nothing is revealed. Answer y to do it, or give --yes in a script.")
 
 
 def _counted(number: int, word: str) -> str:

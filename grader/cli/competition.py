@@ -20,11 +20,20 @@ from grader.cli.lifecycle import archive, delete, unarchive
 from grader.cli.metric_options import metric_options, metric_settings
 from grader.cli.organizers import organizer, show_audit
 from grader.cli.parameters import Deadline, LocalPath, NameList, Time, WeightsInAnyForm
+from grader.cli.past_dates import tell_of_past_dates
 from grader.cli.results import bundle, publish_solution, receipt, verify
 from grader.cli.running import announce, export, free_team_name, grant, pause, rename_team, resume, retry
 from grader.cli.solution_report import describe
 from grader.models import Competition, Role, User
-from grader.services import accounts, benchmark_entries, competitions, organizers, solutions, splitting
+from grader.services import (
+    accounts,
+    benchmark_entries,
+    competition_settings,
+    competitions,
+    organizers,
+    solutions,
+    splitting,
+)
 from grader.services.audit import Actor
 from grader.services.conditions import Conditions
 
@@ -154,12 +163,14 @@ def create(
                 closes_at=closes_at,
                 conditions=conditions,
                 actor=Actor.shell(),
-                now=db.now(session),
+                now=(now := db.now(session)),
             )
             if person is not None:
                 _give_to(session, installation, made, person)
     click.echo(describe(stored))
     click.echo(f"\n{made.slug} {_times(made)}.")
+    given_dates = [name for name in competition_settings.DATES if name != "opens_at" or opens_at is not None]
+    tell_of_past_dates(made, given_dates, now)
 
 
 def _give_to(session: Session, installation: Installation, competition: Competition, person: User) -> None:

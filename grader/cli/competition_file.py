@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.cli.installation import Installation, opened
 from grader.cli.parameters import LocalPath
+from grader.cli.past_dates import tell_of_past_dates
 from grader.cli.solution_report import describe
 from grader.errors import FairboardError, OrganizerError
 from grader.models import Competition, CompetitionState, User
@@ -53,9 +54,10 @@ def create_from(path: Path, *, owner: str | None, publish: bool) -> None:
                 settings=settings,
                 owner=person,
                 actor=Actor.shell(),
-                now=db.now(session),
+                now=(now := db.now(session)),
             )
         click.echo(f"{draft.slug} is a draft.")
+        tell_of_past_dates(draft, competition_settings.DATES, now)
         with _draft_stays(draft.slug, path):
             _add_files(installation, draft.slug, path, file)
             _tell_or_publish(installation, draft.slug, publish=publish)
@@ -92,6 +94,7 @@ def apply(slug: str, file: Path) -> None:
             )
         places = sorted(map(competition_files.place_of, changed))
         click.echo(f"Changed: {', '.join(places) or 'nothing'}.")
+        tell_of_past_dates(competition, changed, now)
         _add_files(installation, slug, file, read)
 
 

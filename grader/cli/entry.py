@@ -8,6 +8,7 @@ from grader import db
 from grader.cli.condition_options import condition_options, given
 from grader.cli.installation import opened
 from grader.cli.parameters import Deadline
+from grader.cli.past_dates import tell_of_past_dates
 from grader.services import accounts, admissions, competition_settings, competitions
 from grader.services.audit import Actor
 
@@ -27,11 +28,13 @@ def change(slug: str, **options: Any) -> None:
     with opened() as installation, installation.database.write() as session:
         competition = competitions.get(session, slug=slug)
         version = competition.rules_version
-        competition_settings.change(
-            session, competition=competition, changes=changes, actor=Actor.shell(), now=db.now(session)
+        now = db.now(session)
+        changed = competition_settings.change(
+            session, competition=competition, changes=changes, actor=Actor.shell(), now=now
         )
         is_new_version = competition.rules_version != version
     click.echo(f"The conditions of {slug} are changed.")
+    tell_of_past_dates(competition, changed, now)
     if is_new_version:
         click.echo(f"The rules are version {competition.rules_version} now; everybody accepts them again.")
 

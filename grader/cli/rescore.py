@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from sqlalchemy.orm import Session
 
 from grader.cli.installation import Installation, opened
 from grader.cli.parameters import LocalPath, Time
 from grader.cli.progress import ProgressLine
 from grader.cli.rescoring_difference import describe_difference, write_difference
 from grader.cli.solution_report import describe
+from grader.cli.switching import switch_confirmed
 from grader.crash_points import reach
 from grader.errors import OrganizerError
 from grader.files import ColumnRole, guess_columns, read_solution
@@ -63,6 +65,7 @@ class AnotherUnderWay(RescoringUnderWay):
 @click.option("--extra-submissions", type=click.IntRange(0), default=0, help="For every team, today (UTC).")
 @click.option("--closes", "closes_at", type=Time(), help="A longer deadline (UTC).")
 @click.option("--selection-until", type=Time(), help="Reopen the final selection until then (UTC).")
+@click.option("--yes", is_flag=True, help="Switch the boards without asking; for scripts.")
 @click.option(
     "--lose-scores",
     is_flag=True,
@@ -83,12 +86,13 @@ def rescore(
     extra_submissions: int,
     closes_at: datetime | None,
     selection_until: datetime | None,
+    yes: bool,
     lose_scores: bool,
 ) -> None:
     """Score all submissions of SLUG with a corrected SOLUTION, then switch every board to the new scores.
 
-    Nothing changes on the boards before all submissions are scored. The same command again goes on with
-    what was interrupted.
+    Nothing changes on the boards before all submissions are scored and you have said yes to the summary of
+    what changes. The same command again goes on with what was interrupted.
     """
     starts = [each for each in (solution, settings, rollback) if each is not None]
     if sum((len(starts), publish, difference, drop)) != 1:
@@ -109,8 +113,12 @@ def rescore(
             _tell_difference(installation, competition, _under_way(installation, competition), folder)
         else:
             if rollback is not None:
+                if preview:
+                    raise click.UsageError(
+                        "A rollback has no --preview: the organizers' pages show its difference."
+                    )
                 version = _roll_back(
-                    installation, competition, rollback, reason or "", amends, preview, lose_scores
+                    installation, competition, rollback, reason or "", amends, lose_scores, yes=yes
                 )
             elif publish:
                 version = _under_way(installation, competition)
@@ -124,7 +132,7 @@ def rescore(
                 click.echo(f"`fairboard rescore {slug} --publish` publishes it.")
                 return
             if version.state is ScoringVersionState.PREPARING:
-                _score(installation, version, lambda: _publish(installation, version, amends, lose_scores))
+                _publish(installation, competition, version, amends, lose_scores, yes=yes)
             click.echo(f"Every board of {slug} now shows scoring version {version.number}.")
 
 
@@ -220,19 +228,21 @@ def _roll_back(
     number: int,
     reason: str,
     amends: Amends,
-    preview: bool,
     lose_scores: bool,
+    *,
+    yes: bool,
 ) -> ScoringVersion:
     """Roll back at once, or prepare what the version lacks; go on with a rollback that was interrupted."""
-    if preview:
-        raise click.UsageError("A rollback has no --preview: the organizers' pages show its difference.")
     with installation.database.read() as session:
         begun = rescoring.open_version(session, competition=competition)
     if begun is not None and begun.number == number and begun.published_at is not None:
         click.echo(f"Going on with scoring version {number}.")
         return begun
-    with installation.database.write() as session:
-        version = rescoring_publication.roll_back(
+    return switch_confirmed(
+        installation,
+        competition,
+        number,
+        lambda session: rescoring_publication.roll_back(
             session,
             competition=competition,
             number=number,
@@ -240,9 +250,10 @@ def _roll_back(
             actor=Actor.shell(),
             amends=amends,
             lose_scores=lose_scores,
-        )
-    reach("rollback.after_commit")
-    return version
+        ),
+        reached="rollback.after_commit",
+        yes=yes,
+    )
 
 
 def _score(installation: Installation, version: ScoringVersion, finish: Callable[[], None]) -> None:
@@ -261,16 +272,32 @@ def _score(installation: Installation, version: ScoringVersion, finish: Callable
                 return
 
 
-def _publish(installation: Installation, version: ScoringVersion, amends: Amends, lose_scores: bool) -> None:
-    with installation.database.write() as session:
-        rescoring_publication.publish(
+def _publish(
+    installation: Installation,
+    competition: Competition,
+    version: ScoringVersion,
+    amends: Amends,
+    lose_scores: bool,
+    *,
+    yes: bool,
+) -> None:
+    """Score what is open and publish; new files that arrive meanwhile are scored too."""
+
+    def publish(session: Session) -> ScoringVersion:
+        return rescoring_publication.publish(
             session,
             scoring_version_id=version.id,
             actor=Actor.shell(),
             amends=amends,
             lose_scores=lose_scores,
         )
-    reach("publish.after_commit")
+
+    def switch() -> None:
+        switch_confirmed(
+            installation, competition, version.number, publish, reached="publish.after_commit", yes=yes
+        )
+
+    _score(installation, version, switch)
 
 
 def _require_complete(installation: Installation, version: ScoringVersion) -> None:

@@ -53,6 +53,21 @@ class CloseState:
         is_done = self.verify_job is not None and self.verify_job.state is JobState.DONE
         return bool(is_done and self.is_current and self.verified and not self.verified.differences)
 
+    @property
+    def unverified(self) -> str:
+        """Why what competes does not count as verified, in a sentence; empty where it is."""
+        if self.agrees:
+            return ""
+        if self.verify_job is None:
+            return "The submissions that compete are not verified."
+        if not self.is_current:
+            return "The last verification was of another scoring version than the live one."
+        if organizer_jobs.is_open(self.verify_job):
+            return "The verification is under way."
+        if self.verify_job.state is JobState.DONE:
+            return "The last verification found differences."
+        return "The last verification came to no end."
+
 
 def state(session: Session, *, competition: Competition, now: datetime) -> CloseState:
     """Return where the close of a competition is."""

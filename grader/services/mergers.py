@@ -7,7 +7,7 @@ Nothing may be left of a limit after it. The team that was taken in keeps its ro
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, or_, select, update
+from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session, aliased, joinedload
 
 from grader.models import (
@@ -20,7 +20,7 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import invitations, limits, names, rosters, standing_rows, team_notices
+from grader.services import invitations, limits, names, rosters, selections, standing_rows, team_notices
 from grader.services.rosters import TeamRefusal
 
 
@@ -82,6 +82,30 @@ class Sum:
     max_used: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one of two teams brings into a merger: names, submissions, used slots, and picks that compete."""
+
+    name: str
+    leader: str
+    members: tuple[str, ...]
+    submission_count: int
+    used_total: int
+    used_today: int
+    picked_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What accepting a merge request does: the team that is taken in, the one it becomes part of, the sum."""
+
+    taken: Side
+    into: Side
+    sum: Sum
+    max_daily: int | None
+    selection_count: int
+
+
 def request(
     session: Session, *, competition: Competition, user: User, name: str, now: datetime | None = None
 ) -> MergeRequest:
@@ -105,6 +129,24 @@ def request(
     session.flush()
     team_notices.merge_asked(session, competition=competition, request=made, now=now)
     return made
+
+
+def outlook(
+    session: Session, *, competition: Competition, user: User, request_id: int, now: datetime | None = None
+) -> Outlook:
+    """Return what accepting a request to the person's team would do; raise what `accept` raises."""
+    competition, now = rosters.lock(session, competition=competition, now=now)
+    asked = rosters.require_led_team(session, competition=competition, user=user)
+    into = _open(session, request_id, MergeRequest.to_team_id == asked.id).from_team
+    rosters.require_changeable(competition, now)
+    _require_mergeable(session, competition, into, asked, now)
+    return Outlook(
+        taken=_side(session, competition, asked, now),
+        into=_side(session, competition, into, now),
+        sum=together(session, competition=competition, teams=(into, asked), now=now),
+        max_daily=competition.max_daily_submissions,
+        selection_count=competition.selection_count,
+    )
 
 
 def accept(
@@ -197,6 +239,20 @@ def max_used_by_now(competition: Competition, now: datetime) -> int | None:
     if competition.max_total_submissions is not None:
         possible.append(competition.max_total_submissions)
     return min(possible, default=None)
+
+
+def _side(session: Session, competition: Competition, team: Team, now: datetime) -> Side:
+    allowance = limits.allowance(session, competition=competition, team=team, now=now)
+    count = select(func.count()).select_from(Submission).where(Submission.team_id == team.id)
+    return Side(
+        name=team.name,
+        leader=team.leader.name if team.leader else "",
+        members=tuple(each.user.name for each in rosters.members(session, team=team)),
+        submission_count=session.scalar(count) or 0,
+        used_total=allowance.used_total,
+        used_today=allowance.used_today,
+        picked_count=len(selections.selected(session, team=team)),
+    )
 
 
 def _find(session: Session, competition: Competition, name: str) -> Team | None:

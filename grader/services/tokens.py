@@ -94,13 +94,14 @@ def list_own(session: Session, *, user: User) -> list[ApiToken]:
     return list(session.scalars(query.order_by(ApiToken.id.desc())))
 
 
-def revoke(session: Session, *, user: User, token_id: int, now: datetime) -> None:
+def revoke(session: Session, *, user: User, token_id: int, now: datetime) -> ApiToken:
     """Make one of a person's API tokens useless; raise UnknownToken if it is not theirs."""
     token = session.get(ApiToken, token_id)
     if token is None or token.user_id != user.id:
         raise UnknownToken(token_id)
     token.revoked_at = token.revoked_at or now
     session.flush()
+    return token
 
 
 def forget_all(session: Session, *, user: User) -> None:

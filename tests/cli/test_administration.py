@@ -3,7 +3,7 @@ import re
 import signal
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -225,7 +225,10 @@ def test_a_reveal_closes_the_competition_and_happens_once(admin, service):
     competition = service.competition()
     service.score(service.submit(competition))
 
-    first, second = admin("competition", "reveal", "toxicity"), admin("competition", "reveal", "toxicity")
+    first, second = (
+        admin("competition", "reveal", "toxicity", "--yes"),
+        admin("competition", "reveal", "toxicity", "--yes"),
+    )
 
     assert (first.exit_code, second.exit_code) == (0, 1)
     assert (
@@ -235,10 +238,48 @@ def test_a_reveal_closes_the_competition_and_happens_once(admin, service):
     assert competitions.phase(service.reload(competition), service.now) is Phase.REVEALED
 
 
+def test_a_reveal_without_a_verification_asks_first(admin, service):
+    competition = service.competition()
+    service.score(service.submit(competition))
+
+    refused = admin("competition", "reveal", "toxicity")
+
+    assert refused.exit_code == 1
+    assert "The submissions that compete are not verified." in refused.stderr
+    assert "Nothing is revealed" in refused.stderr
+    assert competitions.phase(service.reload(competition), service.now) is Phase.OPEN
+    assert admin("competition", "reveal", "toxicity", input="y\n").exit_code == 0
+    assert competitions.phase(service.reload(competition), service.now) is Phase.REVEALED
+
+
+def test_dates_in_the_past_are_told_when_they_are_saved(admin, service, tmp_path):
+    now = datetime.now(UTC)
+    service.competition(opens_at=now - timedelta(days=9), closes_at=now + timedelta(days=30))
+    past, ahead = (f"{now + timedelta(days=days):%Y-%m-%d}" for days in (-2, 9))
+
+    changed = admin("competition", "change", "toxicity", "--entry-deadline", past)
+
+    assert changed.exit_code == 0, changed.output
+    assert (
+        f"Warning: The entry deadline lies in the past ({past} 23:59 UTC): nobody can join" in changed.stderr
+    )
+    assert "Warning" not in admin("competition", "change", "toxicity", "--entry-deadline", ahead).stderr
+    file = tmp_path / "settings.toml"
+    file.write_text(f"[dates]\nmerger_deadline = {past}T12:00:00Z\n")
+    applied = admin("competition", "apply", "toxicity", file)
+    assert applied.exit_code == 0, applied.output
+    assert "Warning: The merger deadline lies in the past" in applied.stderr
+    draft = tmp_path / "next.toml"
+    draft.write_text(f'title = "Next"\n\n[dates]\nopens = {past}T12:00:00Z\n')
+    created = admin("competition", "create", draft)
+    assert created.exit_code == 0, created.output
+    assert "lies in the past" in created.stderr and "as soon as it is published" in created.stderr
+
+
 def test_a_reveal_waits_for_what_is_not_scored(admin, service):
     service.submit(service.competition())
 
-    result = admin("competition", "reveal", "toxicity")
+    result = admin("competition", "reveal", "toxicity", "--yes")
 
     assert result.exit_code == 1
     assert "1 submission is still being scored" in result.stderr
@@ -249,7 +290,17 @@ def test_a_rescoring_shows_its_progress_and_no_log(service, settings, solution):
     path = corrected(solution())
 
     done = subprocess.run(
-        [sys.executable, "-m", "grader.cli", "rescore", "toxicity", str(path), "--reason", "Corrected."],
+        [
+            sys.executable,
+            "-m",
+            "grader.cli",
+            "rescore",
+            "toxicity",
+            str(path),
+            "--reason",
+            "Corrected.",
+            "--yes",
+        ],
         env=os.environ | settings.environment(),
         capture_output=True,
         text=True,
@@ -265,7 +316,7 @@ def test_a_rescoring_scores_everything_and_switches_the_board(admin, service, so
     unscored = service.submit(competition, user="cy", seed=9)
     before = board(service)
 
-    result = admin("rescore", "toxicity", corrected(solution()), "--reason", "59 labels were wrong.")
+    result = admin("rescore", "toxicity", corrected(solution()), "--reason", "59 labels were wrong.", "--yes")
 
     after = board(service)
     assert result.exit_code == 0, result.stderr
@@ -281,7 +332,17 @@ def test_an_interrupted_rescoring_goes_on_with_the_same_command(admin, service, 
     service.score(*(service.submit(competition, user=f"team {n}", seed=n) for n in range(3)))
     path = corrected(solution())
     process = subprocess.Popen(
-        [sys.executable, "-m", "grader.cli", "rescore", "toxicity", str(path), "--reason", "Wrong labels."],
+        [
+            sys.executable,
+            "-m",
+            "grader.cli",
+            "rescore",
+            "toxicity",
+            str(path),
+            "--reason",
+            "Wrong labels.",
+            "--yes",
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -290,7 +351,7 @@ def test_an_interrupted_rescoring_goes_on_with_the_same_command(admin, service, 
     process.communicate()
     assert board(service)[0] == 1
 
-    result = admin("rescore", "toxicity", path, "--reason", "Wrong labels.")
+    result = admin("rescore", "toxicity", path, "--reason", "Wrong labels.", "--yes")
 
     assert result.exit_code == 0, result.stderr
     assert "Going on with scoring version 2." in result.stdout
@@ -334,7 +395,7 @@ def test_a_corrected_solution_with_other_rows_is_refused(admin, service, solutio
     path = solution()
     path.write_text(path.read_text().replace("r7,", "x7,", 1))
 
-    result = admin("rescore", "toxicity", path, "--reason", "Why not.")
+    result = admin("rescore", "toxicity", path, "--reason", "Why not.", "--yes")
 
     assert result.exit_code == 1
     assert "1 row id of the live solution is missing: r7" in result.stderr
@@ -506,7 +567,7 @@ def test_standings_become_final_once_and_a_disqualification_appends(admin, servi
     service.score(*(service.submit(competition, user=name, seed=n) for n, name in enumerate(("ada", "bob"))))
 
     early = admin("competition", "finalize", "toxicity")
-    revealed = admin("competition", "reveal", "toxicity")
+    revealed = admin("competition", "reveal", "toxicity", "--yes")
     final, again = admin("competition", "finalize", "toxicity"), admin("competition", "finalize", "toxicity")
     gone = admin("competition", "disqualify", "toxicity", "bob", "--reason", "Two accounts")
     back = admin("competition", "reinstate", "toxicity", "Bob")

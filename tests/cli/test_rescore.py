@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from grader.cli import main
+from grader.cli import main, switching
 from grader.files import ColumnRole, read_solution
 from grader.services import boards, competitions, solutions
 from grader.services.audit import Actor
@@ -18,8 +18,9 @@ def rescore(settings: Any, monkeypatch: Any, make_settings: Any) -> Any:
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(settings.data_dir))
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", settings.database())
 
-    def run(*arguments: object) -> Any:
-        return CliRunner().invoke(main, ["rescore", "toxicity", *map(str, arguments)], prog_name="fairboard")
+    def run(*arguments: object, answers: str = "") -> Any:
+        words = ["rescore", "toxicity", *map(str, arguments)]
+        return CliRunner().invoke(main, words, prog_name="fairboard", input=answers)
 
     return run
 
@@ -52,10 +53,10 @@ def test_a_preview_publishes_nothing_and_tells_the_difference(
     for name, lines in (("submissions.csv", 3), ("teams.csv", 5)):
         assert len((tmp_path / "difference" / name).read_text().splitlines()) == lines
     assert "From scoring version 1 to 2" in rescore("--difference").output
-    done = rescore("--publish", "--notice", "Mended.")
+    done = rescore("--publish", "--notice", "Mended.", "--yes")
     assert done.exit_code == 0 and live(service)[0] == 2
     assert rescore("--difference").exit_code == 1
-    back = rescore("--rollback", 1, "--reason", "It was right.")
+    back = rescore("--rollback", 1, "--reason", "It was right.", "--yes")
     assert back.exit_code == 0 and live(service) == before
 
 
@@ -84,7 +85,7 @@ def test_a_corrected_solution_keeps_the_columns_for_diagnosis_that_it_has(
         )
     path = tmp_path / "corrected.csv"
     path.write_bytes(with_notes(2, "insult", "comment").replace(b"id,", b"r_id,", 1))
-    done = rescore(path, "--reason", "Other labels.")
+    done = rescore(path, "--reason", "Other labels.", "--yes")
     assert done.exit_code == 0, done.output
     with service.database.read() as session:
         report = competitions.live(competitions.get(session, slug="toxicity")).solution.report
@@ -97,9 +98,9 @@ def test_a_rollback_scores_what_is_missing_first(
 ) -> None:
     path = tmp_path / "corrected.csv"
     path.write_bytes(solution_csv(seed=2))
-    assert rescore(path, "--reason", "Other labels.").exit_code == 0
+    assert rescore(path, "--reason", "Other labels.", "--yes").exit_code == 0
     service.score(service.submit(scored, user="cleo", seed=5))
-    back = rescore("--rollback", 1, "--reason", "It was right.")
+    back = rescore("--rollback", 1, "--reason", "It was right.", "--yes")
     assert back.exit_code == 0, back.output
     number, scores = live(service)
     assert (number, len(scores)) == (1, 3)
@@ -108,7 +109,7 @@ def test_a_rollback_scores_what_is_missing_first(
 def test_settings_come_from_a_file(service: Any, scored: Any, rescore: Any, tmp_path: Path) -> None:
     before, path = live(service), tmp_path / "settings.toml"
     path.write_text("[metric]\npower = -1.0\n")
-    done = rescore("--settings", path, "--reason", "A milder mean.")
+    done = rescore("--settings", path, "--reason", "A milder mean.", "--yes")
     assert done.exit_code == 0, done.output
     assert live(service)[0] == 2 and live(service)[1] != before[1]
     same = rescore("--settings", path, "--reason", "Again.")
@@ -130,3 +131,53 @@ def test_options_that_contradict_each_other_are_refused(
     scored: Any, rescore: Any, arguments: tuple[str, ...]
 ) -> None:
     assert rescore(*arguments).exit_code != 0
+
+
+def test_nothing_is_switched_before_somebody_says_yes_to_what_changes(
+    service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path
+) -> None:
+    before, path = live(service), tmp_path / "corrected.csv"
+    path.write_bytes(solution_csv(seed=2))
+    for answers in ("n\n", ""):  # nobody is there to answer: a script without --yes
+        refused = rescore(path, "--reason", "Other labels.", answers=answers)
+        assert refused.exit_code == 1
+        assert "2 teams move" in refused.output or "2 teams moves" in refused.output
+        assert "none changes by more than 0." in refused.output
+        assert "Nothing is switched" in refused.output and live(service) == before
+    done = rescore(path, "--reason", "Other labels.", answers="y\n")
+    assert done.exit_code == 0, done.output
+    after = live(service)
+    assert after[0] == 2
+    assert rescore("--rollback", 1, "--reason", "It was right.", answers="n\n").exit_code == 1
+    assert live(service) == after
+    back = rescore("--rollback", 1, "--reason", "It was right.", answers="y\n")
+    assert back.exit_code == 0 and live(service) == before
+
+
+def test_a_difference_that_is_another_one_when_the_answer_comes_is_asked_again(
+    service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    path, asked = tmp_path / "corrected.csv", []
+    path.write_bytes(solution_csv(seed=2))
+
+    def answer(question: str) -> bool:
+        asked.append(question)
+        if len(asked) == 1:  # a team comes in front of the others before the answer does
+            service.score(service.submit(scored, user="cleo", seed=5, skill=0.9))
+        return True
+
+    monkeypatch.setattr(switching, "is_answered_yes", answer)
+    done = rescore(path, "--reason", "Other labels.")
+    assert done.exit_code == 0, done.output
+    assert len(asked) == 2 and "What it changes is different now." in done.output
+
+
+def test_a_rescoring_that_changes_nothing_says_so(
+    service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "same.csv"
+    lines = solution_csv().decode().splitlines()
+    path.write_text("\n".join([lines[0], *reversed(lines[1:])]))
+    done = rescore(path, "--reason", "Turned round.", "--yes")
+    assert done.exit_code == 0, done.output
+    assert "Nothing changes: every submission keeps its displayed scores" in done.output

@@ -55,7 +55,7 @@ def test_a_receipt_and_a_bundle_with_the_solution_verify_each_other(
     refused = admin("competition", "bundle", "toxicity")
     assert refused.exit_code == 1
     assert "Make the standings final first" in refused.stderr
-    admin("competition", "reveal", "toxicity")
+    admin("competition", "reveal", "toxicity", "--yes")
     admin("competition", "finalize", "toxicity")
     out = tmp_path / "results.zip"
     result = admin("competition", "bundle", "toxicity", "--with-solution", "--out", out)
@@ -82,7 +82,7 @@ def test_the_solution_is_published_with_its_hash_once(admin, service, closed):
     refused = admin("competition", "publish-solution", "toxicity", "--yes")
     assert refused.exit_code == 1
     assert "after the private leaderboard is revealed" in refused.stderr
-    admin("competition", "reveal", "toxicity")
+    admin("competition", "reveal", "toxicity", "--yes")
     result = admin("competition", "publish-solution", "toxicity", "--yes")
     assert result.exit_code == 0, result.output
     digest, nonce = re.search(r"sha256 is (\w+), its nonce (\w+)\.", result.stdout).groups()

@@ -148,7 +148,16 @@ def test_a_rescoring_that_is_killed_at_each_of_its_steps_switches_the_boards_onc
     before = board(service)
 
     def dies(*arguments: object, at: str) -> None:
-        command = ["-m", "grader.cli", "rescore", "toxicity", *map(str, arguments), "--reason", "Labels."]
+        command = [
+            "-m",
+            "grader.cli",
+            "rescore",
+            "toxicity",
+            *map(str, arguments),
+            "--reason",
+            "Labels.",
+            "--yes",
+        ]
         processes.crash(service.settings, *command, at=at)
 
     dies(corrected, at="rescoring.before_commit")
@@ -163,7 +172,7 @@ def test_a_rescoring_that_is_killed_at_each_of_its_steps_switches_the_boards_onc
     assert after.scoring_version == 2 and after.lines != before.lines
     for name, value in service.settings.environment().items():
         monkeypatch.setenv(name, value)
-    again = CliRunner().invoke(main, ["rescore", "toxicity", str(corrected), "--reason", "Labels."])
+    again = CliRunner().invoke(main, ["rescore", "toxicity", str(corrected), "--reason", "Labels.", "--yes"])
     assert again.exit_code == 0 and "now shows scoring version 2" in again.output
     assert board(service) == after
     dies("--rollback", 1, at="publish.before_commit")

@@ -280,7 +280,7 @@ TABLE = {
     ("POST", "people.invite"): Access("/people/invitations", (302, 403, 403)),
     ("GET", "account.show"): Access("/account", (302, 200, 200)),
     ("POST", "account.create_token"): Access("/account/tokens", (302, 201, 201), data={"token_name": "t"}),
-    ("POST", "account.revoke_token"): Access("/account/tokens/{token}/revoke", (302, 404, 302)),
+    ("POST", "account.revoke_token"): Access("/account/tokens/{token}/revoke", (302, 404, 409)),
     ("POST", "account.log_out_everywhere"): Access("/account/logins/end", (302, 302, 302)),
     ("POST", "account.log_out"): Access("/logout", (302, 302, 302)),
     ("GET", "api.competition_list"): Access(f"{API}/competitions", (401, 200, 200)),
@@ -361,7 +361,7 @@ def test_a_revoked_token_opens_nothing(scene: Any) -> None:
     bearer, api = {"Authorization": f"Bearer {token}"}, scene.arena.app.test_client()
     assert api.get(f"{API}/competitions", headers=bearer).status_code == 200
     newest = scene.spare_token_id + 1
-    scene.ann.post(f"/account/tokens/{newest}/revoke")
+    scene.ann.confirm(f"/account/tokens/{newest}/revoke")
     assert api.get(f"{API}/competitions", headers=bearer).status_code == 401
 
 

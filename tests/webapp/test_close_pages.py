@@ -83,16 +83,16 @@ def test_the_way_to_the_final_standings_goes_by_the_page(scene: Any) -> None:
     assert "Nothing is missing." in page
     assert ed.browser.get(f"{CLOSE}/status").json["is_final"] is True
 
-    refused = ed.post(f"{CLOSE}/reveal")
+    refused = ed.confirm(f"{CLOSE}/reveal")
     assert refused.status_code == 409
     assert "Tick the box first" in refused.text
-    assert ed.post(f"{CLOSE}/reveal", {"confirm": "yes"}).status_code == 303
-    assert ed.post(f"{CLOSE}/bundle").status_code == 409
-    refused = ed.post(f"{CLOSE}/finalize", {"reason": "All is well."})
+    assert ed.confirm(f"{CLOSE}/reveal", {"confirm": "yes"}).status_code == 303
+    assert ed.confirm(f"{CLOSE}/bundle").status_code == 409
+    refused = ed.confirm(f"{CLOSE}/finalize", {"reason": "All is well."})
     assert refused.status_code == 409
     assert 'value="All is well."' in refused.text
-    assert ed.post(f"{CLOSE}/finalize", {"confirm": "yes", "reason": "All is well."}).status_code == 303
-    again = ed.post(f"{CLOSE}/finalize", {"confirm": "yes"})
+    assert ed.confirm(f"{CLOSE}/finalize", {"confirm": "yes", "reason": "All is well."}).status_code == 303
+    again = ed.confirm(f"{CLOSE}/finalize", {"confirm": "yes"})
     assert again.status_code == 409
     assert "became final" in again.text
     assert ed.post(f"{CLOSE}/bundle").status_code == 303
@@ -111,7 +111,7 @@ def test_the_way_to_the_final_standings_goes_by_the_page(scene: Any) -> None:
 def test_what_is_older_than_the_newest_final_standings_is_told_to_be(scene: Any) -> None:
     close(scene)
     for act in ("reveal", "finalize", "bundle"):
-        assert scene.ed.post(f"{CLOSE}/{act}", {"confirm": "yes"}).status_code == 303
+        assert scene.ed.confirm(f"{CLOSE}/{act}", {"confirm": "yes"}).status_code == 303
     work(scene)
     page = scene.ed.browser.get(CLOSE).text
     assert ">final standings 1</a>." in page
@@ -147,7 +147,7 @@ def test_a_viewer_sees_all_and_changes_nothing(scene: Any) -> None:
     assert "What is missing" in page
     assert "<button" not in page.partition("<h1>Close</h1>")[2].partition("</main>")[0]
     for act in ("verify", "reveal", "finalize", "solution", "bundle"):
-        assert scene.vic.post(f"{CLOSE}/{act}", {"confirm": "yes"}).status_code == 403
+        assert scene.vic.confirm(f"{CLOSE}/{act}", {"confirm": "yes"}).status_code == 403
 
 
 def test_what_still_waits_is_named_and_the_reveal_refused(scene: Any) -> None:
@@ -156,7 +156,7 @@ def test_what_still_waits_is_named_and_the_reveal_refused(scene: Any) -> None:
     assert f"1 file accepted in time is still being scored, and the reveal waits: #{waiting} of Ann." in (
         scene.ed.browser.get(CLOSE).text
     )
-    refused = scene.ed.post(f"{CLOSE}/reveal", {"confirm": "yes"})
+    refused = scene.ed.confirm(f"{CLOSE}/reveal", {"confirm": "yes"})
     assert refused.status_code == 409
     assert "1 submission is still being scored" in refused.text
 

@@ -255,9 +255,9 @@ def test_a_data_file_is_replaced_and_removed(arena: Any, root: Any) -> None:
     for content in (b"old", b"new"):
         root.post(f"{HERE}/data", {"file": (io.BytesIO(content), "test.csv"), "description": "Test"})
     assert root.browser.get("/competitions/toxicity/data/files/test.csv").data == b"new"
-    assert root.post(f"{HERE}/data/remove", {"name": "test.csv"}).status_code == 303
+    assert root.confirm(f"{HERE}/data/remove", {"name": "test.csv"}).status_code == 303
     assert root.browser.get("/competitions/toxicity/data/files/test.csv").status_code == 404
-    assert root.post(f"{HERE}/data/remove", {"name": "test.csv"}).status_code == 404
+    assert root.confirm(f"{HERE}/data/remove", {"name": "test.csv"}).status_code == 404
 
 
 def test_a_baseline_is_a_benchmark_once_it_is_checked(arena: Any, root: Any) -> None:
@@ -277,19 +277,19 @@ def test_a_draft_is_published_with_the_sample_submission_as_its_first_benchmark(
     arena.competition("first")
     make(root, source="first", with_solution="yes")
     assert "Nothing is missing" in root.browser.get(f"{HERE}/state").text
-    assert root.post(f"{HERE}/state/publish").status_code == 303
+    assert root.confirm(f"{HERE}/state/publish").status_code == 303
     arena.score_all()
     stranger = arena.app.test_client()
     board = stranger.get("/competitions/toxicity/leaderboard").text
     assert "Sample submission" in board
     assert "0.50000" in board
     assert "was published" in stranger.get("/competitions/toxicity/log").text
-    assert root.post(f"{HERE}/state/publish").status_code == 409
+    assert root.confirm(f"{HERE}/state/publish").status_code == 409
 
 
 def test_a_draft_that_lacks_something_is_not_published_and_says_what(arena: Any, root: Any) -> None:
     make(root)
-    answer = root.post(f"{HERE}/state/publish")
+    answer = root.confirm(f"{HERE}/state/publish")
     assert answer.status_code == 409
     assert "The solution is missing" in answer.text
     assert arena.app.test_client().get("/competitions/toxicity").status_code == 404

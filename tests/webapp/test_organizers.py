@@ -52,7 +52,7 @@ def test_roles_open_what_is_theirs(arena: Any, competition: Any) -> None:
         added = person.post(f"{ORGANIZE}/organizers", {"name": "Eve", "role": "viewer"}).status_code
         statuses[role] = (seen, added)
         if added == 303:
-            assert person.post(f"{ORGANIZE}/organizers/remove", {"name": "Eve"}).status_code == 303
+            assert person.confirm(f"{ORGANIZE}/organizers/remove", {"name": "Eve"}).status_code == 303
     assert statuses == {Role.OWNER: (200, 303), Role.EDITOR: (200, 403), Role.VIEWER: (200, 403)}
 
 
@@ -90,9 +90,9 @@ def test_an_owner_gives_changes_and_takes_roles(arena: Any, competition: Any) ->
     page = ann.post(f"{ORGANIZE}/organizers", {"name": "Bob", "role": "viewer"}, follow_redirects=True)
     assert "Bob is an organizer now." in text(page)
     assert bob.browser.get(f"{ORGANIZE}/audit").status_code == 200
-    assert bob.post(f"{ORGANIZE}/organizers/remove", {"name": "Ann"}).status_code == 403
-    ann.post(f"{ORGANIZE}/organizers/change", {"name": "Bob", "role": "owner"})
-    gone = bob.post(f"{ORGANIZE}/organizers/remove", {"name": "Ann"}, follow_redirects=True)
+    assert bob.confirm(f"{ORGANIZE}/organizers/remove", {"name": "Ann"}).status_code == 403
+    ann.confirm(f"{ORGANIZE}/organizers/change", {"name": "Bob", "role": "owner"})
+    gone = bob.confirm(f"{ORGANIZE}/organizers/remove", {"name": "Ann"}, follow_redirects=True)
     assert "Ann is no organizer any more." in text(gone)
     assert ann.browser.get(f"{ORGANIZE}/audit").status_code == 403
 
@@ -100,7 +100,7 @@ def test_an_owner_gives_changes_and_takes_roles(arena: Any, competition: Any) ->
 def test_an_owner_who_leaves_goes_to_the_first_page(arena: Any, competition: Any) -> None:
     organizer(arena, competition, "Ann", Role.OWNER)
     bob = organizer(arena, competition, "Bob", Role.OWNER)
-    answer = bob.post(f"{ORGANIZE}/organizers/remove", {"name": "Bob"})
+    answer = bob.confirm(f"{ORGANIZE}/organizers/remove", {"name": "Bob"})
     assert (answer.status_code, answer.location) == (303, "/")
 
 
@@ -125,7 +125,7 @@ def test_what_cannot_be_is_told_with_what_was_entered(
 
 def test_the_last_owner_is_told_so(arena: Any, competition: Any) -> None:
     ann = organizer(arena, competition, "Ann", Role.OWNER)
-    answer = ann.post(f"{ORGANIZE}/organizers/remove", {"name": "Ann"})
+    answer = ann.confirm(f"{ORGANIZE}/organizers/remove", {"name": "Ann"})
     assert answer.status_code == 409
     assert "Ann is the only owner. Make somebody else an owner first." in text(answer)
 

@@ -85,7 +85,7 @@ def test_from_a_checked_solution_to_the_notice_and_back(
     waiting = page(eva, f"{ROOT}/rescoring/2")
     assert "0 of 2 submissions scored" in waiting and "data-live" in waiting
     assert "This is not the whole difference yet" in page(eva, f"{ROOT}/rescoring/2/difference")
-    early = eva.post(f"{ROOT}/rescoring/2/publish", {"notice": "Kept words."})
+    early = eva.confirm(f"{ROOT}/rescoring/2/publish", {"notice": "Kept words."})
     assert early.status_code == 409 and "Kept words." in early.text
     assert "2 submissions are not yet scored under the new version." in early.text
 
@@ -102,7 +102,7 @@ def test_from_a_checked_solution_to_the_notice_and_back(
     assert "scored again" not in page(ann, "/competitions/toxicity")
 
     notice = "We mended labels.\nSorry for that."
-    done = eva.post(f"{ROOT}/rescoring/2/publish", {"notice": notice})
+    done = eva.confirm(f"{ROOT}/rescoring/2/publish", {"notice": notice})
     assert done.status_code == 303, done.text
     assert "We mended labels." in page(ann, "/competitions/toxicity")
     own = page(ann, "/competitions/toxicity/rescoring")
@@ -114,9 +114,9 @@ def test_from_a_checked_solution_to_the_notice_and_back(
         assert "From version" in page(eva, f"{ROOT}/rescoring/{number}/difference")
 
     assert "Every submission has its score under it" in page(eva, f"{ROOT}/rescoring/1")
-    refused = eva.post(f"{ROOT}/rescoring/1/rollback", {"reason": " "})
+    refused = eva.confirm(f"{ROOT}/rescoring/1/rollback", {"reason": " "})
     assert refused.status_code == 409 and "Give the reason" in refused.text
-    back = eva.post(f"{ROOT}/rescoring/1/rollback", {"reason": "The correction was wrong."})
+    back = eva.confirm(f"{ROOT}/rescoring/1/rollback", {"reason": "The correction was wrong."})
     assert back.status_code == 303
     assert "The correction was wrong." in page(ann, "/competitions/toxicity")
     assert "live" in page(eva, f"{ROOT}/rescoring/1")
@@ -127,14 +127,14 @@ def test_what_cannot_be_given_is_told_all_at_once_and_nothing_is_published(
 ) -> None:
     begin(people, check())
     arena.score_all()
-    answer = people["Eva"].post(
+    answer = people["Eva"].confirm(
         f"{ROOT}/rescoring/2/publish",
         {"closes_at": "soon", "extra_submissions": "many", "selection_deadline": "2001-01-01T10:00"},
     )
     assert answer.status_code == 409
     assert "The new deadline cannot be read" in answer.text
     assert "The number of extra submissions cannot be read" in answer.text
-    answer = people["Eva"].post(
+    answer = people["Eva"].confirm(
         f"{ROOT}/rescoring/2/publish",
         {"closes_at": "2001-01-01T10:00", "extra_submissions": "2", "selection_deadline": "2001-01-01T10:00"},
     )
@@ -154,9 +154,9 @@ def test_a_rescoring_is_cancelled_and_another_begins(arena: Any, people: dict[st
     begin(people, job_id)
     twice = begin(people, job_id)
     assert twice.status_code == 409 and "already being prepared" in twice.text
-    cancelled = people["Eva"].post(f"{ROOT}/rescoring/2/drop")
+    cancelled = people["Eva"].confirm(f"{ROOT}/rescoring/2/drop")
     assert cancelled.status_code == 303
-    gone = people["Eva"].post(f"{ROOT}/rescoring/2/publish")
+    gone = people["Eva"].confirm(f"{ROOT}/rescoring/2/publish")
     assert gone.status_code == 409 and "dropped, not being prepared" in gone.text
     assert begin(people, job_id).headers["Location"].endswith("/rescoring/3")
 
@@ -211,7 +211,7 @@ def test_changed_settings_are_checked_and_scored_like_a_corrected_solution(
     arena.score_all()
     difference = page(eva, f"{ROOT}/rescoring/2/difference")
     assert "What changes in the settings" in difference and "male, female" in difference
-    assert eva.post(f"{ROOT}/rescoring/2/publish").status_code == 303
+    assert eva.confirm(f"{ROOT}/rescoring/2/publish").status_code == 303
     assert "-3" in page(people["Ann"], "/competitions/toxicity/evaluation")
 
 

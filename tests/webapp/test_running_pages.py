@@ -206,18 +206,18 @@ def test_a_question_and_its_answer_are_read_by_the_team_and_organizers_alone(des
 
 def test_an_announcement_is_shown_first_previewed_and_withdrawn(desk: Any) -> None:
     news = {"title": "New <data>", "body": "See **this** <script>alert(1)</script>"}
-    preview = desk.ed.post(f"{DESK}/announcements", {**news, "act": "preview"}).text
+    preview = desk.ed.confirm(f"{DESK}/announcements", {**news, "act": "preview"}).text
     assert "<strong>this</strong>" in preview
     assert "New &lt;data&gt;" in preview
     assert "New &lt;data&gt;" not in desk.app.test_client().get(HERE).text
-    assert desk.ed.post(f"{DESK}/announcements", {**news, "act": "post"}).status_code == 303
+    assert desk.ed.confirm(f"{DESK}/announcements", {**news, "act": "post"}).status_code == 303
     overview = desk.app.test_client().get(HERE).text
     assert "<strong>this</strong>" in overview
     assert "<script>alert" not in overview
-    assert desk.ed.post(f"{DESK}/announcements", {"title": "", "body": "kept"}).text.count("kept") == 1
-    assert desk.ed.post(f"{DESK}/announcements/1/withdraw").status_code == 303
+    assert desk.ed.confirm(f"{DESK}/announcements", {"title": "", "body": "kept"}).text.count("kept") == 1
+    assert desk.ed.confirm(f"{DESK}/announcements/1/withdraw").status_code == 303
     assert "New &lt;data&gt;" not in desk.app.test_client().get(HERE).text
-    assert desk.ed.post(f"{DESK}/announcements/1/withdraw").status_code == 404
+    assert desk.ed.confirm(f"{DESK}/announcements/1/withdraw").status_code == 404
 
 
 def test_an_organizer_tests_on_the_submit_page_and_makes_the_file_a_benchmark(desk: Any) -> None:

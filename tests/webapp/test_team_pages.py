@@ -351,7 +351,7 @@ def test_teams_merge_through_their_pages(arena: Any, duo: Any) -> None:
     assert "Duo asks your team to become part of it" in text(cleo.browser.get(TEAM))
     assert "Together: 3 members, 1 used submission" in text(cleo.browser.get(TEAM))
     assert buttons(cleo.browser.get(TEAM)) >= {"Accept", "Refuse"}
-    assert cleo.post(f"{TEAM}/mergers/1/accept").status_code == 303
+    assert cleo.confirm(f"{TEAM}/mergers/1/accept").status_code == 303
     page = text(bob.browser.get(TEAM))
     assert "3 members of at most 5; 1 submission used." in page
     assert "Cleo" in page
@@ -368,18 +368,18 @@ def test_a_merge_that_is_not_possible_says_why_and_has_no_button(arena: Any) -> 
     page = bob.browser.get(TEAM)
     assert "have used 2 submissions, and one team could have used at most 1 by now" in text(page)
     assert "Accept" not in buttons(page)
-    assert bob.post(f"{TEAM}/mergers/1/accept").status_code == 409
+    assert bob.confirm(f"{TEAM}/mergers/1/accept").status_code == 409
 
 
 def test_the_last_member_of_a_team_with_submissions_has_no_way_out(arena: Any, duo: Any) -> None:
     ann, bob, _ = duo
     arena.submit(ann, arena.truth.predictions())
     assert "You cannot enter this competition through another team" in text(bob.browser.get(TEAM))
-    assert bob.post(f"{TEAM}/leave").status_code == 303
+    assert bob.confirm(f"{TEAM}/leave").status_code == 303
     page = ann.browser.get(TEAM)
     assert "You are the last member" in text(page)
     assert "Leave" not in buttons(page)
-    assert ann.post(f"{TEAM}/leave").status_code == 409
+    assert ann.confirm(f"{TEAM}/leave").status_code == 409
     assert "You left the team Duo" in text(bob.post(TEAM, {"name": "Bobs"}))
 
 
@@ -388,8 +388,8 @@ def test_after_the_close_nothing_about_the_team_changes(arena: Any, duo: Any) ->
     arena.reveal()
     assert buttons(ann.browser.get(TEAM)) == {"Let lead"}
     assert buttons(bob.browser.get(TEAM)) == set()
-    assert ann.post(f"{TEAM}/name", {"name": "Late"}).status_code == 403
-    assert bob.post(f"{TEAM}/leave").status_code == 403
+    assert ann.confirm(f"{TEAM}/name", {"name": "Late"}).status_code == 403
+    assert bob.confirm(f"{TEAM}/leave").status_code == 403
 
 
 def test_the_overview_names_deadlines_and_limits(arena: Any) -> None:

@@ -11,6 +11,7 @@ from grader import db
 from grader.services import accounts, addresses, deletion, logins, tokens
 from grader.services.tokens import Scope
 from webapp import auth
+from webapp.confirmation import Question, confirm
 from webapp.representations.account import LIFETIMES, NOTICES, SCOPES, LoginLine, TokenLine
 from webapp.site import current_site
 
@@ -109,7 +110,16 @@ def create_token() -> ResponseReturnValue:
 def revoke_token(token_id: int) -> ResponseReturnValue:
     """Make an API token useless."""
     with current_site().database.write() as session:
-        tokens.revoke(session, user=g.user, token_id=token_id, now=db.now(session))
+        token = tokens.revoke(session, user=g.user, token_id=token_id, now=db.now(session))
+        confirm(
+            Question(
+                heading=f"Revoke the token {token.name}?",
+                sentences=("Programs that use it are refused from then on.",),
+                button="Revoke the token",
+                back=url_for(".show"),
+                is_final=True,
+            )
+        )
     return _saved("The token is revoked.")
 
 

@@ -8,11 +8,13 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.errors import ParticipantError
+from grader.models import Competition, User
 from grader.services import (
     accounts,
     invitations,
     mergers,
     names,
+    participations,
     rosters,
     situations,
     team_names,
@@ -21,7 +23,9 @@ from grader.services import (
 )
 from grader.services.participations import EntryRefused
 from webapp import auth, finding, hosts
+from webapp.confirmation import Question, confirm
 from webapp.errors import status_of, wants_json
+from webapp.representations import team_acts
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
 
@@ -55,14 +59,37 @@ def rename(slug: str) -> ResponseReturnValue:
 def hand_over(slug: str) -> ResponseReturnValue:
     """Let another member lead."""
     to_user_id = request.form.get("user_id", 0, type=int)
-    return _act(slug, teams.hand_over, "The team has a new leader.", to_user_id=to_user_id)
+
+    def act(*, session: Any, **given: Any) -> None:
+        team = teams.hand_over(session=session, **given)
+        session.refresh(team)
+        leader = team.leader.name if team.leader else ""
+        sentences = (
+            f"{leader} alone renames the team, makes its link and answers mergers then, and could hand the "
+            "lead back to you.",
+        )
+        _confirm(slug, f"Let {leader} lead {team.name}?", sentences, f"Let {leader} lead")
+
+    return _act(slug, act, "The team has a new leader.", to_user_id=to_user_id)
 
 
 @blueprint.post("/leave")
 @auth.login_required
 def leave(slug: str) -> ResponseReturnValue:
     """Leave the team."""
-    return _act(slug, teams.leave, "You have left the team.")
+
+    def act(*, session: Any, competition: Competition, user: User) -> None:
+        name = rosters.require_team(session, competition=competition, user=user).name
+        teams.leave(session, competition=competition, user=user)
+        bound = participations.find(session, competition=competition, user=user)
+        sentences = [f"Submissions stay with {name}, also yours; you see them no more."]
+        if bound is not None and bound.bound_team_id:
+            sentences.append(
+                "You cannot enter this competition through another team. Only an invitation brings you back."
+            )
+        _confirm(slug, f"Leave {name}?", tuple(sentences), "Leave the team")
+
+    return _act(slug, act, "You have left the team.")
 
 
 @blueprint.post("/link")
@@ -136,12 +163,28 @@ def request_merge(slug: str) -> ResponseReturnValue:
 @auth.login_required
 def answer_merge(slug: str, request_id: int, verb: str) -> ResponseReturnValue:
     """Accept, refuse or withdraw a merge request."""
-    act, done = {
-        "accept": (mergers.accept, "The teams are one now."),
+    acts: dict[str, tuple[Callable[..., object], str]] = {
+        "accept": (_accept_merge, "The teams are one now."),
         "refuse": (mergers.refuse, "The request is refused."),
         "withdraw": (mergers.withdraw, "The request is withdrawn."),
-    }[verb]
+    }
+    act, done = acts[verb]
     return _act(slug, act, done, request_id=request_id)
+
+
+def _accept_merge(*, session: Any, competition: Competition, user: User, request_id: int) -> None:
+    """Merge two teams once the person has read what happens to both."""
+    outlook = mergers.outlook(session, competition=competition, user=user, request_id=request_id)
+    heading = f"Merge {outlook.taken.name} into {outlook.into.name}?"
+    _confirm(competition.slug, heading, tuple(team_acts.merger(outlook)), "Merge the teams", is_final=True)
+    mergers.accept(session, competition=competition, user=user, request_id=request_id)
+
+
+def _confirm(
+    slug: str, heading: str, sentences: tuple[str, ...], button: str, *, is_final: bool = False
+) -> None:
+    back = url_for("teams.show", slug=slug)
+    confirm(Question(heading, sentences, button, back, is_final=is_final))
 
 
 def _act(slug: str, act: Callable[..., object], done: str, **given: Any) -> ResponseReturnValue:

@@ -141,16 +141,7 @@ def _missing(state: CloseState) -> Iterator[str]:
         count = formats.counted(state.open_dispute_count, "question")
         yield f"{count} about scores {'is' if state.open_dispute_count == 1 else 'are'} not answered."
     if state.stage not in (Stage.RUNNING, Stage.CLOSED) and not state.agrees:
-        if state.verify_job is None:
-            yield "The submissions that compete are not verified."
-        elif not state.is_current:
-            yield "The last verification was of another scoring version than the live one."
-        elif organizer_jobs.is_open(state.verify_job):
-            yield "The verification is under way."
-        elif state.verify_job.state is JobState.DONE:
-            yield "The last verification found differences."
-        else:
-            yield "The last verification came to no end."
+        yield state.unverified
 
 
 def _files(count: int) -> str:

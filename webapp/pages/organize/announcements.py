@@ -7,6 +7,7 @@ from grader import db
 from grader.models import Role
 from grader.services import announcements
 from webapp import finding, prose
+from webapp.confirmation import Question, confirm
 from webapp.errors import status_of
 from webapp.organizing import actor, organizers_only
 from webapp.representations.competition import CompetitionView
@@ -33,14 +34,28 @@ def post(slug: str) -> ResponseReturnValue:
         return _page(slug, preview=form.get("body", ""))
     try:
         with current_site().database.write() as session:
-            announcements.post(
+            by_mail = form.get("by_mail") == "yes"
+            posted = announcements.post(
                 session,
                 competition=finding.competition_of(session, slug),
                 title=form.get("title", ""),
                 body=form.get("body", ""),
-                by_mail=form.get("by_mail") == "yes",
+                by_mail=by_mail,
                 actor=actor(),
             )
+            if by_mail:
+                confirm(
+                    Question(
+                        heading=f"Mail {posted.title} to everybody?",
+                        sentences=(
+                            "It goes to all who take part and want such mail, and cannot be called back.",
+                        ),
+                        button="Post and mail it",
+                        back=url_for(".index", slug=slug),
+                        state=f"{posted.title}\n{posted.body}",
+                        is_final=True,
+                    )
+                )
     except announcements.InvalidAnnouncement as error:
         return _page(slug, problems=error.problems), status_of(error)
     flash("The announcement stands on the competition's first page.")
@@ -55,6 +70,15 @@ def withdraw(slug: str, announcement_id: int) -> ResponseReturnValue:
         competition = finding.competition_of(session, slug)
         announcements.withdraw(
             session, competition=competition, announcement_id=announcement_id, actor=actor()
+        )
+        confirm(
+            Question(
+                heading="Withdraw the announcement?",
+                sentences=("Participants see it no more. What was mailed stays with those who got it.",),
+                button="Withdraw it",
+                back=url_for(".index", slug=slug),
+                is_final=True,
+            )
         )
     flash("The announcement is withdrawn.")
     return redirect(url_for("organize_announcements.index", slug=slug), 303)

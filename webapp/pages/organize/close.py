@@ -18,8 +18,10 @@ from grader.services import (
     published_solutions,
     verification,
 )
+from grader.services.close_checks import CloseState
 from grader.services.organizer_jobs import UnknownOrganizerJob
 from webapp import finding
+from webapp.confirmation import Question, confirm
 from webapp.errors import BadRequest, wants_json
 from webapp.organizing import actor, organizers_only
 from webapp.representations.close import CloseView, JobView, live_json
@@ -65,7 +67,10 @@ def verify(slug: str) -> ResponseReturnValue:
 @organizers_only(Role.EDITOR)
 def reveal(slug: str) -> ResponseReturnValue:
     """Open the private leaderboard to everybody."""
-    return _act(slug, closing.reveal, "The private leaderboard is public.", must_confirm=True)
+    words = "Reveal without a verification?", "Reveal all the same"
+    return _act(
+        slug, closing.reveal, "The private leaderboard is public.", must_confirm=True, unverified=words
+    )
 
 
 @blueprint.post("/finalize")
@@ -73,7 +78,10 @@ def reveal(slug: str) -> ResponseReturnValue:
 def finalize(slug: str) -> ResponseReturnValue:
     """Make the provisional standings final."""
     reason = request.form.get("reason", "").strip()
-    return _act(slug, closing.finalize, "The standings are final.", must_confirm=True, reason=reason)
+    words = "Make the standings final without a verification?", "Make them final all the same"
+    return _act(
+        slug, closing.finalize, "The standings are final.", must_confirm=True, unverified=words, reason=reason
+    )
 
 
 @blueprint.post("/solution")
@@ -118,21 +126,50 @@ def download(slug: str, number: int) -> Response:
 
 
 def _act(
-    slug: str, act: Callable[..., object], done: str, *, must_confirm: bool = False, **options: Any
+    slug: str,
+    act: Callable[..., object],
+    done: str,
+    *,
+    must_confirm: bool = False,
+    unverified: tuple[str, str] | None = None,
+    **options: Any,
 ) -> ResponseReturnValue:
-    """Do an act of the close; where it cannot be done the page says why and keeps what was written."""
+    """Do an act of the close; where it cannot be done the page says why and keeps what was written.
+
+    With the words `unverified` it is asked first where what competes was not verified.
+    """
     try:
         if must_confirm:
             require_confirmed()
         with current_site().database.write() as session:
-            competition = finding.competition_of(session, slug)
-            act(session, competition=competition, actor=actor(), now=db.now(session), **options)
+            competition, now = finding.competition_of(session, slug), db.now(session)
+            state = close_checks.state(session, competition=competition, now=now)
+            act(session, competition=competition, actor=actor(), now=now, **options)
+            if unverified is not None and not state.agrees:
+                confirm(_unverified(slug, state, *unverified))
     except (OrganizerError, NotConfirmed) as error:
         if wants_json():
             raise
         return _page(slug, problem=error.message), 409
     flash(done)
     return redirect(url_for("organize_close.index", slug=slug), 303)
+
+
+def _unverified(slug: str, state: CloseState, heading: str, button: str) -> Question:
+    here = url_for("organize_close.index", slug=slug)
+    can_verify = CloseView(state).can_verify
+    if can_verify:
+        advice = "Verify first: it takes about a second for a large file."
+    else:
+        advice = "It can be verified after the close, when everything accepted in time has its result."
+    return Question(
+        heading=heading,
+        sentences=(state.unverified, advice),
+        button=button,
+        back=here,
+        is_final=True,
+        links=((("Verify", f"{here}#verify"),) if can_verify else ()),
+    )
 
 
 def require_confirmed() -> None:

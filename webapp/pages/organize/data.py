@@ -9,6 +9,7 @@ from grader.models import Role
 from grader.services import benchmark_entries, blobs, data_files
 from grader.services.submissions import NothingToScore
 from webapp import checking, finding, uploads
+from webapp.confirmation import Question, confirm
 from webapp.errors import status_of, wants_json
 from webapp.organizing import actor, organizers_only
 from webapp.representations.competition import CompetitionView
@@ -63,6 +64,14 @@ def remove(slug: str) -> ResponseReturnValue:
     with current_site().database.write() as session:
         competition = finding.competition_of(session, slug)
         data_files.remove(session, competition=competition, name=name, actor=actor(), now=db.now(session))
+        confirm(
+            Question(
+                heading=f"Remove {name}?",
+                sentences=("Nobody can download it from then on, and links to it lead nowhere.",),
+                button="Remove the file",
+                back=url_for(".index", slug=slug),
+            )
+        )
     flash(f"{name} is removed.")
     return redirect(url_for("organize_data.index", slug=slug), 303)
 

@@ -8,9 +8,10 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.errors import OrganizerError
-from grader.models import Role
+from grader.models import Role, User
 from grader.services import accounts, organizers
 from webapp import finding
+from webapp.confirmation import Question, confirm
 from webapp.errors import status_of, wants_json
 from webapp.organizing import actor, organizers_only
 from webapp.representations.competition import CompetitionView
@@ -78,6 +79,8 @@ def _act(
             competition = finding.competition_of(session, slug)
             act(session, competition=competition, user=user, actor=actor(), now=db.now(session), **given)
             stays = organizers.role_of(session, competition=competition, user=g.user) is not None
+            if not with_role or (user.id == g.user.id and act is organizers.change):
+                confirm(_question(slug, user, given.get("role")))
     except (*REFUSALS, UnknownRole) as error:
         if wants_json():
             raise
@@ -86,6 +89,20 @@ def _act(
     return redirect(
         url_for("organize_organizers.index", slug=slug) if stays else url_for("competitions.index"), 303
     )
+
+
+def _question(slug: str, user: User, role: Role | None) -> Question:
+    """Ask before somebody loses a role, or changes the own one."""
+    back, is_own = url_for("organize_organizers.index", slug=slug), user.id == g.user.id
+    if role is not None:
+        sentence = (
+            f"You would be {role.value} here, who {WHAT_ROLES_MAY[role]}. Only an owner changes it back."
+        )
+        return Question(f"Make yourself {role.value}?", (sentence,), f"Make me {role.value}", back)
+    who = "You lose" if is_own else f"{user.name} loses"
+    sentence = f"{who} all rights of an organizer here at once. Only an owner gives them back."
+    heading = "Remove yourself?" if is_own else f"Remove {user.name}?"
+    return Question(heading, (sentence,), "Remove the organizer", back)
 
 
 def _role() -> Role:

@@ -1,6 +1,7 @@
 """The review of a competition: what is missing before it is published, and the acts that change its state."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -18,7 +19,8 @@ from grader.services import (
 )
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import Fault
-from webapp import finding
+from webapp import finding, formats
+from webapp.confirmation import Question, confirm
 from webapp.organizing import actor, organizers_only
 from webapp.representations.competition import CompetitionView
 from webapp.settings_steps import STEPS
@@ -41,13 +43,12 @@ def publish(slug: str) -> ResponseReturnValue:
     site = current_site()
     try:
         with site.database.write() as session:
+            competition, now = finding.competition_of(session, slug), db.now(session)
+            settings = competition_settings.of(competition)
             entered = benchmark_entries.publish(
-                session,
-                storage=site.storage,
-                competition=finding.competition_of(session, slug),
-                actor=actor(),
-                now=db.now(session),
+                session, storage=site.storage, competition=competition, actor=actor(), now=now
             )
+            confirm(_question(slug, settings, now))
     except lifecycle.NotReady:
         return _page(slug), 409
     site.hints.send(entered.job_ids if entered else ())
@@ -89,6 +90,23 @@ def delete(slug: str) -> ResponseReturnValue:
         return _page(slug, problem=error.message), 409
     flash(f"The draft {slug} is deleted.")
     return redirect(url_for("competitions.index"), 303)
+
+
+def _question(slug: str, settings: CompetitionSettings, now: datetime) -> Question:
+    """Ask before a draft is published: from then on it is fixed what it is scored by."""
+    opens, closes = settings.opens_at, settings.closes_at
+    when = f"It opens {formats.moment(opens)}" if opens is not None and opens > now else "It opens at once"
+    until = f"closes {formats.moment(closes)}" if closes is not None else "does not close by itself"
+    return Question(
+        heading=f"Publish {settings.title}?",
+        sentences=(
+            f"{when} and {until}.",
+            "Everybody sees it, and its metric and solution change by a rescoring alone.",
+        ),
+        button="Publish the competition",
+        back=url_for("organize_publishing.show", slug=slug),
+        is_final=True,
+    )
 
 
 def _page(slug: str, *, problem: str = "") -> str:

@@ -1,6 +1,7 @@
 """One scoring version: how far it is, publishing it, rolling back to it, giving it up."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC
 from typing import Any
 
@@ -9,13 +10,16 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.errors import OrganizerError
+from grader.files.wording import counted
 from grader.models import Competition, Role, ScoringVersion
-from grader.services import rescoring, rescoring_difference, rescoring_publication
+from grader.services import competitions, rescoring, rescoring_difference, rescoring_publication
+from grader.services.rescoring_summary import Summary
 from webapp import finding
+from webapp.confirmation import Question, confirm
 from webapp.errors import status_of, wants_json
 from webapp.organizing import actor, organizers_only
 from webapp.pages.organize.rescoring import blueprint
-from webapp.publication_forms import PublishForm
+from webapp.publication_forms import FIELDS, PublishForm
 from webapp.representations.competition import CompetitionView
 from webapp.representations.rescoring import (
     ProgressView,
@@ -51,7 +55,12 @@ def publish(slug: str, number: int) -> ResponseReturnValue:
     def act(session: Any, _competition: Competition, version: ScoringVersion, given: dict[str, Any]) -> None:
         rescoring_publication.publish(session, scoring_version_id=version.id, **given)
 
-    return _switch(slug, number, act, f"Every board now shows scoring version {number}.")
+    words = _Words(
+        heading=f"Publish scoring version {number}?",
+        button=f"Publish scoring version {number}",
+        done=f"Every board now shows scoring version {number}.",
+    )
+    return _switch(slug, number, act, words)
 
 
 @blueprint.post("/<int:number>/rollback")
@@ -65,7 +74,12 @@ def roll_back(slug: str, number: int) -> ResponseReturnValue:
             session, competition=competition, number=number, reason=reason, **given
         )
 
-    return _switch(slug, number, act, f"Every board shows scoring version {number} again.")
+    words = _Words(
+        heading=f"Roll back to scoring version {number}?",
+        button=f"Roll back to version {number}",
+        done=f"Every board shows scoring version {number} again.",
+    )
+    return _switch(slug, number, act, words)
 
 
 @blueprint.post("/<int:number>/drop")
@@ -75,7 +89,20 @@ def drop(slug: str, number: int) -> ResponseReturnValue:
     try:
         with current_site().database.write() as session:
             _, version = finding.scoring_version_of(session, slug, number)
+            progress = rescoring.progress(session, scoring_version_id=version.id)
             rescoring.drop(session, scoring_version_id=version.id, actor=actor())
+            confirm(
+                Question(
+                    heading=f"Cancel the rescoring with scoring version {number}?",
+                    sentences=(
+                        f"The scores of {counted(progress.finished, 'submission')} under it are given up. "
+                        "The boards stay as they are.",
+                    ),
+                    button="Cancel this rescoring",
+                    back=url_for(".show", slug=slug, number=number),
+                    state=f"drop {version.id}",
+                )
+            )
     except OrganizerError as error:
         if wants_json():
             raise
@@ -84,19 +111,38 @@ def drop(slug: str, number: int) -> ResponseReturnValue:
     return redirect(url_for(".index", slug=slug), 303)
 
 
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """How a switch is asked for, and what is said when it is done."""
+
+    heading: str
+    button: str
+    done: str
+
+
 def _switch(
     slug: str,
     number: int,
     act: Callable[[Any, Competition, ScoringVersion, dict[str, Any]], None],
-    words: str,
+    words: _Words,
 ) -> ResponseReturnValue:
-    form = PublishForm.entered()
+    """Switch the boards to a version, once the difference that was shown is confirmed.
+
+    The act itself comes before the question, and is undone with it: what refuses it is told first.
+    """
+    form, done = PublishForm.entered(), words.done
+    with current_site().database.read() as session:  # computed here, it is kept for the locked transaction
+        _summary(session, *finding.scoring_version_of(session, slug, number))
     try:
         given = {"amends": form.amends(), "lose_scores": form.lose_scores, "actor": actor()}
         with current_site().database.write() as session:
             competition, version = finding.scoring_version_of(session, slug, number)
+            competitions.lock(session, competition_id=competition.id)
+            summary = _summary(session, competition, version)
             act(session, competition, version, given)
             is_live = competition.live_scoring_version_id == version.id
+            if is_live and summary is not None:
+                confirm(_question(slug, number, words, summary, form))
     except OrganizerError as error:
         if wants_json():
             raise
@@ -104,9 +150,36 @@ def _switch(
         return _show(slug, number, problems=problems, form=form), status_of(error)
     if not is_live:
         current_site().hints.send_rescoring(version.id)
-        words = f"Scoring version {number} is prepared again: it lacks submissions that arrived since."
-    flash(words)
+        done = f"Scoring version {number} is prepared again: it lacks submissions that arrived since."
+    flash(done)
     return redirect(url_for(".show", slug=slug, number=number), 303)
+
+
+def _summary(session: Any, competition: Competition, version: ScoringVersion) -> Summary | None:
+    """Return what a switch to a version changes; None of the live one."""
+    if competition.live_scoring_version_id == version.id:
+        return None
+    versions = rescoring_difference.Compared(competitions.live(competition), version)
+    return Summary.of(current_site().differences.preview(session, competition=competition, versions=versions))
+
+
+def _question(slug: str, number: int, words: _Words, summary: Summary, form: PublishForm) -> Question:
+    given = [f"{name} {getattr(form, name)!r}" for name in FIELDS]
+    return Question(
+        heading=words.heading,
+        sentences=(*summary.sentences, *_told(form)),
+        button=words.button,
+        back=url_for(".show", slug=slug, number=number),
+        state=" ".join((summary.digest, str(form.lose_scores), *given)),
+        links=(("The whole difference", url_for(".difference", slug=slug, number=number)),),
+    )
+
+
+def _told(form: PublishForm) -> tuple[str, ...]:
+    """Return what teams learn of it: a mail cannot be called back."""
+    if form.notice.strip():
+        return ("Every team with scored files gets the notice by e-mail.",)
+    return ("Nobody is mailed: the notice is blank.",)
 
 
 def _show(

@@ -8,10 +8,11 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services import competition_settings, leak_budgets
+from grader.services import competition_settings, leak_budgets, past_dates
 from grader.services.competition_settings import DATES, FOLLOWING, METRIC_IS_FIXED
 from grader.services.conditions import Fault
 from webapp import finding, settings_forms
+from webapp.confirmation import Question, confirm
 from webapp.organizing import actor, organizers_only
 from webapp.representations.competition import CompetitionView
 from webapp.settings_forms import Read
@@ -43,6 +44,7 @@ def save(slug: str, step: str) -> ResponseReturnValue:
     page = BY_KEY[step]
     faults: list[Fault] = []
     changed: frozenset[str] = frozenset()
+    past: list[Fault] = []
     with current_site().database.write() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
         before = competition_settings.of(competition)
@@ -57,15 +59,34 @@ def save(slug: str, step: str) -> ResponseReturnValue:
             changed = competition_settings.change(
                 session, competition=competition, changes=found.changes, actor=actor(), now=now
             )
+            past = past_dates.warnings_of_change(competition, changed, now)
+            if (
+                any("reveals_at" in fault.names for fault in past)
+                and not CompetitionView(competition, now).is_draft
+            ):
+                confirm(_reveals_now(slug, page, past))
     if found.problems or faults:
         return _page(slug, page, found=found, faults=faults), 422
     flash("Saved." if changed else "Nothing was changed.")
+    for fault in past:
+        flash(fault.sentence)
     following = STEPS.index(page) + 1
-    if "next" not in request.form:
+    if "next" not in request.form or past:
         return redirect(url_for("organize_settings.show", slug=slug, step=page.key), 303)
     if following < len(STEPS):
         return redirect(url_for("organize_settings.show", slug=slug, step=STEPS[following].key), 303)
     return redirect(url_for("organize_solution.index", slug=slug), 303)
+
+
+def _reveals_now(slug: str, step: Step, past: Sequence[Fault]) -> Question:
+    """Ask before a date is saved that reveals the private leaderboard by itself."""
+    return Question(
+        heading="Save a date that reveals the private leaderboard?",
+        sentences=tuple(fault.sentence for fault in past),
+        button="Save it",
+        back=url_for("organize_settings.show", slug=slug, step=step.key),
+        is_final=True,
+    )
 
 
 class Group(NamedTuple):
@@ -97,6 +118,7 @@ def _page(slug: str, step: Step, *, found: Read | None = None, faults: Sequence[
         shown: dict[str, Any] = settings_forms.texts(settings)
         if found is not None:
             shown |= settings_forms.entered(step, request.form)
+        past = past_dates.warnings(competition, now)
         budget = leak_budgets.of(competition, settings, now=now) if step.key == "metric" else None
         files = leak_budgets.files_of_a_team(settings, now=now)
         view = CompetitionView(competition, now)
@@ -116,6 +138,7 @@ def _page(slug: str, step: Step, *, found: Read | None = None, faults: Sequence[
         metric_is_fixed=METRIC_IS_FIXED,
         has_open=any(group.open for group in groups),
         field_problems=marked,
+        field_warnings={name: fault.sentence for fault in past for name in fault.names},
         problems=[*unread.values(), *(fault.sentence for fault in faults)],
         budget=budget,
         files_of_a_team=files,

@@ -1,0 +1,77 @@
+"""Switching the boards to another scoring version in the shell, once what changes is told and confirmed."""
+
+from collections.abc import Callable
+
+import click
+from sqlalchemy.orm import Session
+
+from grader.cli.installation import Installation
+from grader.cli.questions import is_answered_yes
+from grader.crash_points import reach
+from grader.models import Competition, ScoringVersion, ScoringVersionState
+from grader.services import competitions, rescoring, rescoring_difference
+from grader.services.rescoring_difference import Compared
+from grader.services.rescoring_summary import Summary
+
+
+class _Unconfirmed(Exception):
+    """A switch that was tried and undone, because nobody has said yes to what it changes."""
+
+    def __init__(self, summary: Summary) -> None:
+        super().__init__(summary.text)
+        self.summary = summary
+
+
+def switch_confirmed(
+    installation: Installation,
+    competition: Competition,
+    number: int,
+    act: Callable[[Session], ScoringVersion],
+    *,
+    reached: str,
+    yes: bool,
+) -> ScoringVersion:
+    """Do an act that switches the boards; first tell what it changes and ask, unless `yes`.
+
+    What refuses the act comes before the question. A difference that is another one when the answer comes is
+    told and asked for again. Where the version is only prepared nothing is asked.
+    """
+    agreed = None
+    while True:
+        try:
+            version, summary = _try(installation, competition, number, act, agreed, yes=yes)
+        except _Unconfirmed as unconfirmed:
+            if agreed is not None:
+                click.echo("What it changes is different now. Nothing is switched yet.")
+            click.echo(unconfirmed.summary.text)
+            agreed = unconfirmed.summary.digest
+            question = f"Switch every board of {competition.slug} to scoring version {number}?"
+            if not is_answered_yes(question):
+                raise click.ClickException(
+                    "Nothing is switched. Answer y to do it, or give --yes in a script."
+                ) from None
+        else:
+            reach(reached)
+            if yes and version.state is ScoringVersionState.LIVE:
+                click.echo(summary.text)
+            return version
+
+
+def _try(
+    installation: Installation,
+    competition: Competition,
+    number: int,
+    act: Callable[[Session], ScoringVersion],
+    agreed: str | None,
+    *,
+    yes: bool,
+) -> tuple[ScoringVersion, Summary]:
+    with installation.database.write() as session:
+        locked = competitions.lock(session, competition_id=competition.id)
+        version = rescoring.get(session, competition=locked, number=number)
+        versions = Compared(competitions.live(locked), version)
+        summary = Summary.of(rescoring_difference.preview(session, competition=locked, versions=versions))
+        version = act(session)
+        if not yes and version.state is ScoringVersionState.LIVE and summary.digest != agreed:
+            raise _Unconfirmed(summary)
+        return version, summary

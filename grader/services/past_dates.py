@@ -1,0 +1,60 @@
+"""Dates of a competition that lie in the past: what follows from each, for those who save it."""
+
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
+
+from grader.leaderboard.visibility import Phase
+from grader.models import Competition, CompetitionState
+from grader.services import competitions
+from grader.services.competition_settings import DATES, FOLLOWING, WORDS
+from grader.services.conditions import Fault
+
+_OF_A_DRAFT = {
+    "opens_at": "the competition opens as soon as it is published",
+    "closes_at": "the competition cannot be published like this",
+    "entry_deadline": "nobody could join",
+    "merger_deadline": "teams could neither grow nor merge",
+    "reveals_at": "the private leaderboard would be revealed at the close",
+}
+_UNTIL_THE_CLOSE = {
+    "entry_deadline": "nobody can join any more",
+    "merger_deadline": "teams can neither grow nor merge any more",
+}
+_AFTER_THE_CLOSE = {
+    "reveals_at": "the private leaderboard is revealed by itself as soon as everything is scored",
+}
+
+
+def warnings(competition: Competition, now: datetime) -> list[Fault]:
+    """Return a sentence for each date of a competition that lies in the past and has an effect by that."""
+    return list(_found(competition, now, _effects(competition, now)))
+
+
+def warnings_of_change(competition: Competition, changed: Collection[str], now: datetime) -> list[Fault]:
+    """Return the warnings that a change brought: of the dates in it, and of those that follow the close."""
+    names = set(changed) & set(DATES)
+    if names & {"opens_at", "closes_at"}:
+        names |= set(FOLLOWING)
+    effects = {"opens_at": "the competition is open now"} | dict(_effects(competition, now))
+    return [fault for fault in _found(competition, now, effects) if set(fault.names) & names]
+
+
+def _effects(competition: Competition, now: datetime) -> Mapping[str, str]:
+    if competition.state is CompetitionState.DRAFT:
+        return _OF_A_DRAFT
+    match competitions.phase(competition, now):
+        case Phase.SCHEDULED | Phase.OPEN:
+            return _UNTIL_THE_CLOSE
+        case Phase.CLOSED:
+            return _AFTER_THE_CLOSE
+        case _:
+            return {}
+
+
+def _found(competition: Competition, now: datetime, effects: Mapping[str, str]) -> Iterator[Fault]:
+    for name, effect in effects.items():
+        moment = getattr(competition, name)
+        if moment is not None and moment <= now:
+            yield Fault(
+                f"The {WORDS[name]} lies in the past ({moment:%Y-%m-%d %H:%M} UTC): {effect}.", (name,)
+            )

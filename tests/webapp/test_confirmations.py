@@ -1,0 +1,220 @@
+"""Every act of the pages: which ask first, and that nothing happens before the answer."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from grader.models import ApiToken, MergeRequest, Role, User
+from grader.services import competitions, organizers, tokens
+from grader.services.audit import Actor
+from tests.fixtures.arena import hidden_fields
+from tests.webapp.test_rescoring_pages import ROOT, begin, check, page, people
+
+__all__ = ["check", "people"]
+
+# Acts that ask on a page of their own before they are done, all or where they are dangerous.
+ASKS = """
+account.revoke_token organize_announcements.post organize_announcements.withdraw organize_close.finalize
+organize_close.reveal organize_data.remove organize_organizers.change organize_organizers.remove
+organize_publishing.publish organize_rescoring.drop organize_rescoring.publish organize_rescoring.roll_back
+organize_settings.save teams.answer_merge teams.hand_over teams.leave
+"""
+# Acts whose form asks itself: a box to tick, a password, a code, a reason or a text that must be written.
+TICKED_OR_TYPED = """
+account.change_email account.change_password account.delete account.reset account.set_up account.sign_up
+account.sign_up_by_link entry.join organize_close.publish_solution organize_console.publish_ties
+organize_disputes.answer organize_publishing.delete organize_submissions.publish_diagnosis
+organize_teams.disqualify organize_teams.rename submissions.question submissions.submit
+"""
+# Acts that can be undone or done again, or that give something and take nothing.
+HARMLESS = """
+account.ask_for_reset account.choose_notices account.create_token account.describe account.end_login
+account.log_in account.log_out account.log_out_everywhere account.verify entry.decide organize_close.bundle
+organize_close.verify organize_console.compare_teams organize_console.pause organize_console.resume
+organize_creating.create organize_data.add_baseline organize_data.upload organize_organizers.add
+organize_publishing.archive organize_rescoring.check_settings organize_rescoring.prepare
+organize_solution.accept organize_solution.change_roles organize_solution.dismiss organize_solution.upload
+organize_submissions.diagnose organize_submissions.mark organize_submissions.retry
+organize_submissions.retry_all organize_teams.free_name organize_teams.grant organize_teams.grant_to_all
+organize_teams.reinstate people.create_reset_link people.invite submissions.describe submissions.select
+submissions.submit_again teams.accept_link teams.answer_invitation teams.create teams.invite teams.make_link
+teams.rename teams.request_merge teams.revoke_link
+"""
+
+
+def test_of_every_act_it_is_decided_whether_it_asks(arena: Any) -> None:
+    rules = [rule for rule in arena.app.url_map.iter_rules() if "POST" in (rule.methods or ())]
+    acts = {rule.endpoint for rule in rules if not rule.endpoint.startswith("api.")}
+    decided = [*ASKS.split(), *TICKED_OR_TYPED.split(), *HARMLESS.split()]
+    assert set(decided) == acts and len(decided) == len(acts)
+
+
+def test_a_publication_asks_with_what_it_changes_and_is_bound_to_that(
+    arena: Any, people: dict[str, Any], check: Callable[..., int]
+) -> None:
+    eva, path = people["Eva"], f"{ROOT}/rescoring/2/publish"
+    begin(people, check())
+    arena.score_all()
+    asked = eva.post(path, {"notice": 'Two <lines>,\nand "quotes".'})
+    assert asked.status_code == 409
+    assert re.search(r"\d of 2 teams moves? on the public leaderboard and \d of 2 teams moves?", asked.text)
+    assert "2 of 2 submissions get another displayed score, and none changes by more than 0." in asked.text
+    assert "preparing" in page(eva, f"{ROOT}/rescoring/2")
+    fields = hidden_fields(asked.text)
+    assert fields["notice"] == 'Two <lines>,\nand "quotes".'
+    forged = eva.post(path, fields | {"confirmed": "yes"})
+    assert forged.status_code == 409 and "Something changed since you were asked" in forged.text
+    other = eva.post(path, fields | {"notice": "Other words."})
+    assert other.status_code == 409  # what is given is what was confirmed
+
+    arena.submit(people["Bob"], arena.truth.predictions(noise=0.1, seed=9))  # the boards move meanwhile
+    arena.score_all()
+    again = eva.post(path, fields)
+    assert again.status_code == 409 and "Something changed since you were asked" in again.text
+    assert "preparing" in page(eva, f"{ROOT}/rescoring/2")
+    done = eva.post(path, hidden_fields(again.text))
+    assert done.status_code == 303, done.text
+    assert "Two &lt;lines&gt;," in page(people["Ann"], "/competitions/toxicity")
+
+    back = f"{ROOT}/rescoring/1/rollback"
+    asked = eva.post(back, {"reason": "It was right."})
+    assert asked.status_code == 409 and "Roll back to scoring version 1?" in asked.text
+    assert (
+        "preparing" not in page(eva, f"{ROOT}/rescoring/2")
+        and eva.post(back, hidden_fields(asked.text)).status_code == 303
+    )
+
+
+def test_an_answer_to_one_version_publishes_no_other(
+    arena: Any, people: dict[str, Any], check: Callable[..., int]
+) -> None:
+    eva = people["Eva"]
+    begin(people, check())
+    arena.score_all()
+    fields = hidden_fields(eva.post(f"{ROOT}/rescoring/2/publish").text)
+    assert eva.confirm(f"{ROOT}/rescoring/2/drop").status_code == 303
+    begin(people, check())
+    arena.score_all()
+    asked = eva.post(f"{ROOT}/rescoring/3/publish", fields)
+    assert asked.status_code == 409 and "preparing" in page(eva, f"{ROOT}/rescoring/3")
+
+
+def test_a_rescoring_that_changes_nothing_says_so(
+    arena: Any, people: dict[str, Any], check: Callable[..., int]
+) -> None:
+    begin(people, check(0))
+    arena.score_all()
+    asked = people["Eva"].post(f"{ROOT}/rescoring/2/publish")
+    assert "Nothing changes: every submission keeps its displayed scores" in asked.text
+
+
+def test_a_program_is_told_what_it_would_do(
+    arena: Any, people: dict[str, Any], check: Callable[..., int]
+) -> None:
+    begin(people, check())
+    arena.score_all()
+    eva, path = people["Eva"], f"{ROOT}/rescoring/2/publish"
+    asked = eva.post(path, headers={"Accept": "application/json"})
+    assert (asked.status_code, asked.json["code"], asked.json["error"]) == (409, 409, "unconfirmed")
+    assert eva.post(path, {"confirmed": asked.json["confirmed"]}).status_code == 303
+
+
+def test_a_reveal_without_a_verification_warns_before(arena: Any, people: dict[str, Any]) -> None:
+    eva, path = people["Eva"], f"{ROOT}/close/reveal"
+    assert "Not verified." in page(eva, f"{ROOT}/close")
+    asked = eva.post(path, {"confirm": "yes"})
+    assert asked.status_code == 409 and "Reveal without a verification?" in asked.text
+    assert "The submissions that compete are not verified." in asked.text
+    with arena.database.read() as session:
+        assert competitions.get(session, slug="toxicity").revealed_at is None
+    assert eva.post(path, hidden_fields(asked.text)).status_code == 303
+
+
+def test_accepting_a_merger_asks_with_what_happens_to_both_teams(arena: Any, people: dict[str, Any]) -> None:
+    ann, bob = people["Ann"], people["Bob"]
+    team = "/competitions/toxicity/team"
+    assert ann.post(f"{team}/mergers", {"name": "Bob"}).status_code == 303
+    asked = bob.post(f"{team}/mergers/1/accept")
+    assert asked.status_code == 409
+    for words in (
+        "Merge Bob into Ann?",
+        "Your team Bob (Bob) becomes part of Ann (Ann). The team is called Ann and Ann leads it; Bob ends.",
+        "1 submission of Bob moves to Ann, which has 1.",
+        "1 and 1 make 2",
+        "Selected submissions add up to 0 of 2.",
+        "This cannot be undone.",
+    ):
+        assert words in asked.text
+    with arena.database.read() as session:
+        assert session.get_one(MergeRequest, 1).decided_at is None
+    arena.submit(ann, arena.truth.predictions(seed=77))
+    again = bob.post(f"{team}/mergers/1/accept", hidden_fields(asked.text))
+    assert again.status_code == 409 and "1 and 2 make 3" in again.text
+    assert bob.post(f"{team}/mergers/1/accept", hidden_fields(again.text)).status_code == 303
+
+
+@pytest.mark.parametrize("who", ["Vic", "Eva"])
+def test_nobody_loses_a_role_at_one_click(arena: Any, people: dict[str, Any], who: str) -> None:
+    with arena.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        eva = session.get_one(User, people["Eva"].user.id)
+        act = {"competition": competition, "actor": Actor(None, "tests"), "now": arena.now()}
+        organizers.change(session, user=eva, role=Role.OWNER, **act)
+        organizers.add(session, user=session.get_one(User, people["Ann"].user.id), role=Role.OWNER, **act)
+    asked = people["Eva"].post(f"{ROOT}/organizers/remove", {"name": who})
+    assert asked.status_code == 409 and "Remove the organizer" in asked.text
+    with arena.database.read() as session:
+        user = session.get_one(User, people[who].user.id)
+        assert organizers.role_of(session, competition=competitions.get(session, slug="toxicity"), user=user)
+    demoted = people["Eva"].post(f"{ROOT}/organizers/change", {"name": "Eva", "role": "viewer"})
+    assert demoted.status_code == 409 and "Make yourself viewer?" in demoted.text
+
+
+def test_a_token_is_not_revoked_at_one_click(arena: Any, people: dict[str, Any]) -> None:
+    ann = people["Ann"]
+    with arena.database.write() as session:
+        user = session.get_one(User, ann.user.id)
+        number = tokens.create(session, user=user, name="laptop", now=arena.now())[0].id
+    path = f"/account/tokens/{number}/revoke"
+    asked = ann.post(path)
+    assert asked.status_code == 409 and "Revoke the token laptop?" in asked.text
+    with arena.database.read() as session:
+        assert session.get_one(ApiToken, number).revoked_at is None
+    assert ann.post(path, hidden_fields(asked.text)).status_code in (302, 303)
+    with arena.database.read() as session:
+        assert session.get_one(ApiToken, number).revoked_at is not None
+
+
+def test_a_date_in_the_past_is_told_beside_its_field(arena: Any, people: dict[str, Any]) -> None:
+    eva, path = people["Eva"], f"{ROOT}/settings/dates"
+    now = arena.now()
+    yesterday = now - timedelta(days=1)
+    with arena.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        competition.opens_at = now - timedelta(days=9)
+    inputs = re.findall(r"<input [^>]*>", page(eva, path))
+    pairs = [(re.search(r' name="([^"]+)"', each), re.search(r' value="([^"]*)"', each)) for each in inputs]
+    form = {name[1]: value[1] for name, value in pairs if name and value and name[1] != "csrf_token"}
+    form.pop("takes_late_submissions", None)
+    form |= {
+        "closes_at_date": f"{now + timedelta(days=30):%Y-%m-%d}",
+        "entry_deadline_date": f"{yesterday:%Y-%m-%d}",
+        "entry_deadline_time": "00:00",
+        "merger_deadline_date": f"{now + timedelta(days=3):%Y-%m-%d}",
+        "reveal_rule": "organizer",
+        "next": "yes",
+    }
+    saved = eva.post(path, form)
+    assert saved.status_code == 303, saved.text
+    assert saved.location.endswith("/settings/dates")  # not on to the next step
+    shown = page(eva, path)
+    assert re.search(
+        r'<small id="entry_deadline-help" class="caution">The entry deadline lies in the past '
+        r"[^<]*: nobody can join any more\.</small>",
+        shown,
+    )
+    assert shown.count("The entry deadline lies in the past") == 2  # said when it was saved, and at its field
+    assert page(eva, path).count("lies in the past") == 1

@@ -1,0 +1,37 @@
+"""What a team's acts that cannot be undone do, in sentences, for the page that asks first."""
+
+from collections.abc import Iterator
+
+from grader.files.wording import counted, listed
+from grader.services.mergers import Outlook, Side
+
+
+def merger(outlook: Outlook) -> Iterator[str]:
+    """Say what happens to both teams: members, submissions, slots, selections."""
+    taken, into, both = outlook.taken, outlook.into, outlook.sum
+    yield (
+        f"Your team {taken.name} ({_members(taken)}) becomes part of {into.name} ({_members(into)}). The "
+        f"team is called {into.name} and {into.leader} leads it; {taken.name} ends."
+    )
+    moves = "moves" if taken.submission_count == 1 else "move"
+    yield (
+        f"{counted(taken.submission_count, 'submission')} of {taken.name} {moves} to {into.name}, which has "
+        f"{into.submission_count:,}. Its members see them all."
+    )
+    limit = "" if both.max_used is None else f" of the {both.max_used:,} that one team could have used by now"
+    today = f"{taken.used_today + into.used_today:,}"
+    daily = "" if outlook.max_daily is None else f", {today} of {outlook.max_daily:,} today"
+    used = f"{taken.used_total:,} and {into.used_total:,} make {both.used_total:,}"
+    yield f"Used slots add up: {used}{limit}{daily}."
+    picks = taken.picked_count + into.picked_count
+    if picks > outlook.selection_count:
+        yield (
+            f"Selected submissions add up to {picks:,}, and {outlook.selection_count:,} may compete: choose "
+            "together which stay."
+        )
+    else:
+        yield f"Selected submissions add up to {picks:,} of {outlook.selection_count:,}."
+
+
+def _members(side: Side) -> str:
+    return listed(side.members, most=20)
