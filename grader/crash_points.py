@@ -66,6 +66,9 @@ POINTS = {
     "rollback.after_commit": Point(
         "grader/cli/rescore.py", "A rollback is committed; who asked for it has no answer yet."
     ),
+    "data_check.before_record": Point(
+        "grader/worker/data_check.py", "A data file was looked through, and nothing of it is written."
+    ),
     "organizer_job.after_claim": Point(
         "grader/worker/organizer_work.py", "An organizer's job is claimed and nothing is done."
     ),

@@ -13,6 +13,7 @@ from grader.cli.check import check
 from grader.cli.closing import disqualify, finalize, mark, reinstate, reveal
 from grader.cli.competition_file import apply, clone, create_from, publish, settings
 from grader.cli.condition_options import condition_options, given
+from grader.cli.data import allow_data, data
 from grader.cli.entry import admit, change
 from grader.cli.group import SubcommandGroup
 from grader.cli.installation import Installation, opened
@@ -62,6 +63,8 @@ for command in (
     bundle,
     publish_solution,
     receipt,
+    data,
+    allow_data,
     archive,
     unarchive,
     delete,

@@ -10,6 +10,7 @@ import click
 from sqlalchemy.orm import Session
 
 from grader import db
+from grader.cli.data import check_data, look_through
 from grader.cli.installation import Installation, opened
 from grader.cli.parameters import LocalPath
 from grader.cli.past_dates import tell_of_past_dates
@@ -23,6 +24,7 @@ from grader.services import (
     competition_files,
     competition_settings,
     competitions,
+    data_checks,
     data_files,
     drafts,
     lifecycle,
@@ -123,6 +125,7 @@ def clone(
                 now=db.now(session),
             )
         click.echo(f"{new_slug} is a draft.")
+        look_through(installation, new_slug)
         _tell_or_publish(installation, new_slug, publish=False)
 
 
@@ -171,6 +174,8 @@ def _add_files(installation: Installation, slug: str, path: Path, file: Competit
             blob = installation.storage.put(stream, max_bytes=data_files.MAX_BYTES)
         _write(installation, slug, data_files.add, name=name, blob=blob)
         click.echo(f"{Path(name).name} is a data file.")
+    if file.data or file.solution or file.allowed:
+        check_data(installation, slug, allowed=file.allowed)
     if file.baseline:
         _add_baseline(installation, slug, path.parent / file.baseline)
 
@@ -227,6 +232,7 @@ def _somebody(session: Session, competition: Competition) -> User:
 def _tell_or_publish(installation: Installation, slug: str, *, publish: bool) -> None:
     """Publish a draft; or say what is missing before it can be."""
     if publish:
+        check_data(installation, slug)
         with installation.database.write() as session:
             benchmark_entries.publish(
                 session,
@@ -238,7 +244,9 @@ def _tell_or_publish(installation: Installation, slug: str, *, publish: bool) ->
         click.echo(f"{slug} is published.")
         return
     with installation.database.read() as session:
-        missing = lifecycle.missing(competitions.get(session, slug=slug), now=db.now(session))
+        draft = competitions.get(session, slug=slug)
+        missing = lifecycle.missing(draft, now=db.now(session))
+        missing += data_checks.faults(session, competition=draft)
     for fault in missing:
         click.echo(f"- {fault.sentence}")
     if not missing:

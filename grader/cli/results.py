@@ -1,28 +1,22 @@
 """`fairboard competition verify`, `bundle`, `publish-solution` and `receipt`."""
 
 import shutil
-import time
 from pathlib import Path
-from typing import Any
 
 import click
 
 from grader import db
-from grader.cli.installation import Installation, opened
+from grader.cli.installation import opened
+from grader.cli.jobs import ended
 from grader.cli.parameters import LocalPath
-from grader.cli.progress import ProgressLine
-from grader.errors import OrganizerError
 from grader.files.wording import counted
 from grader.leaderboard.visibility import Phase, Viewer
-from grader.models import JobState, OrganizerJob, Submission
+from grader.models import Submission
 from grader.services import bundles, competitions, published_solutions, receipts, verification
 from grader.services.audit import Actor
 from grader.services.submissions import UnknownSubmission
 from grader.services.verification import Verified
-from grader.worker.organizer_work import HANDLERS, OrganizerWorker
-from grader.worker.work import Work
 
-POLL_SECONDS = 0.5
 OUT = LocalPath(dir_okay=False)
 
 
@@ -40,7 +34,7 @@ def verify(slug: str) -> None:
             job = verification.request(
                 session, competition=competition, actor=Actor.shell(), now=db.now(session)
             )
-        found = Verified.from_dict(_ended(installation, job, "submissions verified").result)
+        found = Verified.from_dict(ended(installation, job, "submissions verified").result)
     for each in found.differences:
         click.echo(
             f"#{each.submission_id} of {each.team}, {each.what}: stored {each.stored}, "
@@ -71,7 +65,7 @@ def bundle(slug: str, out: Path | None, with_solution: bool) -> None:
                 actor=Actor.shell(),
                 now=db.now(session),
             )
-        result = _ended(installation, job, "steps of packing").result
+        result = ended(installation, job, "steps of packing").result
         path = out or Path(result["file_name"])
         with installation.storage.open(result["sha256"]) as source, path.open("wb") as target:
             shutil.copyfileobj(source, target)
@@ -89,7 +83,7 @@ def publish_solution(slug: str, reason: str) -> None:
             job = published_solutions.publish(
                 session, competition=competitions.get(session, slug=slug), actor=Actor.shell(), reason=reason
             )
-        result = _ended(installation, job, "steps of packing").result
+        result = ended(installation, job, "steps of packing").result
     with opened() as installation, installation.database.read() as session:
         nonce = published_solutions.nonce(competitions.get(session, slug=slug))
     click.echo(f"The solution of {slug} is public; its sha256 is {result['solution']}, its nonce {nonce}.")
@@ -109,33 +103,3 @@ def receipt(slug: str, submission: int, number: int | None) -> None:
             session, submission=found, viewer=Viewer.ORGANIZER, phase=Phase.REVEALED, number=number
         )
     click.echo(whole.to_json(), nl=False)
-
-
-def _ended(installation: Installation, job: OrganizerJob, what: str) -> OrganizerJob:
-    """Do a job here, unless a running service takes it first, and return it with its result."""
-    with ProgressLine(what) as line:
-
-        def shown(work: Work) -> dict[str, Any]:
-            tell = work.write_progress
-
-            def tell_both(progress: dict[str, Any]) -> bool:
-                line.show(progress["done"], progress["total"])
-                return tell(progress)
-
-            work.write_progress = tell_both
-            return HANDLERS[job.kind](work)
-
-        worker = OrganizerWorker(
-            installation.settings, installation.database, installation.storage, handlers={job.kind: shown}
-        )
-        while True:
-            worker.run(job.id)
-            with installation.database.read() as session:
-                found = session.get_one(OrganizerJob, job.id)
-            if found.finished_at is not None:
-                break
-            time.sleep(POLL_SECONDS)
-    if found.state is not JobState.DONE:
-        sentences = [problem["message"] for problem in found.problems]
-        raise OrganizerError(" ".join(sentences) or f"It failed; see incident {found.incident} in the log.")
-    return found

@@ -101,6 +101,9 @@ def _create_competition(demo: Demo) -> Progress:
     files = ["--solution", str(demo.solution), "--overview", str(OVERVIEW)]
     demo.installation.command("competition", "create", SLUG, "--title", TITLE, *files)
     demo.installation.command("competition", "apply", SLUG, str(CLASSES))
+    data = demo.folder / "data.toml"
+    data.write_text('[files]\ndata = ["train.csv", "test.csv"]\n', encoding="utf-8")
+    demo.installation.command("competition", "apply", SLUG, str(data))  # looks through them first
     return Progress(demo.folder, resume=False)
 
 

@@ -5,7 +5,7 @@ from grader.models.announcement import Announcement
 from grader.models.audit_entry import AuditEntry
 from grader.models.competition import Competition, CompetitionState, EntryMode, RevealRule
 from grader.models.daily_rank import DailyRank
-from grader.models.data_file import DataFile
+from grader.models.data_file import DataCheckState, DataFile
 from grader.models.dispute import Dispute
 from grader.models.final_board import FinalBoard, FinalStanding
 from grader.models.mail import Mail
@@ -30,6 +30,7 @@ __all__ = [
     "Competition",
     "CompetitionState",
     "DailyRank",
+    "DataCheckState",
     "DataFile",
     "Dispute",
     "EntryMode",

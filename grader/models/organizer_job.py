@@ -15,7 +15,7 @@ from grader.models.user import User
 
 class OrganizerJobKind(enum.StrEnum):
     """Checking an uploaded solution or changed settings, verifying what competes, packing the results,
-    diagnosing a submission, and telling which teams are tied."""
+    diagnosing a submission, telling which teams are tied, and looking through data files for labels."""
 
     CHECK = "check"
     VERIFY = "verify"
@@ -23,6 +23,7 @@ class OrganizerJobKind(enum.StrEnum):
     SETTINGS = "settings"
     DIAGNOSE = "diagnose"
     TIES = "ties"
+    DATA = "data"
 
 
 class OrganizerJob(Base):

@@ -19,6 +19,8 @@ WORDS = {
     "competition.publish": "published {}",
     "competition.reveal": "revealed the private leaderboard of {}",
     "competition.unarchive": "brought {} back from the archive",
+    "data.allow": "gave the {} out all the same",
+    "data.hold": "holds the {} back",
     "data.remove": "removed the {}",
     "data.upload": "uploaded the {}",
     "diagnosis.publish": "published the diagnosis of {}",

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, DataFile, User
-from grader.services import audit, competition_settings, data_files, drafts
+from grader.services import audit, competition_settings, data_checks, data_files, drafts
 from grader.services.audit import Actor
 from grader.services.competition_settings import DATES
 from grader.services.rules import Rules
@@ -36,16 +36,17 @@ def clone(
     draft = drafts.create(session, slug=slug, settings=settings, owner=owner, actor=actor, now=now)
     if with_data:
         for file in data_files.list_all(session, competition=source):
-            session.add(
-                DataFile(
-                    competition_id=draft.id,
-                    name=file.name,
-                    description=file.description,
-                    sha256=file.sha256,
-                    size_bytes=file.size_bytes,
-                    uploaded_at=now,
-                )
+            copy = DataFile(
+                competition_id=draft.id,
+                name=file.name,
+                description=file.description,
+                sha256=file.sha256,
+                size_bytes=file.size_bytes,
+                uploaded_at=now,
             )
+            data_checks.begin(copy)
+            session.add(copy)
+        session.flush()
     solution = _live_solution(source)
     if with_solution and solution is not None:
         drafts.set_solution(session, competition=draft, solution=solution, actor=actor, now=now)

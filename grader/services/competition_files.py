@@ -35,6 +35,7 @@ class CompetitionFile:
     label: str | None
     baseline: str | None
     data: tuple[str, ...]
+    allowed: Mapping[str, str]
     problems: tuple[str, ...]
     unread: frozenset[str]
 
@@ -108,6 +109,7 @@ def read(text: str, *, before: CompetitionSettings = ORDINARY) -> CompetitionFil
         label=readable.get("files.label"),
         baseline=readable.get("files.baseline"),
         data=tuple(readable.get("files.data", ())),
+        allowed=dict(each.split(": ", 1) for each in readable.get("files.allow", ())),
         problems=(*problems, *wrong, *unreadable),
         unread=frozenset(unread),
     )
@@ -150,10 +152,12 @@ def _files(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return what can be read of the address and the files, and what is wrong with the others."""
     readable, wrong = {}, []
     for place, value in given.items():
-        is_list = place == "files.data"
+        is_list = place in ("files.data", "files.allow")
         values = value if is_list and isinstance(value, list) else [value]
         if is_list != isinstance(value, list) or not all(isinstance(each, str) for each in values):
-            wrong.append(f"{place} must be a {'list of paths' if is_list else 'text'}, not {value!r}.")
+            wrong.append(f"{place} must be a {_LISTS.get(place, 'text')}, not {value!r}.")
+        elif place == "files.allow" and not all(": " in each for each in values):
+            wrong.append(f"{place} must be a {_LISTS[place]}, not {value!r}.")
         else:
             readable[place] = value
     return readable, wrong
@@ -307,8 +311,12 @@ def _maybe_text(value: str | None) -> str:
     return _text(value or "")
 
 
+_LISTS = {
+    "files.data": "list of paths",
+    "files.allow": "list of texts such as 'test.csv: publish muslim', with the words that the check asks for",
+}
 _METRIC = ("metric.power", "metric.label_threshold", "metric.identity_threshold", "metric.weights")
-_OTHERS = ("slug", *_METRIC, "files.solution", "files.label", "files.baseline", "files.data")
+_OTHERS = ("slug", *_METRIC, "files.solution", "files.label", "files.baseline", "files.data", "files.allow")
 _WEEK_BEFORE = "without it 7 days before the close"
 _KEYS = (
     _Key("", "title", "title", _string, _text),

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from grader.errors import OrganizerError, ParticipantError
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, DataFile, User
-from grader.services import audit, competitions, participations
+from grader.services import audit, competitions, data_checks, participations
 from grader.services.audit import Actor
 from grader.services.texts import one_line
 from grader.storage import StoredBlob
@@ -78,7 +78,7 @@ def add(
     actor: Actor,
     now: datetime,
 ) -> DataFile:
-    """Add a stored file, in place of one of the same name; raise InvalidDataFile."""
+    """Add a stored file, in place of one of the same name, and have it checked; raise InvalidDataFile."""
     name = checked_name(name)
     competition = competitions.lock(session, competition_id=competition.id)
     files = {each.name: each for each in list_all(session, competition=competition)}
@@ -90,8 +90,10 @@ def add(
     if description or earlier is None:
         file.description = one_line(description, DESCRIPTION_MAX_LENGTH)
     file.sha256, file.size_bytes, file.uploaded_at = blob.sha256, blob.size, now
+    data_checks.begin(file)
     session.add(file)
     session.flush()
+    data_checks.request(session, competition=competition, now=now, actor=actor)
     audit.record(
         session,
         competition=competition,

@@ -18,7 +18,7 @@ from grader.models import (
     Submission,
     User,
 )
-from grader.services import audit, competition_settings, competitions, organizers, scoring
+from grader.services import audit, competition_settings, competitions, data_checks, organizers, scoring
 from grader.services.audit import Actor
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import Fault, InvalidCompetition
@@ -104,6 +104,7 @@ def set_solution(
         solution.rules.identities, choice.min_class_rows, solution.rules.metric
     ).as_dict()
     session.flush()
+    data_checks.request(session, competition=draft, now=now, actor=actor)
     for submission_id in session.scalars(
         select(Submission.id).where(Submission.competition_id == draft.id).order_by(Submission.id)
     ):

@@ -24,7 +24,7 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import audit, competitions, scoring
+from grader.services import audit, competitions, data_checks, scoring
 from grader.services.audit import Actor
 from grader.services.solutions import StoredSolution
 from grader.services.texts import plain_text
@@ -137,6 +137,7 @@ def prepare(
         created_by=actor.name[:CREATED_BY_MAX_LENGTH],
         now=now,
     )
+    data_checks.request(session, competition=competition, now=now, actor=actor)
     add_missing_jobs(session, version=version, now=now)
     _record(session, competition, version, actor, "rescoring.prepare", now=now)
     reach("rescoring.before_commit")

@@ -26,6 +26,7 @@ from grader.services import (
     audit,
     competitions,
     daily_ranks,
+    data_checks,
     final_boards,
     published_solutions,
     rescoring,
@@ -82,13 +83,15 @@ def publish(
 
     Submissions that are still pending stay so, or a stream of new files would put the switch off for ever.
     Raises NotPreparing, RescoringIncomplete while others are unfinished, RescoringLosesScores if a submission
-    with a score would have none, unless `lose_scores`, and InvalidPublication.
+    with a score would have none, unless `lose_scores`, DataUnchecked while data files are looked through with
+    the new solution, and InvalidPublication.
     """
     version, competition = rescoring.lock_preparing(session, scoring_version_id)
     now = now or db.now(session)
     unfinished = _count_unfinished(session, version)
     if unfinished:
         raise RescoringIncomplete(unfinished)
+    data_checks.require_checked(session, competition=competition)
     _switch(
         session,
         competition=competition,

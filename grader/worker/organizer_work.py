@@ -29,6 +29,7 @@ from grader.settings import Settings, load
 from grader.storage import Storage, open_storage
 from grader.worker import (
     bundling,
+    data_check,
     diagnosing,
     holders,
     settings_check,
@@ -51,6 +52,7 @@ HANDLERS: dict[OrganizerJobKind, Handler] = {
     OrganizerJobKind.SETTINGS: settings_check.check,
     OrganizerJobKind.DIAGNOSE: diagnosing.diagnose,
     OrganizerJobKind.TIES: tying.compare,
+    OrganizerJobKind.DATA: data_check.check,
 }
 
 logger = logging.getLogger(__name__)

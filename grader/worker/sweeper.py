@@ -12,7 +12,7 @@ from pathlib import Path
 
 from grader import db
 from grader.db import Database
-from grader.services import batches, lost_claims, organizer_jobs, scoring
+from grader.services import batches, data_checks, lost_claims, organizer_jobs, scoring
 from grader.settings import Settings
 from grader.storage import open_storage
 from grader.worker import digests, holders
@@ -26,7 +26,7 @@ from grader.worker.organizer_child import OrganizerChild
 BATCH = 100
 CHILDREN = 2
 STOP_GRACE_SECONDS = 3  # with what handing back takes below that of the supervisor
-COMMIT_SECONDS = 15
+COMPLETE_SECONDS = 15
 ORGANIZERS_WAIT_SECONDS = 1  # somebody looks at the page
 LOOK_AGAIN_SECONDS = 1  # whether a process of this machine died with claims, and whether that freed jobs
 
@@ -55,7 +55,7 @@ class Sweeper:
         self._organizers_child = OrganizerChild(settings)
         self._overdue: deque[int] = deque()
         self._lock = threading.Lock()
-        self._committed_at = float("-inf")
+        self._completed_at = float("-inf")
         self._uncommitted: set[int] | None = None  # None before the first look
         self._look_at = 0.0
 
@@ -109,16 +109,21 @@ class Sweeper:
         return False
 
     def _work_for_organizers(self) -> bool:
-        self._commit()
+        self._complete()
         with self._database.read() as session:
             found = organizer_jobs.waiting(session, limit=1, now=db.now(session))
         return bool(found) and self._organizers_child.run(found[0])
 
-    def _commit(self) -> None:
-        """Make the commitments that solutions lack which were cloned, or came from an older version."""
-        if time.monotonic() - self._committed_at < COMMIT_SECONDS:
+    def _complete(self) -> None:
+        """Make the commitments, and ask for the checks of data files, that an older version left out."""
+        if time.monotonic() - self._completed_at < COMPLETE_SECONDS:
             return
-        self._committed_at = time.monotonic()
+        self._completed_at = time.monotonic()
+        with self._database.read() as session:
+            are_stale = data_checks.are_stale(session)
+        if are_stale:
+            with self._database.write() as session:
+                data_checks.request_all(session, now=db.now(session))
         storage = open_storage(self._settings.storage())
         if self._uncommitted is None:
             self._uncommitted = set()  # only tried: the next start tries again

@@ -1,5 +1,6 @@
 """`fairboard competition` with files: create, settings, apply, clone, publish."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -184,3 +185,34 @@ def test_a_competition_made_in_one_command_gets_an_owner_and_the_sample_submissi
     assert result.exit_code == 0, result.output
     assert "ada" in run("competition", "organizer", "list", "quick").output
     assert "Sample submission" in run("competition", "export", "quick", "submissions").output
+
+
+def test_a_file_that_gives_labels_away_stops_unless_the_file_says_what_may_be_public(
+    run: Any, folder: Path
+) -> None:
+    (folder / "test.csv").write_bytes((folder / "solution.csv").read_bytes().replace(b"toxicity", b"x"))
+    run("user", "create", "ada")
+    result = run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")
+    assert result.exit_code == 1
+    assert "test.csv is held back: Column 'x' agrees with the label toxicity" in result.stderr
+    assert "toxic stays as a draft" in result.stderr
+    words = re.search(r"allow-data toxic 'test.csv' '([^']+)'", result.stderr)[1]
+    told = run("competition", "data", "toxic")
+    assert told.exit_code == 1 and "test.csv: held back." in told.stdout
+    assert run("competition", "publish", "toxic").exit_code == 1
+    assert run("competition", "allow-data", "toxic", "test.csv", "yes").exit_code == 1
+    with (folder / "competition.toml").open("a") as file:
+        file.write(f'allow = ["test.csv: {words}"]\n')
+    result = run("competition", "apply", "toxic", folder / "competition.toml")
+    assert result.exit_code == 0, result.output
+    assert "test.csv is given out. Public is the labels" in result.stdout
+    assert "is published" in run("competition", "publish", "toxic").output
+    assert run("competition", "data", "toxic").stdout.startswith("test.csv: given out all the same.")
+
+
+def test_what_a_file_allows_without_words_is_refused(run: Any, folder: Path) -> None:
+    with (folder / "competition.toml").open("a") as file:
+        file.write('allow = ["test.csv"]\n')
+    result = run("competition", "create", folder / "competition.toml")
+    assert result.exit_code == 1
+    assert "files.allow must be a list of texts such as 'test.csv: publish muslim'" in result.stderr

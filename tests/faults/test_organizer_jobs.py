@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from grader.models import JobState, OrganizerJob
-from grader.services import closing, verification
+from grader.models import DataCheckState, DataFile, JobState, OrganizerJob
+from grader.services import closing, data_checks, data_files, verification
 from grader.services.audit import Actor
 from grader.worker.organizer_work import OrganizerWorker
 
@@ -52,3 +52,33 @@ def test_a_verification_that_dies_at_each_step_goes_on_and_ends_once(
     assert (done.state, len(done.result["submission_ids"])) == (JobState.DONE, 3)
     assert done.result["differences"] == []
     assert not OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
+
+
+def test_a_data_file_whose_check_is_killed_is_not_given_out_and_checked_again(
+    service: Any, processes: Any, solution_csv: Any
+) -> None:
+    competition = service.competition()
+    for name, data in {"a.csv": solution_csv(), "b.csv": b"id,text\nr0,hello\n"}.items():
+        blob = service.storage.put(data)
+        with service.database.write() as session:
+            data_files.add(
+                session, competition=competition, name=name, blob=blob, actor=Actor.shell(), now=service.now
+            )
+
+    def states() -> dict[str, DataCheckState]:
+        with service.database.read() as session:
+            found: list[DataFile] = list(data_files.list_all(session, competition=competition))
+        for file in found:
+            assert data_checks.is_given_out(competition, file) == (file.check_state is DataCheckState.PASSED)
+        return {file.name: file.check_state for file in found}
+
+    with service.database.read() as session:
+        job = data_checks.newest(session, competition=competition)
+    assert job is not None
+    work = ("-m", "grader.worker.organizer_work", str(job.id), "WARNING")
+    processes.crash(service.settings, *work, at="data_check.before_record")
+    assert states() == {"a.csv": DataCheckState.WAITING, "b.csv": DataCheckState.WAITING}
+    with service.database.write() as session:
+        session.execute(update(OrganizerJob).values(lease_until=service.now))
+    assert OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
+    assert states() == {"a.csv": DataCheckState.HELD, "b.csv": DataCheckState.PASSED}

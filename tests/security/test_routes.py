@@ -98,6 +98,13 @@ TABLE = {
     ("POST", "organize_data.remove"): Access(
         f"{HERE}/organize/data/remove", (302, 403, 403), data={"name": "p.csv"}
     ),
+    ("GET", "organize_data.status"): Access(f"{HERE}/organize/data/status", (302, 403, 403)),
+    ("POST", "organize_data.allow"): Access(
+        f"{HERE}/organize/data/allow", (302, 403, 403), data={"name": "p.csv", "typed": "publish Usage"}
+    ),
+    ("POST", "organize_data.check_again"): Access(
+        f"{HERE}/organize/data/check", (302, 403, 403), data={"name": "p.csv"}
+    ),
     ("POST", "organize_data.add_baseline"): Access(
         f"{HERE}/organize/data/baseline", (302, 403, 403), data=upload
     ),

@@ -23,6 +23,9 @@ from tests.fixtures.patience import HANG_SECONDS
 
 # Columns that could hold the name of a blob by their type, and hold none that keeps a blob.
 NAME_NO_BLOB = {
+    "data_file.allowed": "words",
+    "data_file.check_key": "of bytes and solutions together",
+    "data_file.findings": "sentences, and the name of the file's own bytes",
     "solution.commitment": "of a nonce and a solution",
     "solution.nonce": "a nonce",
     "account_link.token_sha256": "of a token",

@@ -1,5 +1,6 @@
 """Making a competition in the browser: drafts, their steps, data files and what participants see of them."""
 
+import html
 import io
 import re
 from datetime import timedelta
@@ -9,7 +10,8 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Competition, CompetitionState, User
-from grader.services import competition_settings, competitions
+from grader.services import competition_settings, competitions, organizer_jobs
+from grader.worker.organizer_work import OrganizerWorker
 from webapp.settings_steps import STEPS
 
 HERE = "/competitions/toxicity/organize"
@@ -202,6 +204,41 @@ def test_a_competition_begins_as_a_copy(arena: Any, root: Any) -> None:
         assert found.live_scoring_version is not None
 
 
+def check_files(arena: Any) -> None:
+    """Do what the sweeper's lane does."""
+    with arena.database.read() as session:
+        (job,) = organizer_jobs.waiting(session, limit=9, now=arena.now())
+    assert OrganizerWorker(arena.settings, arena.database, arena.storage).run(job)
+
+
+def test_the_solution_as_a_data_file_is_held_until_the_words_are_typed(arena: Any, root: Any) -> None:
+    ann = arena.person("Ann")
+    arena.competition()
+    address = "/competitions/toxicity/data/files/extra.csv"
+    solution = arena.truth.solution().replace(b"toxicity", b"x1")
+    root.post(f"{HERE}/data", {"file": (io.BytesIO(solution), "extra.csv")})
+    page = root.browser.get(f"{HERE}/data")
+    assert "waits for its check" in page.text and "data-live=" in page.text
+    etag = re.search(r'data-etag="([^"]+)"', page.text)[1]
+    status = root.browser.get(f"{HERE}/data/status", headers={"If-None-Match": html.unescape(etag)})
+    assert status.status_code == 304
+    check_files(arena)
+    assert root.browser.get(f"{HERE}/data/status").json["files"] == {"extra.csv": "held"}
+    page = html.unescape(root.browser.get(f"{HERE}/data").text)
+    assert "held back" in page and "Column 'x1' agrees with the label" in page
+    assert ann.browser.get(address).status_code == 503
+    assert root.browser.get(address).data == solution  # an organizer has it anyway
+    phrase = re.search(r"Type <code>([^<]+)</code>", page)[1]
+    refused = root.post(f"{HERE}/data/allow", {"name": "extra.csv", "typed": "yes"})
+    assert refused.status_code == 422 and phrase in html.unescape(refused.text)
+    assert root.post(f"{HERE}/data/check", {"name": "extra.csv"}).status_code == 303
+    check_files(arena)
+    assert ann.browser.get(address).status_code == 503
+    assert root.post(f"{HERE}/data/allow", {"name": "extra.csv", "typed": phrase}).status_code == 303
+    assert ann.browser.get(address).data == solution
+    assert "gave the data file extra.csv out all the same" in root.browser.get(f"{HERE}/audit").text
+
+
 def test_participants_download_data_files_from_the_opening_on(arena: Any, root: Any) -> None:
     ann, stranger = arena.person("Ann"), arena.app.test_client()
     arena.competition(opens_at=arena.now() + DAY)
@@ -213,6 +250,12 @@ def test_participants_download_data_files_from_the_opening_on(arena: Any, root: 
     assert "once the competition opens" in ann.browser.get("/competitions/toxicity/data").text
     with arena.database.write() as session:
         competitions.get(session, slug="toxicity").opens_at = arena.now() - DAY
+    answer = ann.browser.get(address)
+    assert answer.status_code == 503
+    assert "train.csv is being checked" in answer.text
+    page = ann.browser.get("/competitions/toxicity/data").text
+    assert "being checked" in page and f'href="{address}"' not in page
+    check_files(arena)
     answer = ann.browser.get(address)
     assert answer.data == b"id,comment_text\n1,hi\n"
     assert "attachment" in answer.headers["Content-Disposition"]
@@ -229,6 +272,7 @@ def test_data_wait_for_the_rules_to_be_accepted(arena: Any, root: Any) -> None:
     address = "/competitions/toxicity/data/files/train.csv"
     assert ann.browser.get(address).status_code == 403
     ann.post("/competitions/toxicity/join", {"accepted_rules_version": "1"})
+    check_files(arena)
     assert ann.browser.get(address).status_code == 200
 
 

@@ -5,7 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.leaderboard.visibility import Phase
-from grader.services import data_files
+from grader.services import data_checks, data_files
 from grader.services.participations import EntryRefused
 from webapp import auth, finding, prose
 from webapp.representations.competition import CompetitionView
@@ -32,6 +32,7 @@ def show(slug: str) -> ResponseReturnValue:
         competition=view,
         text=prose.render(competition.data_description),
         files=files,
+        are_given_out={file.name: data_checks.is_given_out(competition, file) for file in files},
         is_given_out=g.organizer_role is not None or view.phase is not Phase.SCHEDULED,
         entry_fault=entry_fault,
     )
@@ -40,13 +41,15 @@ def show(slug: str) -> ResponseReturnValue:
 @blueprint.get("/files/<name>")
 @auth.login_required
 def file(slug: str, name: str) -> Response:
-    """Download a file: participants from the opening on, organizers at any time."""
+    """Download a file: participants from the opening on and once it is checked, organizers at any time."""
     site = current_site()
     with site.database.read() as session:
         competition = finding.competition_of(session, slug)
         if g.organizer_role is None:
             data_files.require_open(session, competition=competition, user=g.user, now=db.now(session))
         found = data_files.get(session, competition=competition, name=name)
+        if g.organizer_role is None:
+            data_checks.require_given_out(competition, found)
     return send_file(
         site.storage.open(found.sha256),
         mimetype="application/octet-stream",

@@ -1,23 +1,29 @@
 """The data files that participants download, and the organizers' baseline."""
 
-from flask import Blueprint, flash, g, redirect, render_template, request, url_for
+from flask import Blueprint, Response, flash, g, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.errors import OrganizerError, ParticipantError
 from grader.models import Role
-from grader.services import benchmark_entries, blobs, data_files
+from grader.services import benchmark_entries, blobs, data_checks, data_files
 from grader.services.submissions import NothingToScore
 from webapp import checking, finding, uploads
 from webapp.confirmation import Question, confirm
 from webapp.errors import status_of, wants_json
 from webapp.organizing import actor, organizers_only
 from webapp.representations.competition import CompetitionView
+from webapp.representations.data_check import ChecksView
 from webapp.settings_steps import STEPS
 from webapp.site import current_site
 
 blueprint = Blueprint("organize_data", __name__, url_prefix="/competitions/<slug>/organize/data")
-REFUSALS = (data_files.InvalidDataFile, uploads.FileMissing)
+REFUSALS = (
+    data_checks.NotHeld,
+    data_checks.NotTyped,
+    data_files.InvalidDataFile,
+    uploads.FileMissing,
+)
 
 
 @blueprint.get("")
@@ -49,7 +55,7 @@ def upload(slug: str) -> ResponseReturnValue:
             )
     except REFUSALS as error:
         return _refused(slug, error)
-    flash(f"{name} is here.")
+    flash(f"{name} is here. Participants can download it once it is checked.")
     location = url_for("organize_data.index", slug=slug)
     if wants_json():
         return {"name": name, "location": location}, 201, {"Location": location}
@@ -74,6 +80,52 @@ def remove(slug: str) -> ResponseReturnValue:
         )
     flash(f"{name} is removed.")
     return redirect(url_for("organize_data.index", slug=slug), 303)
+
+
+@blueprint.post("/allow")
+@organizers_only(Role.EDITOR)
+def allow(slug: str) -> ResponseReturnValue:
+    """Give a file out that its check holds back, once what becomes public was typed."""
+    name = request.form.get("name", "")
+    try:
+        with current_site().database.write() as session:
+            data_checks.allow(
+                session,
+                competition=finding.competition_of(session, slug),
+                name=name,
+                typed=request.form.get("typed", ""),
+                reason=request.form.get("reason", ""),
+                actor=actor(),
+                now=db.now(session),
+            )
+    except REFUSALS as error:
+        return _refused(slug, error)
+    flash(f"{name} is given out.")
+    return redirect(url_for("organize_data.index", slug=slug), 303)
+
+
+@blueprint.post("/check")
+@organizers_only(Role.EDITOR)
+def check_again(slug: str) -> ResponseReturnValue:
+    """Have a file looked through again."""
+    name = request.form.get("name", "")
+    with current_site().database.write() as session:
+        data_checks.request_again(
+            session,
+            competition=finding.competition_of(session, slug),
+            name=name,
+            actor=actor(),
+            now=db.now(session),
+        )
+    flash(f"{name} is being checked again.")
+    return redirect(url_for("organize_data.index", slug=slug), 303)
+
+
+@blueprint.get("/status")
+@organizers_only(Role.VIEWER)
+def status(slug: str) -> ResponseReturnValue:
+    """Tell how the check of the files goes."""
+    return _status(_checks(slug)).make_conditional(request)
 
 
 @blueprint.post("/baseline")
@@ -121,12 +173,31 @@ def _page(slug: str, *, problems: list[str] | None = None) -> str:
         view = CompetitionView(competition, db.now(session))
         files = data_files.list_all(session, competition=competition)
         benchmarks = benchmark_entries.list_all(session, competition=competition)
+    checks = _checks(slug)
     return render_template(
         "organize/data.html",
         competition=view,
         steps=STEPS,
         files=files,
+        checks=checks,
+        etag=_status(checks).headers["ETag"],
         benchmarks=benchmarks,
         problems=problems or [],
         max_bytes=data_files.MAX_BYTES,
     )
+
+
+def _checks(slug: str) -> ChecksView:
+    with current_site().database.read() as session:
+        competition = finding.competition_of(session, slug)
+        return ChecksView(
+            data_files.list_all(session, competition=competition),
+            data_checks.newest(session, competition=competition),
+            waiting={file.name for file in data_checks.stale(session, competition=competition)},
+        )
+
+
+def _status(checks: ChecksView) -> Response:
+    answer = jsonify(checks.live())
+    answer.add_etag()
+    return answer

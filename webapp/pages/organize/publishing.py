@@ -11,6 +11,7 @@ from grader.models import Competition, CompetitionState, Role
 from grader.services import (
     benchmark_entries,
     competition_settings,
+    data_checks,
     data_files,
     draft_deletion,
     drafts,
@@ -122,6 +123,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         if not benchmark_entries.list_all(session, competition=competition) and is_draft:
             advice.append(("organize_data.index", {}, "There is no baseline beside the sample submission."))
         missing = lifecycle.missing(competition, now=now) if is_draft else []
+        missing += data_checks.faults(session, competition=competition) if is_draft else []
         submission_count = draft_deletion.count_submissions(session, competition=competition)
     return render_template(
         "organize/publishing.html",
@@ -140,6 +142,8 @@ def _page(slug: str, *, problem: str = "") -> str:
 
 def _place(fault: Fault, slug: str) -> str:
     """Return the address of the step at which a fault is mended."""
+    if data_checks.DATA in fault.names:
+        return url_for("organize_data.index", slug=slug)
     if lifecycle.SOLUTION in fault.names:
         return url_for("organize_solution.index", slug=slug)
     step = next(step for step in STEPS if {field.name for field in step.fields} & set(fault.names))

@@ -1,0 +1,116 @@
+"""`fairboard competition data` and `allow-data`: what data files would give away, and giving them out."""
+
+from collections.abc import Mapping
+
+import click
+
+from grader import db
+from grader.cli.installation import Installation, opened
+from grader.cli.jobs import ended
+from grader.errors import OrganizerError
+from grader.models import DataCheckState
+from grader.services import competitions, data_checks, data_files, data_findings
+from grader.services.audit import Actor
+
+STATES = {
+    DataCheckState.UNCHECKED: "not checked",
+    DataCheckState.WAITING: "waits for its check",
+    DataCheckState.PASSED: "checked",
+    DataCheckState.HELD: "held back",
+    DataCheckState.ALLOWED: "given out all the same",
+}
+
+
+class FilesHeld(OrganizerError):
+    """Data files are not given out, for what their check found."""
+
+
+@click.command()
+@click.argument("slug")
+def data(slug: str) -> None:
+    """Check the data files of SLUG that need it, and tell what each would give away.
+
+    Ends with 1 where a file is held back.
+    """
+    with opened() as installation:
+        look_through(installation, slug)
+        with installation.database.read() as session:
+            files = data_files.list_all(session, competition=competitions.get(session, slug=slug))
+        for file in files:
+            click.echo(f"{file.name}: {STATES[file.check_state]}.")
+            found = data_findings.found_in(file)
+            for sentence in found.discloses + found.unopened:
+                click.echo(f"- {sentence}.")
+        _require_none_held(installation, slug)
+
+
+@click.command(name="allow-data")
+@click.argument("slug")
+@click.argument("name")
+@click.argument("words")
+@click.option("--reason", default="", help="For the audit.")
+def allow_data(slug: str, name: str, words: str, reason: str) -> None:
+    """Give the data file NAME of SLUG out all the same; WORDS say what becomes public.
+
+    Which words, `fairboard competition data SLUG` tells. It is recorded in the audit.
+    """
+    with opened() as installation:
+        _allow(installation, slug, name, words, reason=reason)
+
+
+def check_data(installation: Installation, slug: str, *, allowed: Mapping[str, str] | None = None) -> None:
+    """Check the data files that need it, here and now; raise FilesHeld where one is held back.
+
+    `allowed` has by file what was typed to give it out all the same.
+    """
+    look_through(installation, slug)
+    for name, words in (allowed or {}).items():
+        with installation.database.read() as session:
+            file = data_files.get(session, competition=competitions.get(session, slug=slug), name=name)
+        if file.check_state is DataCheckState.HELD:
+            _allow(installation, slug, name, words, reason="Allowed in the competition file.")
+    _require_none_held(installation, slug)
+
+
+def look_through(installation: Installation, slug: str) -> None:
+    """Check the data files that need it, here and now, unless a running service takes them first."""
+    while True:
+        with installation.database.write() as session:
+            competition = competitions.get(session, slug=slug)
+            job = data_checks.request(
+                session, competition=competition, now=db.now(session), actor=Actor.shell()
+            ) or data_checks.under_way(session, competition=competition)
+        if job is None:
+            return
+        ended(installation, job, "bytes looked through")
+
+
+def _allow(installation: Installation, slug: str, name: str, words: str, *, reason: str) -> None:
+    with installation.database.write() as session:
+        file = data_checks.allow(
+            session,
+            competition=competitions.get(session, slug=slug),
+            name=name,
+            typed=words,
+            reason=reason,
+            actor=Actor.shell(),
+            now=db.now(session),
+        )
+        found = data_findings.found_in(file)
+    click.echo(f"{name} is given out. Public is {found.consequence}.")
+
+
+def _require_none_held(installation: Installation, slug: str) -> None:
+    with installation.database.read() as session:
+        files = data_files.list_all(session, competition=competitions.get(session, slug=slug))
+    told = []
+    for file in files:
+        if file.check_state is DataCheckState.HELD:
+            found = data_findings.found_in(file)
+            told += [f"{file.name} is held back: {each}." for each in found.discloses + found.unopened]
+            told.append(
+                f"To give {file.name} out all the same: fairboard competition allow-data {slug} "
+                f"'{file.name}' '{found.phrase}'"
+            )
+    if told:
+        raise FilesHeld("\n".join(told))

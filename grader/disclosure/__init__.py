@@ -1,0 +1,7 @@
+"""Does a file for participants give the hidden truth away? Found by its values, not by its names."""
+
+from grader.disclosure.examination import Disclosure, Examined, examine
+from grader.disclosure.hidden import Hidden, Kind, Target
+from grader.disclosure.layers import Unopened
+
+__all__ = ["Disclosure", "Examined", "Hidden", "Kind", "Target", "Unopened", "examine"]

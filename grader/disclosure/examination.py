@@ -1,0 +1,124 @@
+"""Looking through a file for what gives the hidden truth away."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO
+
+from grader.disclosure.agreement import Values, agreeing
+from grader.disclosure.budget import Budget, GivenUp
+from grader.disclosure.evidence import Evidence
+from grader.disclosure.hidden import Hidden, Kind
+from grader.disclosure.layers import DAMAGED, Unopened, opened
+from grader.disclosure.tables import Table
+
+MAX_BYTES = 20_000_000_000
+MAX_SECONDS = 1200.0
+ORDER, PRESENCE = "the order of its rows", "which rows are in it"
+MOST_UNOPENED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    """A column that gives something hidden away.
+
+    Attributes
+    ----------
+    table : str
+        Where in the file, empty for all of it.
+    column : str
+        Its name; or the order of the rows, or which rows are in the table.
+    kind : Kind
+    names : tuple of str
+        The columns of the solution that it agrees with.
+    rows : int
+        On so many rows of the solution it was found.
+    """
+
+    table: str
+    column: str
+    kind: Kind
+    names: tuple[str, ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What came of looking through a file.
+
+    Attributes
+    ----------
+    disclosures : tuple of Disclosure
+    unopened : tuple of Unopened
+        At most so many are named as anybody reads; `unopened_count` counts all.
+    unopened_count : int
+    tables, rows : int
+        How many were read.
+    """
+
+    disclosures: tuple[Disclosure, ...]
+    unopened: tuple[Unopened, ...]
+    unopened_count: int
+    tables: int
+    rows: int
+
+
+def examine(file: IO[bytes], hidden: Hidden, *, budget: Budget | None = None) -> Examined:
+    """Look through a file, whatever it is, for columns that agree with what is hidden.
+
+    Parameters
+    ----------
+    file : binary file
+        Read once from the beginning.
+    hidden : Hidden
+    budget : Budget, optional
+
+    Returns
+    -------
+    Examined
+        It raises nothing at what a file holds: what cannot be read is named.
+    """
+    budget = budget or Budget(MAX_BYTES, MAX_SECONDS)
+    disclosures: list[Disclosure] = []
+    unopened: list[Unopened] = []
+    unopened_count = tables = rows = 0
+    for each in opened(file, budget):
+        fault, evidence = None, Evidence(hidden)
+        if isinstance(each, Unopened):
+            fault = each
+        else:
+            try:
+                evidence.read(each.chunks)
+            except GivenUp as given_up:
+                fault = Unopened(each.name, str(given_up))
+            except DAMAGED as error:
+                fault = Unopened(each.name, f"it is damaged ({type(error).__name__}: {str(error)[:200]})")
+            tables, rows = tables + 1, rows + evidence.row_count
+            disclosures += _found(each, evidence)
+        if fault is not None:
+            unopened_count += 1
+            unopened += [fault] if len(unopened) < MOST_UNOPENED else []
+    return Examined(tuple(dict.fromkeys(disclosures)), tuple(unopened), unopened_count, tables, rows)
+
+
+def _found(table: Table, evidence: Evidence) -> Iterator[Disclosure]:
+    for gathered in evidence.by_id.values():
+        for column, values in gathered.all():
+            yield from _told(table, column, values, evidence.hidden)
+        yield from _told(table, ORDER, gathered.places(), evidence.hidden)
+        yield from _told(table, PRESENCE, gathered.presence(), evidence.hidden)
+    for order, in_order in evidence.aligned():
+        for column, values in in_order.all():
+            for told in _told(table, column, values, evidence.hidden):
+                if told.kind is not Kind.USAGE or not order.is_by_usage:  # any count of the rows agrees then
+                    yield told
+
+
+def _told(table: Table, column: str, values: Values, hidden: Hidden) -> Iterator[Disclosure]:
+    if values.rows.size < 2:
+        return
+    by_kind: dict[Kind, list[str]] = {}
+    for number in agreeing(values, hidden.truths, hidden.said):
+        target = hidden.targets[number]
+        by_kind.setdefault(target.kind, []).append(target.name)
+    for kind, names in by_kind.items():
+        yield Disclosure(table.name, column, kind, tuple(dict.fromkeys(names)), int(values.rows.size))

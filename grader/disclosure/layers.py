@@ -1,0 +1,253 @@
+"""What is packed into a file: archives and compressed streams are opened, one within the other."""
+
+import bz2
+import gzip
+import io
+import lzma
+import shutil
+import struct
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, Any
+
+from grader.disclosure import tables
+from grader.disclosure.budget import CHUNK_BYTES, Budget, CountedStream, GivenUp
+from grader.disclosure.tables import Table
+
+BEGINNING = 1 << 12
+DEEPEST = 4
+MOST_FILES = 200_000
+KNOWN_KINDS = (
+    (b"\x89PNG", "an image"),
+    (b"\xff\xd8\xff", "an image"),
+    (b"GIF8", "an image"),
+    (b"RIFF", "sound or an image"),
+    (b"ID3", "sound"),
+    (b"fLaC", "sound"),
+    (b"OggS", "sound"),
+    (b"%PDF", "a PDF document"),
+    (b"\x28\xb5\x2f\xfd", "compressed by Zstandard"),
+    (b"\x04\x22\x4d\x18", "compressed by LZ4"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"ARROW1", "an Arrow (Feather) file"),
+    (b"FEA1", "a Feather file"),
+    (b"ORC", "an ORC file"),
+    (b"Obj\x01", "an Avro file"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"\xd0\xcf\x11\xe0", "an old Office file"),
+    (b"\x80\x04\x95", "a pickle"),
+    (b"\x80\x05\x95", "a pickle"),
+)
+OFFICE = {"xl/": "an Excel workbook", "word/": "a Word document", "ppt/": "a presentation"}
+COMPRESSED: tuple[tuple[bytes, Any], ...] = (
+    (b"\x1f\x8b", lambda stream: gzip.GzipFile(fileobj=stream)),
+    (b"BZh", bz2.BZ2File),
+    (b"\xfd7zXZ\x00", lzma.LZMAFile),
+)
+# What the readers raise at damaged input: a directory that lies leads them anywhere.
+DAMAGED = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    lzma.LZMAError,
+    struct.error,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unopened:
+    """What could not be looked at: `name` says where in the file, empty for all of it, and `reason` why."""
+
+    name: str
+    reason: str
+
+
+def opened(file: IO[bytes], budget: Budget) -> Iterator[Table | Unopened]:
+    """Yield every table in a file, and what could not be opened.
+
+    A table is to be read before the next is asked for; what is found wrong then is raised there: GivenUp, or
+    one of `DAMAGED`.
+    """
+    yield from _opened(file, "", budget, 0)
+
+
+def _opened(stream: IO[bytes], name: str, budget: Budget, depth: int) -> Iterator[Table | Unopened]:
+    try:
+        yield from _layer(stream, name, budget, depth)
+    except GivenUp as given_up:
+        yield Unopened(name, str(given_up))
+    except DAMAGED as error:
+        yield Unopened(name, f"it is damaged ({type(error).__name__}: {str(error)[:200]})")
+
+
+def _layer(stream: IO[bytes], name: str, budget: Budget, depth: int) -> Iterator[Table | Unopened]:
+    beginning, stream = _begun(stream)
+    if not beginning:
+        return
+    if depth > DEEPEST:
+        raise GivenUp("it is packed too often")
+    for magic, unpacked in COMPRESSED:
+        if beginning.startswith(magic):
+            with unpacked(stream) as inner:
+                yield from _opened(_counted(inner, budget), name, budget, depth + 1)
+            return
+    if beginning.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        with _seekable(stream) as whole:
+            yield from _zip(whole, name, budget, depth)
+    elif beginning[257:262] == b"ustar":
+        yield from _tar(stream, name, budget, depth)
+    elif beginning.startswith(b"PAR1"):
+        with _on_disk(stream) as path:
+            yield Table(name, tables.parquet(path))
+    else:
+        yield from _text(stream, beginning, name, is_counted=depth > 0, budget=budget)
+
+
+def _text(
+    stream: IO[bytes], beginning: bytes, name: str, *, is_counted: bool, budget: Budget
+) -> Iterator[Table | Unopened]:
+    encoding = _encoding(beginning)
+    if encoding is None:
+        kinds = (kind for magic, kind in KNOWN_KINDS if beginning.startswith(magic))
+        raise GivenUp(f"it is {next(kinds, 'no text')}")
+    counted = stream if is_counted else _counted(stream, budget)
+    text = tables.as_text(io.BufferedReader(_Raw(counted), CHUNK_BYTES), encoding)
+    shown = beginning.decode(encoding, "replace").lstrip("\ufeff \t\r\n")
+    if not shown.startswith(("{", "[")):
+        yield Table(name, tables.delimited(text))
+    elif tables.is_json_lines(_first_lines(shown, stream)):
+        yield Table(name, tables.json_lines(text))
+    else:
+        yield from tables.json_tables(name, tables.document_of(text))
+
+
+def _first_lines(shown: str, stream: IO[bytes]) -> str:
+    """Return the beginning with its first line whole, where the stream can look ahead that far."""
+    if "\n" in shown or not isinstance(stream, io.BufferedReader):
+        return shown
+    return stream.peek(CHUNK_BYTES)[:CHUNK_BYTES].decode("utf-8-sig", "replace").lstrip()
+
+
+def _encoding(beginning: bytes) -> str | None:
+    """Return how a text is encoded, None where it is none."""
+    if beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    if b"\0" in beginning or any(beginning.startswith(magic) for magic, _ in KNOWN_KINDS):
+        return None
+    return "utf-8-sig"
+
+
+def _zip(stream: IO[bytes], name: str, budget: Budget, depth: int) -> Iterator[Table | Unopened]:
+    with zipfile.ZipFile(stream) as archive:
+        entries = [
+            entry for entry in archive.infolist() if not entry.is_dir() and not _is_litter(entry.filename)
+        ]
+        names = [entry.filename for entry in entries]
+        for folder, kind in OFFICE.items():
+            if "[Content_Types].xml" in names and any(each.startswith(folder) for each in names):
+                raise GivenUp(f"it is {kind}")
+        if len(entries) > MOST_FILES:
+            raise GivenUp(f"it holds {len(entries):,} files")
+        yield tables.names_as_table(names)
+        for entry in entries:
+            place = _below(name, entry.filename)
+            if entry.flag_bits & 1:
+                yield Unopened(place, "it has a password")
+                continue
+            with archive.open(entry) as inner:
+                yield from _opened(_counted(inner, budget), place, budget, depth + 1)
+
+
+def _tar(stream: IO[bytes], name: str, budget: Budget, depth: int) -> Iterator[Table | Unopened]:
+    names = []
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
+        for member in archive:
+            inner = archive.extractfile(member) if member.isfile() else None
+            if inner is not None and not _is_litter(member.name):
+                names.append(member.name)
+                if len(names) > MOST_FILES:
+                    raise GivenUp(f"it holds more than {MOST_FILES:,} files")
+                yield from _opened(_counted(inner, budget), _below(name, member.name), budget, depth + 1)
+    yield tables.names_as_table(names)
+
+
+def _below(name: str, inner: str) -> str:
+    return f"{name}/{inner}" if name else inner
+
+
+def _is_litter(name: str) -> bool:
+    return name.endswith(".DS_Store") or name.startswith("__MACOSX/")
+
+
+def _begun(stream: IO[bytes]) -> tuple[bytes, IO[bytes]]:
+    """Return the first bytes of a stream and the stream as it was before."""
+    if not isinstance(stream, io.BufferedReader):
+        stream = io.BufferedReader(_Raw(stream), CHUNK_BYTES)
+    return stream.peek(BEGINNING)[:BEGINNING], stream
+
+
+def _counted(stream: IO[bytes], budget: Budget) -> IO[bytes]:
+    return io.BufferedReader(CountedStream(stream, budget), CHUNK_BYTES)
+
+
+class _Raw(io.RawIOBase):
+    """A stream that leaves its source open when it goes."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._stream.seekable()
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+@contextmanager
+def _seekable(stream: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Give a stream in which one can go back: a copy where it is none."""
+    if stream.seekable():
+        yield stream
+        return
+    with tempfile.TemporaryFile() as copy:
+        shutil.copyfileobj(stream, copy, CHUNK_BYTES)
+        copy.seek(0)
+        yield copy
+
+
+@contextmanager
+def _on_disk(stream: IO[bytes]) -> Iterator[str]:
+    """Give the path of a copy of a stream."""
+    with tempfile.NamedTemporaryFile(suffix=".parquet") as copy:
+        shutil.copyfileobj(stream, copy, CHUNK_BYTES)
+        copy.flush()
+        yield copy.name

@@ -1,0 +1,110 @@
+"""What a check found in a data file: stored, in sentences, and what is typed to give it out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from grader.disclosure import Examined, Kind
+from grader.disclosure.examination import ORDER, PRESENCE
+from grader.models import DataFile
+
+SHOWN_NAMES = 3
+NO_LABELS = "it holds no labels"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a check found in a file, as an organizer reads it.
+
+    `discloses` has a sentence for each column that gives something away, `unopened` for each part that could
+    not be looked at, and `phrase` is what is typed to give the file out all the same.
+    """
+
+    discloses: tuple[str, ...]
+    unopened: tuple[str, ...]
+    phrase: str
+    consequence: str
+
+
+def found_in(file: DataFile) -> Found:
+    """Return what a file's check found."""
+    findings = file.findings
+    discloses = tuple(
+        f"{_place(each)} agrees with {_kind(each)} {_names(each['names'])} ({each['rows']:,} rows)"
+        for each in findings.get("disclosures", ())
+    )
+    unopened = tuple(
+        f"{each['name'] or file.name} was not looked through: {each['reason']}"
+        for each in findings.get("unopened", ())
+    )
+    left = findings.get("unopened_count", 0) - len(unopened)
+    if left > 0:
+        unopened = (*unopened, f"{left:,} more parts were not looked through")
+    return Found(discloses, unopened, _phrase(findings), _consequence(file))
+
+
+def stored(examined: Examined, sha256: str) -> dict[str, Any]:
+    return {
+        "sha256": sha256,
+        "disclosures": [asdict(each) | {"names": list(each.names)} for each in examined.disclosures],
+        "unopened": [asdict(each) for each in examined.unopened],
+        "unopened_count": examined.unopened_count,
+        "tables": examined.tables,
+        "rows": examined.rows,
+    }
+
+
+def covered(findings: Mapping[str, Any]) -> set[str]:
+    """Return what giving a file out would make public, or what nobody has looked at."""
+    disclosed = {
+        f"{each['kind']}: {name}" for each in findings.get("disclosures", ()) for name in each["names"]
+    }
+    return disclosed | ({"unopened"} if findings.get("unopened_count") else set())
+
+
+def _phrase(findings: Mapping[str, Any]) -> str:
+    """Return what an organizer types: what becomes public, or that nothing is in what was not opened."""
+    names: dict[str, list[str]] = {kind.value: [] for kind in Kind}
+    for each in findings.get("disclosures", ()):
+        names[each["kind"]] += [name for name in each["names"] if name not in names[each["kind"]]]
+    parts = [*names[Kind.LABEL]]
+    identities = names[Kind.IDENTITY]
+    parts += identities if len(identities) <= SHOWN_NAMES else [f"{len(identities)} identities"]
+    parts += names[Kind.USAGE]
+    if not parts:
+        return NO_LABELS
+    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return f"publish {listed}"
+
+
+def _consequence(file: DataFile) -> str:
+    kinds = {each["kind"] for each in file.findings.get("disclosures", ())}
+    told = {
+        Kind.LABEL: "the labels: whoever downloads the file can submit them and get a perfect score",
+        Kind.IDENTITY: "which rows mention the identities: models can be fitted to them",
+        Kind.USAGE: "which rows decide the final standings",
+    }
+    public = [words for kind, words in told.items() if kind.value in kinds]
+    if file.findings.get("unopened_count"):
+        public.append("whatever is in the parts that were not looked through")
+    return "; ".join(public)
+
+
+def _place(disclosure: Mapping[str, Any]) -> str:
+    within = f" of {disclosure['table']}" if disclosure["table"] else ""
+    from_rows = disclosure["column"] in (ORDER, PRESENCE)
+    return (
+        f"{disclosure['column'][0].upper()}{disclosure['column'][1:]}{within}"
+        if from_rows
+        else (f"Column {disclosure['column']!r}{within}")
+    )
+
+
+def _kind(disclosure: Mapping[str, Any]) -> str:
+    words = {Kind.LABEL: "the label", Kind.IDENTITY: "the identity", Kind.USAGE: "the column"}
+    return words[Kind(disclosure["kind"])]
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(names[:SHOWN_NAMES]) + more

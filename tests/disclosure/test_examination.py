@@ -1,0 +1,277 @@
+"""Looking through files for what gives the truth away: containers, disguises, and what is innocent."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fastparquet
+import numpy as np
+import pandas as pd
+import pytest
+
+from grader.disclosure import Examined, Hidden, Kind, examine
+from grader.disclosure.budget import Budget
+
+ROWS = 600
+RANDOM = np.random.default_rng(5)
+IDS = [str(7_000_000 + number) for number in RANDOM.permutation(ROWS)]
+LABELS = np.where(
+    RANDOM.random(ROWS) < 0.4, RANDOM.choice([0.5, 0.8, 1.0], ROWS), RANDOM.choice([0.0, 0.2], ROWS)
+)
+MUSLIM = np.where(RANDOM.random(ROWS) < 0.2, 1.0, 0.0)
+USAGE = RANDOM.choice(np.array([0, 1, 2], np.int8), ROWS, p=[0.1, 0.3, 0.6])
+WORDS = np.array(["Ignored", "Public", "Private"])[USAGE]
+TRUE = LABELS >= 0.5
+LABEL, IDENTITY, SPLIT = (Kind.LABEL, "toxicity"), (Kind.IDENTITY, "muslim"), (Kind.USAGE, "Usage")
+
+
+@pytest.fixture(scope="module")
+def hidden() -> Hidden:
+    return Hidden.of(
+        IDS, label=("toxicity", LABELS), other_labels={}, identities={"muslim": MUSLIM}, usage=USAGE
+    )
+
+
+def frame(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame({"id": IDS, **columns})
+
+
+def csv(table: pd.DataFrame, **options: Any) -> bytes:
+    return str(table.to_csv(index=False, **options)).encode()
+
+
+def found(hidden: Hidden, data: bytes) -> set[tuple[Kind, str]]:
+    examined = examine(io.BytesIO(data), hidden)
+    assert examined.unopened == ()
+    return {(each.kind, name) for each in examined.disclosures for name in each.names}
+
+
+def parquet(table: pd.DataFrame) -> bytes:
+    with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+        fastparquet.write(file.name, table, row_group_offsets=200)
+        return Path(file.name).read_bytes()
+
+
+def zipped(**files: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return packed.getvalue()
+
+
+def tarred(data: bytes, mode: str = "w:gz") -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode=mode) as archive:
+        member = tarfile.TarInfo("data/x.csv")
+        member.size = len(data)
+        archive.addfile(member, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{"nested": {"key": row["id"]}, "values": [0, row["x"]]} for row in table.to_dict("records")]
+
+
+CONTAINERS: dict[str, Callable[[pd.DataFrame], bytes]] = {
+    "csv": csv,
+    "semicolons": lambda table: csv(table, sep=";"),
+    "tsv": lambda table: csv(table, sep="\t"),
+    "quoted": lambda table: csv(table, quoting=1, lineterminator="\r\n"),
+    "utf-16": lambda table: csv(table).decode().encode("utf-16"),
+    "without a header": lambda table: csv(table, header=False),
+    "gzip": lambda table: gzip.compress(csv(table)),
+    "bzip2": lambda table: bz2.compress(csv(table)),
+    "xz": lambda table: lzma.compress(csv(table)),
+    "zip": lambda table: zipped(readme=b"Have fun.", x=csv(table)),
+    "zip in gzip": lambda table: gzip.compress(zipped(x=gzip.compress(csv(table)))),
+    "tar": lambda table: tarred(csv(table), "w"),
+    "tar.gz": lambda table: tarred(csv(table)),
+    "parquet": parquet,
+    "parquet in zip": lambda table: zipped(x=parquet(table)),
+    "json lines": lambda table: str(table.to_json(orient="records", lines=True)).encode(),
+    "json records": lambda table: str(table.to_json(orient="records")).encode(),
+    "json columns": lambda table: json.dumps({name: table[name].tolist() for name in table}).encode(),
+    "json of pandas": lambda table: str(table.to_json()).encode(),
+    "json by id": lambda table: json.dumps(dict(zip(table["id"], table["x"].tolist(), strict=True))).encode(),
+    "nested json lines": lambda table: "\n".join(map(json.dumps, records(table))).encode(),
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_a_label_under_another_name_and_order_is_found_in_every_container(
+    hidden: Hidden, container: str
+) -> None:
+    table = frame(x=LABELS).sample(frac=1, random_state=1)
+    assert LABEL in found(hidden, CONTAINERS[container](table))
+
+
+DISGUISES: dict[str, tuple[Any, tuple[Kind, str]]] = {
+    "as it is": (LABELS, LABEL),
+    "true or false": (TRUE, LABEL),
+    "inverted": (1 - LABELS, LABEL),
+    "scaled": (100 * LABELS + 3, LABEL),
+    "scaled with noise": (50 * TRUE + RANDOM.random(ROWS), LABEL),
+    "texts": (np.where(TRUE, "toxic", "clean"), LABEL),
+    "blank or not": (np.where(TRUE, "x", ""), LABEL),
+    "joined": ([f"{x:.1f}/{n}/en" for n, x in enumerate(LABELS)], LABEL),
+    "one in a hundred wrong": (TRUE ^ (np.arange(ROWS) % 200 == 0), LABEL),
+    "an identity": (MUSLIM, IDENTITY),
+    "the split": (WORDS, SPLIT),
+    "the split as letters": (np.array(["c", "a", "b"])[USAGE], SPLIT),
+    "is it public": (USAGE == 1, SPLIT),
+}
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_a_column_is_found_however_it_is_written(hidden: Hidden, disguise: str) -> None:
+    values, expected = DISGUISES[disguise]
+    table = frame(text=[f"comment {n}" for n in range(ROWS)], length=RANDOM.integers(5, 99, ROWS), x=values)
+    assert found(hidden, csv(table.sample(frac=1, random_state=2))) == {expected}
+
+
+def test_only_the_column_that_agrees_is_named_with_its_rows(hidden: Hidden) -> None:
+    (told,) = examine(io.BytesIO(csv(frame(f1=RANDOM.random(ROWS), k9=MUSLIM))), hidden).disclosures
+    assert (told.column, told.kind, told.names, told.rows) == ("k9", Kind.IDENTITY, ("muslim",), ROWS)
+
+
+@pytest.mark.parametrize("with_header", [True, False])
+@pytest.mark.parametrize("order", ["solution", "text", "public", "scored"])
+def test_labels_without_ids_are_found_by_their_order(hidden: Hidden, order: str, with_header: bool) -> None:
+    rows = {
+        "solution": np.arange(ROWS),
+        "text": np.argsort(np.array(IDS)),
+        "public": np.flatnonzero(USAGE == 1),
+        "scored": np.flatnonzero(USAGE != 0),
+    }[order]
+    lines = [*(["x"] if with_header else []), *map(str, LABELS[rows])]
+    assert LABEL in found(hidden, "\n".join(lines).encode())
+
+
+def test_ids_that_are_sorted_by_the_label_or_the_split_give_it_away(hidden: Hidden) -> None:
+    for values, expected in ((LABELS, LABEL), (USAGE, SPLIT)):
+        table = frame().iloc[np.argsort(values, kind="stable")]
+        assert expected in found(hidden, csv(table))
+
+
+def test_which_ids_are_in_a_file_gives_the_split_away(hidden: Hidden) -> None:
+    assert found(hidden, csv(frame()[USAGE == 1])) == {SPLIT}
+    assert found(hidden, csv(frame()[TRUE])) == {LABEL}
+
+
+def test_folders_named_by_the_label_give_it_away(hidden: Hidden) -> None:
+    files = {
+        f"{'bad' if true else 'good'}/{row_id}.txt": b"hi" for row_id, true in zip(IDS, TRUE, strict=True)
+    }
+    assert LABEL in found(hidden, zipped(**files))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        frame(text=[f"comment {n}" for n in range(ROWS)]),
+        frame(constant=1, empty=""),
+        frame(guess=np.where(RANDOM.random(ROWS) < 0.1, ~TRUE, TRUE)),
+        frame(score=LABELS + RANDOM.normal(0, 0.3, ROWS)),
+        frame(text=RANDOM.choice(["a", "b", "c"], ROWS), number=RANDOM.integers(0, 16, ROWS)),
+        frame(unique=RANDOM.permutation(ROWS)),
+        pd.DataFrame({"id": np.arange(ROWS), "toxicity": LABELS}).sample(frac=1, random_state=3),
+        pd.DataFrame({"id": np.arange(20 * ROWS), "toxicity": RANDOM.integers(0, 2, 20 * ROWS)}),
+        frame(text="hi").iloc[:50],
+        frame(prediction=0.5),
+    ],
+    ids=[
+        "a test file",
+        "constants",
+        "a good guess",
+        "a correlated feature",
+        "few categories",
+        "as many values as rows",
+        "as many training rows with ids of their own",
+        "a training file",
+        "an example",
+        "a sample submission",
+    ],
+)
+def test_what_only_correlates_or_has_other_ids_passes(hidden: Hidden, table: pd.DataFrame) -> None:
+    assert found(hidden, csv(table)) == set()
+
+
+def test_a_few_rows_that_agree_by_chance_pass_but_not_many(hidden: Hidden) -> None:
+    for rows, is_found in ((4, False), (100, True)):
+        assert bool(found(hidden, csv(frame(x=TRUE).iloc[:rows]))) == is_found
+
+
+def test_a_second_solution_is_looked_for_as_well() -> None:
+    usage = np.ones(ROWS, np.int8)
+    one, other = RANDOM.random(ROWS).round(), RANDOM.random(ROWS).round()
+    options: dict[str, Any] = {"other_labels": {}, "identities": {}}
+    order = RANDOM.permutation(ROWS)
+    second = Hidden.of([IDS[place] for place in order], label=("new", other[order]), usage=usage, **options)
+    both = Hidden.of(IDS, label=("old", one), usage=usage, **options).with_other(second)
+    assert found(both, csv(frame(x=one))) == {(Kind.LABEL, "old")}
+    assert found(both, csv(frame(x=other))) == {(Kind.LABEL, "new")}
+    assert found(both, "\n".join(map(str, other[order])).encode()) == {(Kind.LABEL, "new")}
+
+
+def unopened(hidden: Hidden, data: bytes, **options: Any) -> tuple[Examined, list[str]]:
+    examined = examine(io.BytesIO(data), hidden, **options)
+    return examined, [f"{each.name}: {each.reason}" for each in examined.unopened]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"\x89PNG\r\n\x1a\n" + b"\0" * 50, "an image"),
+        (b"%PDF-1.7\n%", "a PDF document"),
+        (b"\0\1\2\3" * 100, "no text"),
+        (zipped(**{"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"}), "an Excel workbook"),
+        (b"PK\x03\x04" + b"x" * 100, "damaged"),
+        (gzip.compress(csv(frame(x=1)))[:-200], "damaged"),
+        (b"PAR1" + b"x" * 100 + b"PAR1", "damaged"),
+        (parquet(frame(x=1))[:-300], "damaged"),
+        (b"{" + b'"a":' * 50, "no JSON"),
+        (b'{"a": 1}\n{"a": \n', "line 2 is no JSON"),
+        (b"[" * 100_000, "no JSON"),
+        (b"ARROW1\0\0", "Arrow"),
+    ],
+)
+def test_what_cannot_be_opened_is_named(hidden: Hidden, data: bytes, reason: str) -> None:
+    examined, told = unopened(hidden, data)
+    assert examined.disclosures == ()
+    assert len(told) == 1 and reason in told[0], told
+
+
+def test_parts_that_cannot_be_opened_are_named_and_the_others_looked_through(hidden: Hidden) -> None:
+    files = {"a.png": b"\x89PNG\0", "b.csv": csv(frame(x=LABELS))}
+    examined, told = unopened(hidden, zipped(**files))
+    assert [each.table for each in examined.disclosures] == ["b.csv"]
+    assert told == ["a.png: it is an image"]
+
+
+def test_a_bomb_ends_at_its_limit(hidden: Hidden) -> None:
+    bomb = gzip.compress(gzip.compress(b"0,0\n" * 20_000_000))
+    examined, told = unopened(hidden, bomb, budget=Budget(5_000_000, 60))
+    assert examined.disclosures == ()
+    assert any("more than 0.0 GB unpacked" in each for each in told)
+    deep = b"x"
+    for _ in range(9):
+        deep = gzip.compress(deep)
+    assert "packed too often" in unopened(hidden, deep)[1][0]
+
+
+def test_what_takes_too_long_is_given_up(hidden: Hidden) -> None:
+    assert "cannot be read within" in unopened(hidden, csv(frame(x=1)), budget=Budget(10**9, -1.0))[1][0]
+
+
+def test_an_empty_file_gives_nothing_away(hidden: Hidden) -> None:
+    for data in (b"", b"\n", b"id\n", b"{}", b"[]", gzip.compress(b"")):
+        assert found(hidden, data) == set()

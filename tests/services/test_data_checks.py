@@ -1,0 +1,343 @@
+"""Checks of data files: when they are asked for, what they hold back, and what gives it out all the same."""
+
+import io
+from datetime import timedelta
+from typing import Any
+
+import pandas as pd
+import pytest
+from sqlalchemy import select, update
+
+from grader.files import read_solution
+from grader.models import (
+    AuditEntry,
+    Competition,
+    DataCheckState,
+    DataFile,
+    JobState,
+    Mail,
+    OrganizerJob,
+    OrganizerJobKind,
+    Role,
+)
+from grader.services import (
+    closing,
+    competitions,
+    data_checks,
+    data_files,
+    data_findings,
+    drafts,
+    lifecycle,
+    organizers,
+    published_solutions,
+    rescoring,
+    rescoring_publication,
+    solutions,
+)
+from grader.services.audit import Actor
+from grader.services.competition_settings import CompetitionSettings
+from grader.services.data_checks import BeingChecked, DataUnchecked, NotHeld, NotTyped
+from grader.worker.organizer_work import OrganizerWorker
+
+SHELL = Actor(None, "shell (tests)")
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def table(solution_csv: Any) -> pd.DataFrame:
+    """The solution of the fixture `service`, in another order."""
+    return pd.read_csv(io.BytesIO(solution_csv()), dtype=str).sample(frac=1, random_state=1)
+
+
+def csv(table: pd.DataFrame) -> bytes:
+    return str(table.to_csv(index=False)).encode()
+
+
+def add(service: Any, competition: Competition, data: bytes, name: str = "test.csv") -> None:
+    blob = service.storage.put(data)
+    with service.database.write() as session:
+        data_files.add(session, competition=competition, name=name, blob=blob, actor=SHELL, now=service.now)
+
+
+def jobs(service: Any) -> list[OrganizerJob]:
+    with service.database.read() as session:
+        kind = OrganizerJob.kind == OrganizerJobKind.DATA
+        return list(session.scalars(select(OrganizerJob).where(kind).order_by(OrganizerJob.id)))
+
+
+def work(service: Any) -> None:
+    """Do what waits."""
+    for job in jobs(service):
+        OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
+
+
+def file(service: Any, competition: Competition, name: str = "test.csv") -> DataFile:
+    with service.database.read() as session:
+        return data_files.get(session, competition=competition, name=name)
+
+
+def allow(service: Any, competition: Competition, typed: str, **options: Any) -> None:
+    with service.database.write() as session:
+        data_checks.allow(
+            session,
+            competition=competition,
+            name="test.csv",
+            typed=typed,
+            actor=SHELL,
+            now=service.now,
+            **options,
+        )
+
+
+def audited(service: Any, action: str) -> list[AuditEntry]:
+    with service.database.read() as session:
+        return list(session.scalars(select(AuditEntry).where(AuditEntry.action == action)))
+
+
+def test_the_solution_as_a_data_file_is_never_given_out(service: Any, table: pd.DataFrame) -> None:
+    competition = service.competition()
+    user = service.user("ada")
+    with service.database.write() as session:
+        ada = session.merge(user)
+        ada.email = ada.email_key = "ada@example.org"
+        ada.email_verified_at = service.now
+        organizers.add(
+            session, competition=competition, user=ada, role=Role.EDITOR, actor=SHELL, now=service.now
+        )
+    table.columns = [f"c{number}" for number in range(table.shape[1])]
+    add(service, competition, csv(table))
+    assert file(service, competition).check_state is DataCheckState.WAITING
+    with pytest.raises(BeingChecked):
+        data_checks.require_given_out(competition, file(service, competition))
+    work(service)
+    found = file(service, competition)
+    assert found.check_state is DataCheckState.HELD
+    with pytest.raises(BeingChecked):
+        data_checks.require_given_out(competition, found)
+    kinds = {(each["kind"], name) for each in found.findings["disclosures"] for name in each["names"]}
+    assert {("label", "toxicity"), ("identity", "female"), ("Usage", "Usage")} <= kinds
+    (entry,) = audited(service, "data.hold")
+    assert any("agrees with the label toxicity" in sentence for sentence in entry.after["discloses"])
+    with service.database.read() as session:
+        assert [mail.to_address for mail in session.scalars(select(Mail))] == ["ada@example.org"]
+
+
+def test_a_file_without_hidden_values_is_given_out_after_its_check(service: Any, table: pd.DataFrame) -> None:
+    competition = service.competition()
+    add(service, competition, csv(table[["id"]].assign(text="hello")))
+    assert not data_checks.is_given_out(competition, file(service, competition))
+    work(service)
+    assert file(service, competition).check_state is DataCheckState.PASSED
+    assert data_checks.is_given_out(competition, file(service, competition))
+    assert jobs(service)[0].result == {"checked": ["test.csv"]}
+
+
+@pytest.mark.parametrize(
+    ("column", "phrase", "consequence"),
+    [
+        ("toxicity", "publish toxicity", "perfect score"),
+        ("Usage", "publish Usage", "decide the final standings"),
+        ("muslim", "publish muslim", "mention the identities"),
+    ],
+)
+@on_sqlite
+def test_one_column_alone_is_held_until_what_becomes_public_is_typed(
+    service: Any, table: pd.DataFrame, column: str, phrase: str, consequence: str
+) -> None:
+    competition = service.competition()
+    add(service, competition, csv(table[[column, "id"]].rename(columns={column: "x"})))
+    work(service)
+    found = data_findings.found_in(file(service, competition))
+    assert found.phrase == phrase
+    assert consequence in found.consequence
+    for typed in ("", "yes", "publish"):
+        with pytest.raises(NotTyped, match=phrase):
+            allow(service, competition, typed)
+    allow(service, competition, f" {phrase} ", reason="They are in the text anyway.")
+    assert data_checks.is_given_out(competition, file(service, competition))
+    (entry,) = audited(service, "data.allow")
+    assert entry.after["typed"] == phrase
+    assert entry.after["discloses"] == list(found.discloses)
+    assert entry.reason == "They are in the text anyway."
+    with pytest.raises(NotHeld):
+        allow(service, competition, phrase)
+
+
+@on_sqlite
+def test_what_was_allowed_covers_the_same_and_no_more(service: Any, table: pd.DataFrame) -> None:
+    competition = service.competition()
+    add(service, competition, csv(table[["id", "muslim"]]))
+    work(service)
+    allow(service, competition, "publish muslim")
+    with service.database.write() as session:
+        session.execute(update(DataFile).values(check_key=None))
+        data_checks.request(session, competition=competition, now=service.now)
+    work(service)
+    assert file(service, competition).check_state is DataCheckState.ALLOWED
+    add(service, competition, csv(table[["id", "muslim"]]))  # another file begins anew
+    assert not data_checks.is_given_out(competition, file(service, competition))
+    work(service)
+    assert file(service, competition).check_state is DataCheckState.HELD
+
+
+@on_sqlite
+def test_what_cannot_be_opened_needs_a_word_of_the_organizer(service: Any) -> None:
+    competition = service.competition()
+    add(service, competition, b"\x89PNG\0\0")
+    work(service)
+    found = data_findings.found_in(file(service, competition))
+    assert found.unopened == ("test.csv was not looked through: it is an image",)
+    assert not data_checks.is_given_out(competition, file(service, competition))
+    allow(service, competition, "It holds no labels")
+    assert data_checks.is_given_out(competition, file(service, competition))
+
+
+def test_a_draft_is_not_published_with_a_file_that_is_held_or_unchecked(
+    service: Any, table: pd.DataFrame, solution_csv: Any
+) -> None:
+    with service.database.write() as session:
+        settings = CompetitionSettings(title="Next", closes_at=service.now + timedelta(days=60))
+        draft = drafts.create(session, slug="next", settings=settings, actor=SHELL, now=service.now)
+    add(service, draft, csv(table[["id", "toxicity"]]))
+    assert not jobs(service)  # there is nothing to look for yet
+    stored = solutions.store(service.storage, read_solution(solution_csv()), split_key=b"k")
+    with service.database.write() as session:
+        drafts.set_solution(session, competition=draft, solution=stored, actor=SHELL, now=service.now)
+
+    def publish() -> None:
+        with service.database.write() as session:
+            lifecycle.publish(session, competition=draft, actor=SHELL, now=service.now)
+
+    with pytest.raises(lifecycle.NotReady, match="is still being checked"):
+        publish()
+    work(service)
+    with pytest.raises(lifecycle.NotReady, match="agrees with the label toxicity"):
+        publish()
+    allow(service, draft, "publish toxicity")
+    publish()
+
+
+def test_a_rescoring_has_the_files_looked_through_with_its_solution(service: Any, solution_csv: Any) -> None:
+    competition = service.competition()
+    corrected = read_solution(solution_csv(seed=2))
+    table = pd.DataFrame({"id": list(corrected.row_ids), "hint": corrected.labels})
+    add(service, competition, csv(table))
+    work(service)
+    assert data_checks.is_given_out(competition, file(service, competition))
+    with service.database.write() as session:
+        competition = competitions.get(session, slug=competition.slug)
+        live = competitions.live(competition)
+        version = rescoring.prepare(
+            session,
+            competition=competition,
+            solution=solutions.store_corrected(service.storage, corrected, live=live),
+            reason="Labels were wrong.",
+            actor=SHELL,
+            now=service.now,
+        )
+    assert data_checks.is_given_out(competition, file(service, competition))  # its bytes are out already
+    with service.database.write() as session, pytest.raises(DataUnchecked, match=r"test\.csv"):
+        rescoring_publication.publish(session, scoring_version_id=version.id, actor=SHELL, now=service.now)
+    work(service)
+    assert file(service, competition).check_state is DataCheckState.HELD
+    with service.database.write() as session:
+        rescoring_publication.publish(session, scoring_version_id=version.id, actor=SHELL, now=service.now)
+
+
+@on_sqlite
+def test_after_the_solution_is_published_everything_is_given_out(service: Any, table: pd.DataFrame) -> None:
+    competition = service.competition()
+    add(service, competition, csv(table))
+    work(service)
+    with service.database.write() as session:
+        closing.reveal(session, competition=competition, actor=SHELL, now=service.now)
+        published_solutions.publish(session, competition=competition, actor=SHELL, now=service.now)
+    assert data_checks.is_given_out(service.reload(competition), file(service, competition))
+
+
+def before_the_upgrade(service: Any, competition: Competition, data: bytes) -> None:
+    """Add a file as a process of the version before does."""
+    blob = service.storage.put(data)
+    with service.database.write() as session:
+        session.execute(
+            DataFile.__table__.insert().values(
+                competition_id=competition.id,
+                name="test.csv",
+                description="",
+                sha256=blob.sha256,
+                size_bytes=blob.size,
+                uploaded_at=service.now,
+            )
+        )
+
+
+@pytest.mark.parametrize("what", ["clean", "labels", "image"])
+def test_files_of_before_the_upgrade_stay_downloadable_until_labels_are_found(
+    service: Any, table: pd.DataFrame, what: str
+) -> None:
+    competition = service.competition()
+    clean, labels = csv(table[["id"]].assign(text="hi")), csv(table)
+    before_the_upgrade(service, competition, {"clean": clean, "labels": labels, "image": b"\x89PNG\0"}[what])
+    assert data_checks.is_given_out(competition, file(service, competition))
+    with service.database.write() as session:
+        assert data_checks.are_stale(session)
+        assert data_checks.request_all(session, now=service.now) == 1
+        assert data_checks.request_all(session, now=service.now) == 0
+    assert data_checks.is_given_out(competition, file(service, competition))
+    work(service)
+    with service.database.read() as session:
+        assert not data_checks.are_stale(session)
+    found = file(service, competition)
+    assert data_checks.is_given_out(competition, found) == (what != "labels")
+    assert bool(data_findings.found_in(found).unopened) == (what == "image")
+    if what == "image":
+        allow(service, competition, "it holds no labels")
+        assert file(service, competition).check_state is DataCheckState.ALLOWED
+
+
+@on_sqlite
+def test_bytes_that_a_process_of_before_replaced_are_not_given_out_unchecked(
+    service: Any, table: pd.DataFrame
+) -> None:
+    competition = service.competition()
+    add(service, competition, csv(table[["id"]].assign(text="hi")))
+    work(service)
+    blob = service.storage.put(csv(table))
+    with service.database.write() as session:
+        session.execute(update(DataFile).values(sha256=blob.sha256))
+    assert not data_checks.is_given_out(competition, file(service, competition))
+    with service.database.write() as session:
+        data_checks.request_all(session, now=service.now)
+    work(service)
+    assert file(service, competition).check_state is DataCheckState.HELD
+
+
+@on_sqlite
+def test_a_file_whose_check_breaks_is_held_and_not_tried_for_ever(service: Any) -> None:
+    competition = service.competition()
+    add(service, competition, b"id,text\n")
+    with service.database.write() as session:
+        session.execute(update(OrganizerJob).values(state=JobState.FAILED, incident="12ab"))
+        assert data_checks.request(session, competition=competition, now=service.now) is None
+    found = file(service, competition)
+    assert found.check_state is DataCheckState.HELD
+    assert "its check broke (incident 12ab)" in data_findings.found_in(found).unopened[0]
+    assert len(jobs(service)) == 1
+    with service.database.write() as session:
+        data_checks.request_again(
+            session, competition=competition, name="test.csv", actor=SHELL, now=service.now
+        )
+    work(service)
+    assert file(service, competition).check_state is DataCheckState.PASSED
+
+
+@on_sqlite
+def test_a_file_that_is_replaced_during_its_check_is_checked_once_more(
+    service: Any, table: pd.DataFrame
+) -> None:
+    competition = service.competition()
+    add(service, competition, csv(table[["id"]].assign(text="hi")))
+    add(service, competition, csv(table))
+    assert len(jobs(service)) == 1
+    work(service)
+    assert file(service, competition).check_state is DataCheckState.HELD
