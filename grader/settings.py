@@ -118,6 +118,12 @@ class Settings(BaseSettings):
         ge=0,
         description="Uploads are refused where less than this would be left on a disk, in MB; boards go on.",
     )
+    rejected_files_mb: int = Field(
+        200,
+        ge=0,
+        description="Bytes of a team's rejected files that are kept from one hour, in MB; 0 keeps none. "
+        "All go after a day.",
+    )
     secret_key: SecretStr | None = Field(
         None,
         description="Signs cookies and keys the splits; by default made once in the data folder.",

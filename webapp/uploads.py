@@ -173,14 +173,18 @@ def _store_and_record(competition: Competition, upload: Upload) -> Accepted:
 
 
 def accept_again(earlier: Submission, *, description: str) -> Accepted:
-    """Submit the bytes of an own submission once more; nothing has to be sent again."""
-    return _record(
-        earlier.competition,
-        blob=StoredBlob(earlier.sha256, earlier.size_bytes),
-        file_name=earlier.file_name,
-        description=description,
-        again=True,
-    )
+    """Submit the bytes of an own submission once more; raise FileDeleted where they are not kept."""
+    submissions.require_file(earlier)
+    try:
+        return _record(
+            earlier.competition,
+            blob=StoredBlob(earlier.sha256, earlier.size_bytes),
+            file_name=earlier.file_name,
+            description=description,
+            again=True,
+        )
+    except BlobMissing as error:  # a rejected file's bytes were deleted just then
+        raise submissions.FileDeleted(earlier) from error
 
 
 def _record(competition: Competition, *, blob: StoredBlob, **what: Any) -> Accepted:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select, true
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from grader import db
@@ -34,6 +34,10 @@ REQUIRED: tuple[InstrumentedAttribute[str], ...] = (
     Solution.prepared_sha256,
     Solution.sample_submission_sha256,
 )
+# Which rows of a column need their blob, where not all do: the bytes of a rejected file go after a day.
+_NEEDED: dict[InstrumentedAttribute[str], ColumnElement[bool]] = {
+    Submission.sha256: Submission.file_deleted_at.is_(None)
+}
 # Whose value is or holds names of blobs that are kept where they are in the storage, and need not be.
 MENTIONED: tuple[InstrumentedAttribute[Any], ...] = (
     Solution.digest,
@@ -115,7 +119,8 @@ def missing(session: Session, *, stored: Collection[str]) -> list[MissingBlob]:
     found = []
     for column in REQUIRED:
         kind = column.class_.__tablename__.replace("_", " ")
-        for row_id, sha256 in session.execute(select(column.class_.id, column).order_by(column.class_.id)):
+        rows = select(column.class_.id, column).where(_is_needed(column)).order_by(column.class_.id)
+        for row_id, sha256 in session.execute(rows):
             if sha256 not in stored:
                 found.append(MissingBlob(sha256, f"{kind} {row_id}"))
     return found
@@ -134,30 +139,36 @@ def collect(database: Database, storage: Storage, *, is_sure: bool = False) -> C
         found = orphans(session, listed=listed, now=db.now(session))
     if not is_sure and len(found) > max(SUSPICIOUS_COUNT, len(listed) // 2):
         raise SuspiciousStorage(len(found), len(listed))
-    deleted: list[ListedBlob] = []
-    for start in range(0, len(found), BATCH):
-        deleted += _delete(database, storage, found[start : start + BATCH])
+    deleted = delete_unnamed(database, storage, [blob.sha256 for blob in found], age=ORPHANED_AFTER)
     if deleted:
         logger.info("Deleted %s blobs that no row names.", len(deleted))
-    return Collected(len(deleted), sum(blob.size for blob in deleted))
+    return Collected(len(deleted), sum(blob.size for blob in found if blob.sha256 in deleted))
 
 
-def _delete(database: Database, storage: Storage, batch: Sequence[ListedBlob]) -> list[ListedBlob]:
-    """Delete what is still an orphan now that nobody can be about to name it."""
+def delete_unnamed(database: Database, storage: Storage, names: Sequence[str], *, age: timedelta) -> set[str]:
+    """Delete those blobs that no row names and nobody has stored or touched for `age`; return their names."""
+    deleted: set[str] = set()
+    for start in range(0, len(names), BATCH):
+        deleted |= _delete(database, storage, names[start : start + BATCH], age)
+    return deleted
+
+
+def _delete(database: Database, storage: Storage, batch: Sequence[str], age: timedelta) -> set[str]:
+    """Delete what no row names now that nobody can be about to name it."""
     with database.write() as session:
         _lock(session, shared=False)
-        names = named(session, among=[blob.sha256 for blob in batch])
-        before = db.now(session) - ORPHANED_AFTER
-        return [
-            blob
-            for blob in batch
-            if blob.sha256 not in names and storage.delete_old(blob.sha256, before=before)
-        ]
+        kept = named(session, among=batch)
+        before = db.now(session) - age
+        return {name for name in batch if name not in kept and storage.delete_old(name, before=before)}
 
 
 def _values(column: InstrumentedAttribute[str], among: Collection[str] | None) -> Any:
-    query = select(column).distinct()
+    query = select(column).where(_is_needed(column)).distinct()
     return query if among is None else query.where(column.in_(among))
+
+
+def _is_needed(column: InstrumentedAttribute[str]) -> ColumnElement[bool]:
+    return _NEEDED.get(column, true())
 
 
 def _lock(session: Session, *, shared: bool) -> None:

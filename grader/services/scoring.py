@@ -91,6 +91,7 @@ class Claim:
     prepared_sha256: str
     rules: Rules
     other_labels: tuple[str, ...] = ()
+    known_problems: tuple[dict[str, Any], ...] | None = None  # of a file whose bytes were deleted
 
 
 def add_job(session: Session, *, submission_id: int, scoring_version_id: int, now: datetime) -> ScoringJob:
@@ -154,6 +155,7 @@ def claim_of(job: ScoringJob, *, token: str, attempt: int, other_labels: tuple[s
         prepared_sha256=version.solution.prepared_sha256,
         rules=Rules.from_dict(version.metric_settings),
         other_labels=other_labels,
+        known_problems=tuple(job.submission.problems) if job.submission.file_deleted_at else None,
     )
 
 

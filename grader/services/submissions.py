@@ -90,6 +90,14 @@ class UnknownSubmission(ParticipantError):
         self.submission_id = submission_id
 
 
+class FileDeleted(ParticipantError):
+    """The bytes of a rejected file are not there any more."""
+
+    def __init__(self, submission: Submission) -> None:
+        super().__init__(f"The file of submission #{submission.id} was rejected, and is not kept any more.")
+        self.submission_id = submission.id
+
+
 @dataclass(frozen=True, slots=True)
 class Accepted:
     """An accepted submission and its jobs, to be hinted once the transaction is committed.
@@ -240,6 +248,12 @@ def get_own(session: Session, *, user: User, submission_id: int) -> Submission:
     if submission is None or not is_own(session, submission=submission, user=user):
         raise UnknownSubmission(submission_id)
     return submission
+
+
+def require_file(submission: Submission) -> None:
+    """Raise FileDeleted if the bytes of a rejected file are not kept any more."""
+    if submission.file_deleted_at is not None:
+        raise FileDeleted(submission)
 
 
 def list_own(

@@ -33,6 +33,8 @@ class Calculator:
 
     def outcome(self, claim: Claim) -> Outcome:
         """Return what comes of a claimed job; an exception of our own is logged under an incident's id."""
+        if claim.known_problems is not None:
+            return Rejection(claim.known_problems)
         try:
             return self._scores(claim)
         except FileRejected as rejected:

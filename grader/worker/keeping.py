@@ -1,15 +1,18 @@
-"""Once a day: blobs that no row names are deleted, and rows whose blob is gone raise an alarm."""
+"""What is stored and not needed goes: rejected files after a day, and once a day what no row names."""
 
 import logging
 import threading
+import time
 
 from grader.db import Database
-from grader.services import blobs
+from grader.services import blobs, rejected_files
 from grader.services.blobs import SuspiciousStorage
 from grader.storage import Storage
+from grader.worker.insisting import tell_of
 
 FIRST_AFTER_SECONDS = 600  # a sweeper that is started again and again need not list the storage each time
 INTERVAL_SECONDS = 24 * 3600
+REJECTED_SECONDS = 300
 NAMED_ROWS = 5
 
 logger = logging.getLogger(__name__)
@@ -23,10 +26,16 @@ class Keeper:
         self._storage = storage
 
     def run(self, stop: threading.Event) -> None:
-        """Look once a day until `stop` is set."""
-        pause = FIRST_AFTER_SECONDS
-        while not stop.wait(pause):
-            pause = INTERVAL_SECONDS
+        """Delete the bytes of rejected files every five minutes, and look at all once a day, until `stop`."""
+        look_at = time.monotonic() + FIRST_AFTER_SECONDS
+        while not stop.wait(REJECTED_SECONDS):
+            try:
+                rejected_files.delete(self._database, self._storage)
+            except Exception as error:
+                tell_of(error, "The bytes of rejected files could not be deleted; it is tried again")
+            if time.monotonic() < look_at:
+                continue
+            look_at = time.monotonic() + INTERVAL_SECONDS
             try:
                 self.look()
             except SuspiciousStorage as error:

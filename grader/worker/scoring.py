@@ -8,9 +8,9 @@ from functools import partial
 from grader import db
 from grader.crash_points import reach
 from grader.db import Database
-from grader.services import scoring
+from grader.services import rejected_files, scoring
 from grader.services.histograms import Histograms
-from grader.services.scoring import Claim, Outcome
+from grader.services.scoring import Claim, Outcome, Rejection
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.worker import holders, stopping
@@ -34,10 +34,12 @@ class Scorer:
         storage: Storage,
         *,
         lease: timedelta,
+        rejected_bytes: int = rejected_files.QUOTA_BYTES,
         ranks: RankCache | None = None,
         histograms: Histograms | None = None,
     ) -> None:
         self._database = database
+        self._rejected_bytes = rejected_bytes
         self._calculator = Calculator(storage, ranks, histograms)
         self._lease = lease
 
@@ -48,6 +50,7 @@ class Scorer:
             Database(settings.database(), pool_size=1),
             open_storage(settings.storage()),
             lease=timedelta(seconds=settings.scoring_lease_seconds),
+            rejected_bytes=settings.rejected_files_mb * 1_000_000,
             ranks=RankCache.of(settings),
             histograms=Histograms.of(settings),
         )
@@ -90,6 +93,13 @@ class Scorer:
             recorded = scoring.record(
                 session, job_id=claim.job_id, token=claim.token, outcome=outcome, now=db.now(session)
             )
+            if recorded and isinstance(outcome, Rejection):
+                rejected_files.release_over_quota(
+                    session,
+                    submission_id=claim.submission_id,
+                    quota_bytes=self._rejected_bytes,
+                    now=db.now(session),
+                )
             reach("record.before_commit")
         return recorded
 

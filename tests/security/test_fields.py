@@ -68,7 +68,17 @@ COUNTED = {
     **{f"public.{key}": field for key, field in RESULT.items()},
     **{f"private.{key}": PRIVATE[field] for key, field in RESULT.items()},
 }
-FILE = ("id", "competition", "status", "kind", "file_name", "description", "submitted_at", "finished_at")
+FILE = (
+    "id",
+    "competition",
+    "status",
+    "kind",
+    "file_name",
+    "description",
+    "submitted_at",
+    "finished_at",
+    "file_deleted_at",
+)
 OWN = {
     **dict.fromkeys((*FILE, "problems", "notes", "incident"), Field.FILE),
     "is_selected": Field.SELECTION,

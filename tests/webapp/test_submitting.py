@@ -362,3 +362,29 @@ def _text(page: Any) -> str:
     return (
         " ".join(unescape(re.sub(r"<[^>]+>", " ", main_part)).split()).replace(" ,", ",").replace(" .", ".")
     )
+
+
+def test_a_rejected_file_whose_bytes_are_gone_says_so_everywhere(arena: Any, make_ann: Any) -> None:
+    ann = make_ann()
+    number = send(arena, ann, BROKEN).json["id"]
+    arena.score_all()
+    page, file = f"{HERE}/submissions/{number}", f"{HERE}/submissions/{number}/file"
+    assert "kept for a day" in _text(ann.browser.get(page))
+    assert ann.browser.get(file).status_code == 200
+    for over_quota, told in ((False, "was deleted"), (True, "was not kept")):
+        with arena.database.write() as session:
+            found = session.get_one(Submission, number)
+            found.file_deleted_at = found.finished_at + timedelta(seconds=0 if over_quota else 86_400)
+        shown = ann.browser.get(page)
+        assert told in _text(shown), _text(shown)
+        assert "NaN" in shown.text, shown.text
+        assert f'href="{file}"' not in shown.text
+    client = arena.app.test_client()
+    api = f"/api/v1/submissions/{number}"
+    assert client.get(api, headers=ann.bearer).json["file_deleted_at"]
+    assert client.get(api, headers=ann.bearer).json["problems"]
+    for answer in (client.get(f"{api}/file", headers=ann.bearer), ann.browser.get(file)):
+        assert answer.status_code == 410
+        assert "is not kept any more" in answer.text
+    again = ann.post(f"{HERE}/submissions/{number}/again", {})
+    assert again.status_code == 410

@@ -93,6 +93,7 @@ def submission_file(submission_id: int) -> Response:
     site = current_site()
     with site.database.read() as session:
         own = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
+    submissions.require_file(own)
     return send_file(
         site.storage.open(own.sha256),
         mimetype="application/octet-stream",

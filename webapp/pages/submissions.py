@@ -161,6 +161,7 @@ def file(slug: str, submission_id: int) -> Response:
     with site.database.read() as session:
         submission = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
         _require_here(submission, slug)
+        submissions.require_file(submission)
     return send_file(
         site.storage.open(submission.sha256),
         mimetype="application/octet-stream",  # never shown, whatever is in it

@@ -8,7 +8,7 @@ from typing import Any
 from grader.leaderboard.standings import score_text
 from grader.leaderboard.visibility import Viewer
 from grader.models import Submission, SubmissionKind, SubmissionStatus
-from grader.services import selections
+from grader.services import rejected_files, selections
 from grader.services.results import IdentityRow, SplitResult, Summary
 from grader.services.selections import Choice, Reason
 from webapp import formats
@@ -138,6 +138,8 @@ class SubmissionView:
         self.id = submission.id
         self.file_name = submission.file_name
         self.size_bytes = submission.size_bytes
+        self.file_deleted_at = submission.file_deleted_at
+        self.was_over_quota = rejected_files.was_over_quota(submission)
         self.description = submission.description
         self.submitted_at = submission.submitted_at
         self.status = submission.status.value
@@ -268,6 +270,7 @@ def submission_json(submission: Submission, summary: Summary) -> dict[str, Any]:
         "is_selected": submission.is_selected,
         "submitted_at": formats.iso(submission.submitted_at),
         "finished_at": formats.iso(submission.finished_at),
+        "file_deleted_at": formats.iso(submission.file_deleted_at),
         "public_score": float(public.score) if public else None,
         "terms": (dict(public.terms) or None) if public else None,
         "identities": identities_json(public) if public else None,

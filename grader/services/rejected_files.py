@@ -1,0 +1,109 @@
+"""The bytes of rejected files: kept for a day, of each team no more than a quota from one hour.
+
+The row stays with its problems; `file_deleted_at` says since when it does not need its blob. What no other
+row needs is deleted by the collector's rule: under the lock that excludes whoever is about to name the blob,
+and never so young that it may have been stored for an upload under way.
+"""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import func, or_, select, update
+from sqlalchemy.orm import Session, aliased
+
+from grader import db
+from grader.db import Database
+from grader.models import JobState, ScoringJob, Submission, SubmissionStatus, Team
+from grader.services import blobs
+from grader.storage import Storage
+
+KEPT_FOR = timedelta(days=1)
+QUOTA_WINDOW = timedelta(hours=1)
+QUOTA_BYTES = 200_000_000
+# From storing a file to writing its row it takes seconds, or minutes on a machine that can hardly go on.
+UNTOUCHED_FOR = timedelta(minutes=10)
+# What was released before is an orphan as any other by now, and goes with the daily collection.
+REMEMBERED_FOR = timedelta(hours=3)
+MOST = 500
+
+
+def release_over_quota(session: Session, *, submission_id: int, quota_bytes: int, now: datetime) -> bool:
+    """Give up the bytes of a file just rejected where its team has no room for them; tell whether.
+
+    Files count that were rejected in the hour before and are kept, of the team or of the person: who makes
+    one team after the other has one quota. The team is locked before they are counted.
+    """
+    submission = session.get_one(Submission, submission_id)
+    if submission.status is not SubmissionStatus.REJECTED or submission.file_deleted_at is not None:
+        return False
+    session.scalar(
+        select(Team.id).where(Team.id == submission.team_id).with_for_update(key_share=True, of=Team)
+    )
+    others = select(func.coalesce(func.sum(Submission.size_bytes), 0)).where(
+        Submission.id != submission.id,
+        or_(Submission.team_id == submission.team_id, Submission.user_id == submission.user_id),
+        Submission.status == SubmissionStatus.REJECTED,
+        Submission.file_deleted_at.is_(None),
+        Submission.finished_at > now - QUOTA_WINDOW,
+    )
+    kept_bytes = int(session.scalar(others) or 0)
+    if kept_bytes + submission.size_bytes <= quota_bytes or _is_needed_by_a_job(session, submission.id):
+        return False
+    submission.file_deleted_at = submission.finished_at
+    session.flush()
+    return True
+
+
+def was_over_quota(submission: Submission) -> bool:
+    """Tell whether a file's bytes were given up at once, and not after a day."""
+    return submission.file_deleted_at is not None and submission.file_deleted_at == submission.finished_at
+
+
+def release_old(session: Session, *, now: datetime, limit: int = MOST) -> int:
+    """Give up the bytes of files that were rejected more than a day ago; return how many."""
+    job = aliased(ScoringJob)
+    is_needed = select(job.id).where(job.submission_id == Submission.id, job.state != JobState.REJECTED)
+    old = (
+        select(Submission.id)
+        .where(
+            Submission.status == SubmissionStatus.REJECTED,
+            Submission.file_deleted_at.is_(None),
+            Submission.finished_at <= now - KEPT_FOR,
+            ~is_needed.exists(),
+        )
+        .order_by(Submission.id)
+        .limit(limit)
+    )
+    released = session.scalars(
+        update(Submission)
+        .where(Submission.id.in_(old.scalar_subquery()), Submission.status == SubmissionStatus.REJECTED)
+        .values(file_deleted_at=now)
+        .returning(Submission.id)
+        .execution_options(synchronize_session=False)
+    )
+    return len(released.all())
+
+
+def delete(database: Database, storage: Storage) -> set[str]:
+    """Give up what is old, and delete the blobs that were given up and that nothing else needs."""
+    while True:
+        with database.read() as session:
+            now = db.now(session)
+        with database.write() as session:
+            if release_old(session, now=now) < MOST:
+                break
+    with database.read() as session:
+        released = session.scalars(
+            select(Submission.sha256)
+            .where(Submission.file_deleted_at > now - REMEMBERED_FOR)
+            .distinct()
+            .order_by(Submission.sha256)
+        ).all()
+    return blobs.delete_unnamed(database, storage, released, age=UNTOUCHED_FOR)
+
+
+def _is_needed_by_a_job(session: Session, submission_id: int) -> bool:
+    """Tell whether a scoring version has something else to say of a file than that it is rejected."""
+    jobs = select(ScoringJob.id).where(
+        ScoringJob.submission_id == submission_id, ScoringJob.state != JobState.REJECTED
+    )
+    return session.scalar(jobs.limit(1)) is not None

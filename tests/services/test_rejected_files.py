@@ -1,0 +1,179 @@
+"""The bytes of rejected files go after a day, and at once past the quota of their team; the rows stay."""
+
+import os
+import threading
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from grader import db
+from grader.models import ScoringJob, Submission, SubmissionStatus
+from grader.services import blobs, rejected_files, scoring
+from grader.services.rejected_files import KEPT_FOR, UNTOUCHED_FOR
+from grader.storage import BlobMissing
+from grader.worker.calculator import Calculator
+from grader.worker.scoring import Scorer
+
+SECOND = timedelta(seconds=1)
+LEASE = timedelta(seconds=40)
+
+
+def faulty(number: int) -> bytes:
+    """A file of 1,000 bytes that is rejected."""
+    return f"id,prediction\nr0,{number}x\n".encode().ljust(1000, b"-")
+
+
+def reject(service: Any, *accepted: Any, quota_bytes: int = 10_000) -> None:
+    scorer = Scorer(service.database, service.storage, lease=LEASE, rejected_bytes=quota_bytes)
+    for each in accepted:
+        for job_id in each.job_ids:
+            assert scorer.run(job_id)
+
+
+def make_old(service: Any, age: timedelta, *, of_blobs: timedelta = UNTOUCHED_FOR + SECOND) -> None:
+    """Let all files have been rejected, and all blobs stored, some time ago."""
+    with service.database.write() as session:
+        now = db.now(session)
+        session.execute(update(Submission).values(finished_at=now - age))
+    touched = time.time() - of_blobs.total_seconds()
+    for path in Path(service.settings.data_dir / "blobs").glob("??/*"):
+        os.utime(path, (touched, touched))
+
+
+def delete(service: Any) -> set[str]:
+    return rejected_files.delete(service.database, service.storage)
+
+
+def test_a_rejected_file_goes_after_a_day_and_its_row_with_its_problems_stays(service: Any) -> None:
+    competition = service.competition()
+    rejected, scored = service.submit(competition, csv=faulty(1)), service.submit(competition)
+    reject(service, rejected, scored)
+    make_old(service, KEPT_FOR - 60 * SECOND)
+    assert delete(service) == set()
+    make_old(service, KEPT_FOR)
+    found = service.submission(rejected)
+    assert delete(service) == {found.sha256}
+    found = service.submission(rejected)
+    assert found.status is SubmissionStatus.REJECTED and found.problems and found.file_deleted_at
+    assert not rejected_files.was_over_quota(found)
+    assert service.submission(scored).file_deleted_at is None
+    with pytest.raises(BlobMissing):
+        service.storage.read(found.sha256)
+    assert service.storage.exists(service.submission(scored).sha256)
+
+
+def test_bytes_that_another_row_needs_stay(service: Any) -> None:
+    competition = service.competition()
+    old = service.submit(competition, csv=faulty(1))
+    reject(service, old)
+    make_old(service, KEPT_FOR)
+    new = service.submit(competition, csv=faulty(1))
+    make_old(service, KEPT_FOR)
+    assert delete(service) == set()
+    assert service.submission(old).file_deleted_at is not None
+    assert service.submission(new).file_deleted_at is None
+    assert service.storage.read(service.submission(new).sha256) == faulty(1)
+
+
+def test_bytes_that_may_have_been_stored_for_an_upload_under_way_stay(service: Any) -> None:
+    old = service.submit(service.competition(), csv=faulty(1))
+    reject(service, old)
+    make_old(service, KEPT_FOR)
+    service.storage.put(faulty(1))  # its row is not written yet
+    assert delete(service) == set()
+    make_old(service, KEPT_FOR)
+    assert delete(service) == {service.submission(old).sha256}
+
+
+def test_nothing_that_was_deleted_so_is_an_alarm(service: Any) -> None:
+    competition = service.competition()
+    accepted = service.submit(competition, csv=faulty(1))
+    reject(service, accepted)
+    make_old(service, KEPT_FOR)
+    delete(service)
+    stored = {blob.sha256 for blob in service.storage.blobs()}
+    with service.database.read() as session:
+        assert blobs.missing(session, stored=stored) == []
+        assert blobs.required(session) <= stored
+        assert service.submission(accepted).sha256 not in blobs.named(session)
+
+
+def test_past_the_quota_of_an_hour_bytes_are_not_kept(service: Any) -> None:
+    competition = service.competition()
+    sent = [service.submit(competition, csv=faulty(number)) for number in range(4)]
+    reject(service, *sent, quota_bytes=2000)
+    found = [service.submission(each) for each in sent]
+    assert [rejected_files.was_over_quota(each) for each in found] == [False, False, True, True]
+    assert all(each.problems and each.status is SubmissionStatus.REJECTED for each in found)
+    make_old(service, timedelta(minutes=61))
+    assert delete(service) == {each.sha256 for each in found[2:]}
+    later = service.submit(competition, csv=faulty(9))
+    reject(service, later, quota_bytes=2000)
+    assert service.submission(later).file_deleted_at is None
+
+
+def test_a_file_that_is_scored_is_never_refused_by_the_quota(service: Any) -> None:
+    competition = service.competition()
+    sent = [service.submit(competition, csv=faulty(1)), service.submit(competition)]
+    reject(service, *sent, quota_bytes=0)
+    first, second = (service.submission(each) for each in sent)
+    assert rejected_files.was_over_quota(first)
+    assert (second.status, second.file_deleted_at) == (SubmissionStatus.SCORED, None)
+
+
+def test_one_account_has_one_quota_in_all_its_teams_and_others_have_theirs(service: Any) -> None:
+    first, second = service.competition(), service.competition("second")
+    sent = [service.submit(first, csv=faulty(1)), service.submit(second, csv=faulty(2))]
+    sent.append(service.submit(second, csv=faulty(3), user="bob"))
+    reject(service, *sent, quota_bytes=1500)
+    assert [service.submission(each).file_deleted_at is None for each in sent] == [True, False, True]
+
+
+def test_of_files_that_are_rejected_at_once_no_more_are_kept_than_the_quota_allows(service: Any) -> None:
+    competition = service.competition()
+    sent = [service.submit(competition, csv=faulty(number)) for number in range(6)]
+    start = threading.Barrier(6)
+
+    def run(accepted: Any) -> None:
+        scorer = Scorer(service.database, service.storage, lease=LEASE, rejected_bytes=2000)
+        start.wait()
+        scorer.run(accepted.job_ids[0])
+
+    threads = [threading.Thread(target=run, args=(each,)) for each in sent]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(service.submission(each).file_deleted_at is None for each in sent) == 2
+
+
+def test_a_job_of_a_file_whose_bytes_are_gone_says_what_is_known(service: Any) -> None:
+    """One of a scoring version that is prepared, which comes to it late."""
+    accepted = service.submit(service.competition(), csv=faulty(1))
+    reject(service, accepted, quota_bytes=0)
+    make_old(service, KEPT_FOR)
+    delete(service)
+    with service.database.write() as session:
+        job = session.get_one(ScoringJob, accepted.job_ids[0])
+        claim = scoring.claim_of(job, token="", attempt=1, other_labels=())
+        problems = job.submission.problems
+    outcome = Calculator(service.storage, None).outcome(claim)
+    assert isinstance(outcome, scoring.Rejection)
+    assert list(outcome.problems) == problems
+
+
+def test_bytes_are_kept_while_another_scoring_version_has_yet_to_read_them(service: Any) -> None:
+    accepted = service.submit(service.competition(), csv=faulty(1))
+    reject(service, accepted)
+    with service.database.write() as session:
+        session.execute(update(ScoringJob).values(state="waiting"))
+        assert not rejected_files.release_over_quota(
+            session, submission_id=accepted.submission.id, quota_bytes=0, now=db.now(session)
+        )
+    make_old(service, KEPT_FOR)
+    assert delete(service) == set()
+    assert service.submission(accepted).file_deleted_at is None
