@@ -1,6 +1,7 @@
 """The database: base class, engine, read and write sessions, one type for times, one clock."""
 
 import enum
+import logging
 import sqlite3
 import threading
 import time
@@ -18,6 +19,7 @@ from sqlalchemy import (
     Dialect,
     Engine,
     Enum,
+    ExceptionContext,
     MetaData,
     create_engine,
     event,
@@ -31,6 +33,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 from sqlalchemy.types import TypeDecorator
 
+from grader.errors import ParticipantError
+
+log = logging.getLogger(__name__)
 BUSY_TIMEOUT_MS = 30_000
 # How long a writer of SQLite sleeps before it asks again: the first time, and when it has waited for a while.
 FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 0.005, 0.0005
@@ -48,10 +53,21 @@ _NETWORK_PATIENCE = {
 # PostgreSQL's SQLSTATE: connection lost, no resources, shut down or starting, I/O error; lock not available,
 # serialization failure, deadlock.
 _TRANSIENT_CLASSES = frozenset({"08", "53", "57", "58"})
+# Of a value that a column cannot hold: a number out of range, NUL in a text or in JSON, half a character.
+_UNSTORABLE_STATES = frozenset({None, "22003", "22021", "22P02", "22P05"})
 _TRANSIENT_STATES = frozenset({"55P03", "40001", "40P01"})
 _TRANSIENT_SQLITE = frozenset(
     {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 )
+
+
+class Unstorable(ParticipantError):
+    """A value that no column can hold; whoever reads it first should refuse it by its name."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A number that was given is too large, or a text holds what no text can, such as NUL (U+0000)."
+        )
 
 
 class UTCDateTime(TypeDecorator[datetime]):
@@ -175,11 +191,13 @@ def _create_engine(url: str, *, pool_size: int) -> Engine:
         engine = create_engine(parsed, pool_pre_ping=True, **options)
         if parsed.get_backend_name() == "postgresql":
             event.listen(engine, "begin", _begin_postgresql)
+        event.listen(engine, "handle_error", _refuse_unstorable)
         return engine
     if parsed.database:
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     engine = create_engine(parsed, **options)
     event.listen(engine, "connect", _configure_sqlite)
+    event.listen(engine, "handle_error", _refuse_unstorable)
     turns = _Turns()
 
     def begin(connection: Connection) -> None:
@@ -192,6 +210,16 @@ def _create_engine(url: str, *, pool_size: int) -> Engine:
 
     event.listen(engine, "begin", begin)
     return engine
+
+
+def _refuse_unstorable(context: ExceptionContext) -> Unstorable | None:
+    """Return the error of a value that cannot be stored or looked for, on either database the same."""
+    error = context.original_exception
+    is_refused = isinstance(error, psycopg.DataError) and error.sqlstate in _UNSTORABLE_STATES
+    if not is_refused and not isinstance(error, OverflowError | UnicodeEncodeError):  # of SQLite's driver
+        return None
+    log.info("The database refused a value: %s", type(error).__name__)
+    return Unstorable()
 
 
 def _begin_postgresql(connection: Connection) -> None:

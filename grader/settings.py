@@ -153,7 +153,7 @@ class Settings(BaseSettings):
     sweep_after_seconds: float = Field(
         10, ge=0, description="A job that has waited longer than this is the sweeper's."
     )
-    login_days: int = Field(14, ge=1, description="A login ends after this many days.")
+    login_days: int = Field(14, ge=1, le=3_650, description="A login ends after this many days.")
     sign_up: Annotated[SignUp, BeforeValidator(_sign_up)] = Field(
         SignUp.OPEN, description="Who may make an account: open, invite (by an organizer's link) or closed."
     )

@@ -119,6 +119,24 @@ def test_what_is_written_stands_in_no_error(database: Database) -> None:
     assert f"{NOON:%Y-%m-%d}" not in str(refused.value)
 
 
+@pytest.mark.parametrize("value", [2**63, -(2**64)])
+def test_a_number_that_no_column_holds_is_told(database: Database, value: int) -> None:
+    with pytest.raises(db.Unstorable, match="too large"), database.read() as session:
+        session.get(SetupLink, value)
+
+
+@pytest.mark.parametrize("text", ["a\0b", "a\ud800b"])
+def test_a_text_that_no_column_holds_is_told_or_kept_as_it_is(database: Database, text: str) -> None:
+    try:
+        with database.write() as session:
+            session.add(link(text))
+    except db.Unstorable:
+        assert (database.engine.dialect.name, text) != ("sqlite", "a\0b")
+    with database.read() as session:
+        kept = session.scalars(select(SetupLink.token_sha256)).all()
+    assert kept == (["a\0b"] if (database.engine.dialect.name, text) == ("sqlite", "a\0b") else [])
+
+
 def test_sessions_go_on_after_the_server_has_ended_all_connections(postgresql_url: str) -> None:
     database, other = Database(postgresql_url), Database(postgresql_url)
     with database.write() as session:

@@ -1,10 +1,7 @@
 """The pages and the JSON API: thin over `grader.services`."""
 
-from functools import partial
-
 from flask import Flask
 from jinja2 import StrictUndefined
-from werkzeug.routing import IntegerConverter
 
 from grader.db import Database
 from grader.services.accounts import password_hasher
@@ -25,6 +22,7 @@ from webapp import (
     hosts,
     organizing,
     pages,
+    reading,
     security,
     uploads,
 )
@@ -32,7 +30,6 @@ from webapp.site import Hinting, Site
 
 MAX_FORM_BYTES = 256_000
 MAX_FORM_PARTS = 50
-LARGEST_ROW_ID = 2**31 - 1  # of PostgreSQL's integer
 
 
 def create_app(
@@ -55,8 +52,7 @@ def create_app(
     app = Flask(__name__)
     app.request_class = uploads.UploadRequest
     app.extensions["fairboard"] = site
-    # No row has a larger number; a database refuses one as an error of ours.
-    app.url_map.converters["int"] = partial(IntegerConverter, max=LARGEST_ROW_ID)  # type: ignore[assignment]
+    reading.init_app(app)
     # Of any request; `uploads` sets another limit for the files of a competition.
     app.config.update(
         MAX_CONTENT_LENGTH=MAX_FORM_BYTES, MAX_FORM_MEMORY_SIZE=MAX_FORM_BYTES, MAX_FORM_PARTS=MAX_FORM_PARTS
@@ -66,11 +62,12 @@ def create_app(
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     for module in (assets, formats, organizing, pages, api, health):
         module.init_app(app)
-    # The order of what happens before each request: for which host, rates, who asks, how much may come, from
-    # which form.
+    # The order of what happens before each request: for which host, rates, who asks for what, how much may
+    # come, from which form.
     hosts.init_app(app)
     security.init_app(app, site)
     auth.init_app(app, site)
+    app.before_request(reading.refuse_unreadable)
     app.before_request(uploads.set_limit)
     heads.init_app(app)
     app.before_request(security.refuse_foreign_forms)

@@ -6,8 +6,7 @@ from grader.models import Split
 from grader.services.board_orders import Sort
 from grader.services.boards import Asked
 from webapp.errors import BadRequest
-
-SEARCH_MAX_LENGTH = 256
+from webapp.reading import asked_page, asked_text
 
 
 class UnknownSplit(BadRequest):
@@ -42,12 +41,12 @@ def asked_split() -> Split:
 
 
 def asked_lines(*, own_team_id: int | None) -> Asked:
-    """Return what `page`, `sort`, `order` and `q` ask for; raise UnknownColumn, UnknownOrder."""
+    """Return what `page`, `sort`, `order` and `q` ask for; raise Unreadable, UnknownColumn, UnknownOrder."""
     return Asked(
-        page=request.args.get("page", 1, type=int),
+        page=asked_page(),
         sort=_sort(request.args.get("sort", Sort.RANK.value)),
         descending=_is_descending(request.args.get("order", "")),
-        search=request.args.get("q", "")[:SEARCH_MAX_LENGTH],
+        search=asked_text("q"),
         own_team_id=own_team_id,
     )
 

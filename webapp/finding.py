@@ -1,5 +1,6 @@
 """Finding a competition for a request: a draft is there for its organizers alone."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from flask import g
@@ -8,6 +9,9 @@ from grader.leaderboard.visibility import Viewer
 from grader.models import Competition, CompetitionState, ScoringVersion
 from grader.services import competitions, organizers, rescoring
 from grader.services.competitions import UnknownCompetition
+from grader.services.paging import paging
+
+PAGE_SIZE = 100
 
 
 def competition_of(session: Any, slug: str) -> Competition:
@@ -26,6 +30,24 @@ def scoring_version_of(session: Any, slug: str, number: int) -> tuple[Competitio
     """Return a competition and one of its scoring versions; raise UnknownScoringVersion as well."""
     competition = competition_of(session, slug)
     return competition, rescoring.get(session, competition=competition, number=number)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One page of the competitions that somebody may see."""
+
+    competitions: list[Competition]
+    page: int
+    page_count: int
+
+
+def listed_page(session: Any, *, page: int, archived_last: bool = False) -> Listed:
+    """Return a page of the competitions that whoever asks may see, the newest first."""
+    found = listed(session)
+    if archived_last:
+        found.sort(key=lambda competition: competition.state is CompetitionState.ARCHIVED)
+    place = paging(len(found), page=page, page_size=PAGE_SIZE)
+    return Listed(found[place.first : place.first + PAGE_SIZE], place.page, place.page_count)
 
 
 def listed(session: Any) -> list[Competition]:

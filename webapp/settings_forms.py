@@ -11,6 +11,7 @@ from grader.metrics import MetricSettings, Weights
 from grader.models import EntryMode, RevealRule
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import MAX_COUNT
+from grader.services.texts import is_storable
 from webapp.settings_steps import Field, Step
 
 CHOICES = {"feedback": Feedback, "entry_mode": EntryMode, "reveal_rule": RevealRule}
@@ -105,6 +106,8 @@ def _value(field: Field, form: Mapping[str, str]) -> Any:
             return _moment(form.get(f"{field.name}_date", ""), form.get(f"{field.name}_time", ""), field)
         case "check":
             return text == "yes"
+        case "names" if not is_storable(text):
+            raise ValueError("take out the character NUL (U+0000): no name can hold it.")
         case "names":
             return tuple(line.strip() for line in text.splitlines() if line.strip()) or None
         case "choice":

@@ -18,6 +18,7 @@ from grader.services.submissions import Accepted
 from grader.storage import BlobMissing, StoredBlob
 from webapp import auth, finding, heads
 from webapp.errors import BadRequest, FileTooLarge
+from webapp.reading import YES
 from webapp.site import current_site
 
 PAGE_ENDPOINT = "submissions.submit"
@@ -32,7 +33,6 @@ ORGANIZERS_LIMITS = {
 }
 # deploy/nginx.conf says the same.
 LARGEST_BODY_BYTES = max(filter(None, ORGANIZERS_LIMITS.values())) + FORM_OVERHEAD_BYTES
-YES = frozenset({"1", "true", "yes", "on"})
 
 
 class UploadRequest(Request):

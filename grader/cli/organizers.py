@@ -90,7 +90,9 @@ def show_audit(slug: str | None, action: str, person: str, page: int) -> None:
         for entry in found.entries:
             for line in _lines(entry, found):
                 click.echo(line)
-    if found.page_count > 1:
+    if found.page > found.page_count:
+        click.echo(f"There is no page {found.page}: the last is page {found.page_count}.", err=True)
+    elif found.page_count > 1:
         click.echo(f"Page {found.page} of {found.page_count}.", err=True)
 
 

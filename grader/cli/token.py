@@ -27,7 +27,7 @@ def token() -> None:
     multiple=True,
     help="What it may do; both without this option.",
 )
-@click.option("--days", type=click.IntRange(1), help="It ends after so many days; never without this option.")
+@click.option("--days", type=click.IntRange(1, 36_500), help="It ends after so many days; without it never.")
 def create(user: str, name: str, scopes: tuple[str, ...], days: int | None) -> None:
     """Create an API token for USER and print it; it is not shown again.
 

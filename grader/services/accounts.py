@@ -16,6 +16,7 @@ from grader.errors import ParticipantError
 from grader.models import Login, User
 from grader.services import logins, names
 from grader.services.mail import Notice
+from grader.services.paging import paging
 from grader.services.texts import plain_text
 from grader.settings import Settings
 
@@ -159,10 +160,10 @@ def list_page(session: Session, *, search: str = "", page: int = 1, page_size: i
             | func.lower(User.email).contains(text, autoescape=True)
         )
     count = session.scalar(select(func.count()).select_from(query.subquery())) or 0
-    page_count = max(1, -(-count // page_size))
-    page = min(max(1, page), page_count)
-    query = query.order_by(User.name_folded).limit(page_size).offset((page - 1) * page_size)
-    return Page(tuple(session.scalars(query)), page=page, page_count=page_count, user_count=count)
+    place = paging(count, page=page, page_size=page_size)
+    query = query.order_by(User.name_folded).limit(page_size).offset(place.first)
+    users = tuple(session.scalars(query))
+    return Page(users, page=place.page, page_count=place.page_count, user_count=count)
 
 
 def authenticate(session: Session, *, name: str, password: str, passwords: PasswordHasher) -> User | None:

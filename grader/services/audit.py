@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session, joinedload
 from grader.models import AuditEntry, Competition, Team, User
 from grader.models.competition import DELETED
 from grader.services import audit_actions
+from grader.services.paging import paging
 from grader.services.texts import one_line, plain_text
 
 ORIGIN_MAX_LENGTH = 64
@@ -177,15 +178,14 @@ def operator() -> str:
 
 def _page(session: Session, query: Select[AuditEntry], *, page: int, page_size: int) -> AuditPage:
     total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
-    page_count = max(1, -(-total // page_size))
-    page = min(max(page, 1), page_count)
+    place = paging(total, page=page, page_size=page_size)
     entries = session.scalars(
         query.options(joinedload(AuditEntry.actor))
         .order_by(AuditEntry.id.desc())
         .limit(page_size)
-        .offset((page - 1) * page_size)
+        .offset(place.first)
     ).all()
-    return AuditPage(list(entries), page, page_count, names(session, entries))
+    return AuditPage(list(entries), place.page, place.page_count, names(session, entries))
 
 
 def told(text: str, names: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ from grader.models import Competition, ScoringVersion, Split, Standing
 from grader.services import benchmarks, board_lines, board_orders, closing, competitions, placing
 from grader.services.board_lines import BoardRow
 from grader.services.board_orders import Sort
+from grader.services.paging import Paging, paging
 
 PAGE_SIZE = 50
 
@@ -121,7 +122,7 @@ def public_board(
     now: datetime | None = None,
     asked: Asked | None = None,
 ) -> Board:
-    """Return a page of the public leaderboard, past the end the last one; raise HiddenColumn."""
+    """Return a page of the public leaderboard, past the end an empty one; raise HiddenColumn."""
     now = now or db.now(session)
     phase = competitions.phase(competition, now)
     has_terms = visible(Field.PUBLIC_TERMS, viewer, phase, competition.feedback)
@@ -171,7 +172,8 @@ def _board(
     team_count = placing.count_teams(session, scoring_version_id=version.id, split=split)
     unranked = benchmarks.rows(session, competition=competition, version=version, split=split, terms=terms)
     if asked.is_plain:
-        page, page_count, lines = _plain_page(session, version, split, asked, team_count, unranked)
+        place = paging(team_count, page=asked.page, page_size=asked.page_size)
+        lines = _plain_page(session, version, split, place, unranked)
         found_count = team_count
     else:
         found = board_orders.lines(
@@ -185,8 +187,8 @@ def _board(
             now=now,
         )
         found_count = sum(not isinstance(line, BoardRow) for line in found)
-        page, page_count = _pages(asked, len(found))
-        lines = found[(page - 1) * asked.page_size : page * asked.page_size]
+        place = paging(len(found), page=asked.page, page_size=asked.page_size)
+        lines = found[place.first : place.first + place.page_size]
     ranks = dict(line for line in lines if not isinstance(line, BoardRow))
     own = _own(session, version, split, asked.own_team_id, ranks)
     loaded = board_lines.load(session, version=version, split=split, ranks=ranks | own, terms=terms, now=now)
@@ -196,8 +198,8 @@ def _board(
         split=split,
         rows=tuple(line if isinstance(line, BoardRow) else loaded.rows[line[0]] for line in lines),
         pinned=next((loaded.rows[team_id] for team_id in own), None),
-        page=page,
-        page_count=page_count,
+        page=place.page,
+        page_count=place.page_count,
         team_count=team_count,
         found_count=found_count,
         has_changes=loaded.has_changes,
@@ -207,36 +209,28 @@ def _board(
     )
 
 
-def _pages(asked: Asked, count: int) -> tuple[int, int]:
-    page_count = max(1, -(-count // asked.page_size))
-    return min(max(1, asked.page), page_count), page_count
-
-
 def _plain_page(
     session: Session,
     version: ScoringVersion,
     split: Split,
-    asked: Asked,
-    team_count: int,
+    asked: Paging,
     unranked: Sequence[benchmarks.Placed],
-) -> tuple[int, int, list[board_orders.Line]]:
+) -> list[board_orders.Line]:
     """Return the page that the index of the table gives at once, with the benchmarks that lie in it."""
-    page, page_count = _pages(asked, team_count)
-    first = (page - 1) * asked.page_size
     team_ids = session.scalars(
         select(Standing.team_id)
         .where(Standing.scoring_version_id == version.id, Standing.split == split)
         .order_by(*placing.ORDER)
         .limit(asked.page_size)
-        .offset(first)
+        .offset(asked.first)
     ).all()
     lines: list[board_orders.Line] = []
-    for place, team_id in enumerate(team_ids, first):
+    for place, team_id in enumerate(team_ids, asked.first):
         lines += [each.row for each in unranked if each.place == place]
         lines.append((team_id, place + 1))
-    if page == page_count:
-        lines += [each.row for each in unranked if each.place >= team_count]
-    return page, page_count, lines
+    if asked.page == asked.page_count:
+        lines += [each.row for each in unranked if each.place >= asked.count]
+    return lines
 
 
 def _own(

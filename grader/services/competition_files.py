@@ -14,6 +14,7 @@ from grader.metrics import MetricSettings, Weights
 from grader.models import EntryMode, RevealRule
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import InvalidCompetition
+from grader.services.texts import is_storable
 
 NONE = "none"
 PROPOSED = "proposed"
@@ -85,7 +86,10 @@ def read(text: str, *, before: CompetitionSettings = ORDINARY) -> CompetitionFil
     others: dict[str, Any] = {}
     known = {key.place: key for key in _KEYS}
     for place, value in _places(document):
-        if place in _OTHERS:
+        if not _is_storable(value):
+            problems.append(f"{place} must hold no NUL (U+0000): no text can.")
+            unread |= {known[place].name} if place in known else set()
+        elif place in _OTHERS:
             others[place] = value
         elif place in known:
             try:
@@ -113,6 +117,11 @@ def read(text: str, *, before: CompetitionSettings = ORDINARY) -> CompetitionFil
         problems=(*problems, *wrong, *unreadable),
         unread=frozenset(unread),
     )
+
+
+def _is_storable(value: object) -> bool:
+    texts = value if isinstance(value, list) else [value]
+    return all(is_storable(text) for text in texts if isinstance(text, str))
 
 
 def place_of(name: str) -> str:

@@ -12,7 +12,7 @@ from grader.leaderboard.visibility import Phase
 from grader.models import Competition, DataFile, User
 from grader.services import audit, competitions, data_checks, participations
 from grader.services.audit import Actor
-from grader.services.texts import one_line
+from grader.services.texts import is_storable, one_line
 from grader.storage import StoredBlob
 
 MAX_BYTES = 2_000_000_000
@@ -52,6 +52,8 @@ def list_all(session: Session, *, competition: Competition) -> Sequence[DataFile
 
 def get(session: Session, *, competition: Competition, name: str) -> DataFile:
     """Return a file of a competition; raise UnknownDataFile."""
+    if not is_storable(name):
+        raise UnknownDataFile(name)
     found = session.scalar(
         select(DataFile).where(DataFile.competition_id == competition.id, DataFile.name == name)
     )

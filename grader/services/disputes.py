@@ -12,6 +12,7 @@ from grader.models import Competition, Dispute, Submission, Team, TeamMember, Us
 from grader.services import audit, competitions, mail, organizers, submissions
 from grader.services.audit import Actor
 from grader.services.mail import Notice
+from grader.services.paging import paging
 from grader.services.texts import plain_text
 
 TEXT_MAX_LENGTH = 5_000
@@ -140,8 +141,7 @@ def page_of(session: Session, *, competition: Competition, page: int = 1) -> Pag
     """Return a page of the disputes: the open ones by their age, then the answered ones, the newest first."""
     here = Dispute.competition_id == competition.id
     total = session.scalar(select(func.count()).select_from(Dispute).where(here)) or 0
-    page_count = max(1, -(-total // PAGE_SIZE))
-    page = min(max(1, page), page_count)
+    place = paging(total, page=page, page_size=PAGE_SIZE)
     query = (
         select(Dispute)
         .where(here)
@@ -152,9 +152,10 @@ def page_of(session: Session, *, competition: Competition, page: int = 1) -> Pag
             joinedload(Dispute.submission).joinedload(Submission.team),
         )
         .limit(PAGE_SIZE)
-        .offset((page - 1) * PAGE_SIZE)
+        .offset(place.first)
     )
-    return Page(tuple(session.scalars(query)), page, page_count, count_open(session, competition=competition))
+    open_count = count_open(session, competition=competition)
+    return Page(tuple(session.scalars(query)), place.page, place.page_count, open_count)
 
 
 def count_open(session: Session, *, competition: Competition) -> int:

@@ -18,6 +18,7 @@ from grader.models import (
     Team,
 )
 from grader.services import competitions, placing
+from grader.services.paging import paging
 
 PAGE_SIZE = 50
 
@@ -111,7 +112,7 @@ def newest(session: Session, *, competition: Competition) -> int:
 def page_of(
     session: Session, *, competition: Competition, number: int, page: int = 1, page_size: int = PAGE_SIZE
 ) -> FinalPage:
-    """Return a page of final standings; raise UnknownFinalBoard. A page past the end is the last one."""
+    """Return a page of final standings; raise UnknownFinalBoard. A page past the end is empty."""
     found = session.execute(
         select(FinalBoard, ScoringVersion.number)
         .join(ScoringVersion, ScoringVersion.id == FinalBoard.scoring_version_id)
@@ -122,14 +123,9 @@ def page_of(
     board, version_number = found
     own = FinalStanding.board_id == board.id
     team_count = session.scalar(select(func.count()).where(own)) or 0
-    page_count = max(1, -(-team_count // page_size))
-    page = min(max(1, page), page_count)
+    place = paging(team_count, page=page, page_size=page_size)
     lines = session.scalars(
-        select(FinalStanding)
-        .where(own)
-        .order_by(FinalStanding.rank)
-        .limit(page_size)
-        .offset((page - 1) * page_size)
+        select(FinalStanding).where(own).order_by(FinalStanding.rank).limit(page_size).offset(place.first)
     )
     return FinalPage(
         number=number,
@@ -138,8 +134,8 @@ def page_of(
         created_at=board.created_at,
         scoring_version=version_number,
         rows=tuple(_row(line) for line in lines),
-        page=page,
-        page_count=page_count,
+        page=place.page,
+        page_count=place.page_count,
         team_count=team_count,
     )
 

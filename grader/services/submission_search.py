@@ -25,6 +25,7 @@ from grader.models import (
     User,
 )
 from grader.services.names import folded
+from grader.services.paging import paging
 
 PAGE_SIZE = 50
 MAX_FOUND_NAMES = 500
@@ -78,15 +79,14 @@ class Page:
 
 
 def find(session: Session, *, competition: Competition, wanted: Wanted) -> Page:
-    """Return a page of the submissions that are asked for; a page past the end is the last one."""
+    """Return a page of the submissions that are asked for; a page past the end is empty."""
     conditions = _conditions(session, competition, wanted)
     found_count = session.scalar(select(func.count()).select_from(Submission).where(*conditions)) or 0
-    page_count = max(1, -(-found_count // PAGE_SIZE))
-    page = min(max(1, wanted.page), page_count)
+    place = paging(found_count, page=wanted.page, page_size=PAGE_SIZE)
     ids = session.scalars(
-        _sorted(competition, wanted).where(*conditions).limit(PAGE_SIZE).offset((page - 1) * PAGE_SIZE)
+        _sorted(competition, wanted).where(*conditions).limit(PAGE_SIZE).offset(place.first)
     ).all()
-    return Page(_lines(session, competition, list(ids)), page, page_count, found_count)
+    return Page(_lines(session, competition, list(ids)), place.page, place.page_count, found_count)
 
 
 def _conditions(session: Session, competition: Competition, wanted: Wanted) -> list[ColumnElement[bool]]:

@@ -33,6 +33,7 @@ from grader.services import (
     rosters,
     scoring,
 )
+from grader.services.paging import paging
 from grader.services.texts import one_line
 from grader.storage import StoredBlob
 
@@ -262,17 +263,16 @@ def list_own(
     """Return a page of the submissions of the person's team, the newest first."""
     team = team_of(session, competition=competition, user=user)
     if team is None:
-        return Page((), page=1, page_count=1, submission_count=0)
+        return Page((), page=max(1, page), page_count=1, submission_count=0)
     mine = select(Submission).where(Submission.team_id == team.id)
     count = session.scalar(select(func.count()).select_from(mine.subquery())) or 0
-    page_count = max(1, -(-count // page_size))
-    page = min(max(1, page), page_count)
+    place = paging(count, page=page, page_size=page_size)
     rows = session.scalars(
         mine.order_by(Submission.submitted_at.desc(), Submission.id.desc())
         .limit(page_size)
-        .offset((page - 1) * page_size)
+        .offset(place.first)
     )
-    return Page(tuple(rows), page, page_count, count)
+    return Page(tuple(rows), place.page, place.page_count, count)
 
 
 def describe(session: Session, *, user: User, submission_id: int, description: str) -> Submission:

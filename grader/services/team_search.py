@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from grader.errors import OrganizerError
 from grader.models import Competition, Submission, SubmissionStatus, Team, TeamMember, User
 from grader.services.names import folded
+from grader.services.paging import paging
 
 PAGE_SIZE = 50
 
@@ -53,10 +54,9 @@ def find(
 ) -> Page:
     """Return a page of the teams whose name, or a member's name, holds `text`; merged ones are no teams."""
     ids = _ids(session, competition, folded(text.strip()), disqualified_only)
-    page_count = max(1, -(-len(ids) // PAGE_SIZE))
-    page = min(max(1, page), page_count)
-    shown = ids[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
-    return Page(_lines(session, shown), page, page_count, len(ids))
+    place = paging(len(ids), page=page, page_size=PAGE_SIZE)
+    shown = ids[place.first : place.first + PAGE_SIZE]
+    return Page(_lines(session, shown), place.page, place.page_count, len(ids))
 
 
 def get(session: Session, *, competition: Competition, team_id: int) -> Line:

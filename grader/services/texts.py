@@ -1,6 +1,15 @@
 """Texts that people send along: kept to what every database can store and every page can show."""
 
+import re
 import unicodedata
+
+# PostgreSQL refuses NUL, and surrogates have no UTF-8.
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def is_storable(text: str) -> bool:
+    """Tell whether a text can be looked for and stored as it is."""
+    return _UNSTORABLE.search(text) is None
 
 
 def one_line(text: str, max_length: int) -> str:
@@ -14,5 +23,5 @@ def plain_text(text: str) -> str:
 
 
 def _storable(text: str) -> str:
-    # Controls become spaces: PostgreSQL refuses NUL. Surrogates have no UTF-8.
+    # Controls become spaces: who pastes from a terminal need not look for them.
     return "".join(" " if unicodedata.category(char) in {"Cc", "Cs"} else char for char in text)

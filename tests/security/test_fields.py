@@ -104,7 +104,7 @@ TEAM = {
 ANSWERS: dict[str, tuple[Viewer, Mapping[str, Field]]] = {
     f"{API}/competitions": (
         Viewer.PUBLIC,
-        {f"competitions.{key}": field for key, field in COMPETITION.items()},
+        {f"competitions.{key}": field for key, field in COMPETITION.items()} | {"next": Field.COMPETITION},
     ),
     HERE: (Viewer.PUBLIC, COMPETITION | dict.fromkeys(TOLD_OF_ONE, Field.COMPETITION)),
     f"{HERE}/team": (Viewer.TEAM, TEAM),

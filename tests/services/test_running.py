@@ -135,11 +135,12 @@ def test_submissions_are_sorted_by_scores_with_those_without_one_last(service: A
         assert find(service, competition, sort=sort, descending=False) == [ids[1], ids[0], ids[2]]
 
 
-def test_pages_hold_fifty_and_a_page_past_the_end_is_the_last(service: Any) -> None:
+def test_pages_hold_fifty_and_a_page_past_the_end_is_empty(service: Any) -> None:
     competition = service.competition()
     sent = [service.submit(competition, csv=f"nonsense {number}".encode()) for number in range(52)]
     assert len(find(service, competition)) == 50
-    assert find(service, competition, page=99) == [sent[1].submission.id, sent[0].submission.id]
+    assert find(service, competition, page=2) == [sent[1].submission.id, sent[0].submission.id]
+    assert find(service, competition, page=3) == []
 
 
 def test_teams_are_found_by_their_name_and_their_members(service: Any) -> None:

@@ -193,12 +193,16 @@ def test_own_submissions_are_listed_newest_first_in_pages(service: Any) -> None:
     with service.database.read() as session:
         first = submissions.list_own(session, competition=competition, user=service.user(), page_size=2)
         last = submissions.list_own(
+            session, competition=competition, user=service.user(), page=3, page_size=2
+        )
+        past = submissions.list_own(
             session, competition=competition, user=service.user(), page=99, page_size=2
         )
         none = submissions.list_own(session, competition=competition, user=stranger)
     assert [row.id for row in first.submissions] == ids[:2:-1]
     assert (first.page, first.page_count, first.submission_count) == (1, 3, 5)
     assert ([row.id for row in last.submissions], last.page) == (ids[:1], 3)
+    assert (past.submissions, past.page, past.page_count) == ((), 99, 3)
     assert (none.submissions, none.page_count) == ((), 1)
 
 

@@ -141,8 +141,8 @@ def test_the_leaderboard_comes_in_pages_of_fifty(arena: Any, ann: Any) -> None:
     second = _get(arena, ann, first["next"]).json
     assert [row["rank"] for row in second["rows"]] == [51]
     assert second["next"] is None
-    assert _get(arena, ann, f"{BOARD}?page=banana").json == first
-    assert _get(arena, ann, f"{BOARD}?page=-3").json == first
+    past = _get(arena, ann, f"{BOARD}?page=3").json
+    assert (past["rows"], past["page"], past["page_count"], past["next"]) == ([], 3, 2, None)
 
 
 def test_the_private_leaderboard_opens_with_the_reveal(arena: Any, ann: Any) -> None:

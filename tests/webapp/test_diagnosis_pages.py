@@ -99,7 +99,10 @@ def test_a_diagnosis_is_downloaded_as_json_and_as_a_page(scene: Any) -> None:
 def test_a_submission_is_compared_with_another_one(scene: Any) -> None:
     page = page_of(scene.first)
     assert scene.ed.post(page, {"against": str(scene.first)}).status_code == 409
-    assert scene.ed.post(page, {"against": "999"}).status_code == 404
+    for typed, status in (("999", 404), ("the other", 400), ("2147483648", 400), ("\u0663", 400)):
+        answer = scene.ed.post(page, {"against": typed})
+        assert answer.status_code == status, typed
+        assert 'class="notice bad"' in answer.text and f'value="{typed}"' in answer.text
     scene.ed.post(page, {"against": str(scene.second)})
     work(scene)
     assert f"#{scene.first} minus #{scene.second}" in scene.vic.browser.get(page).text

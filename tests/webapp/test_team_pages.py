@@ -111,6 +111,15 @@ def test_a_program_reads_the_rules_joins_and_sees_its_team(arena: Any) -> None:
     for sent, error in (({}, "rules_not_accepted"), ({"accepted_rules_version": 2}, "rules_changed")):
         refused = client.post(f"{API}/join", json=sent, headers=ann.bearer)
         assert (refused.status_code, refused.json["error"]) == (403, error)
+    for sent, told in (
+        ({"accepted_rules_version": "two"}, "`accepted_rules_version` must be a whole number"),
+        ({"accepted_rules_version": 1.5}, "not 1.5"),
+        ({"accepted_rules_version": 1, "code": ["a"]}, "`code` must be a text"),
+        ({"accepted_rules_version": 1, "code": "a\0b"}, "'a\\x00b'"),
+        ([1], "must be one JSON object"),
+    ):
+        refused = client.post(f"{API}/join", json=sent, headers=ann.bearer)
+        assert (refused.status_code, told in refused.json["message"]) == (400, True), refused.json
     joined = client.post(f"{API}/join", json={"accepted_rules_version": 1}, headers=ann.bearer)
     assert (joined.status_code, joined.json["entry"]) == (200, "joined")
     as_form = client.post(f"{API}/join", data={"accepted_rules_version": "1"}, headers=bob.bearer)

@@ -1,21 +1,26 @@
 """The competitions."""
 
+from flask import url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from webapp import finding
 from webapp.api.v1 import blueprint
+from webapp.reading import asked_page
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
 
 
 @blueprint.get("/competitions")
 def competition_list() -> ResponseReturnValue:
-    """Return all competitions, the newest first."""
+    """Return a page of the competitions, the newest first."""
+    number = asked_page()
     with current_site().database.read() as session:
         now = db.now(session)
-        views = [CompetitionView(competition, now) for competition in finding.listed(session)]
-    return {"competitions": [view.as_json() for view in views]}
+        page = finding.listed_page(session, page=number)
+        views = [CompetitionView(competition, now) for competition in page.competitions]
+    following = url_for("api.competition_list", page=page.page + 1) if page.page < page.page_count else None
+    return {"competitions": [view.as_json() for view in views], "next": following}
 
 
 @blueprint.get("/competitions/<slug>")

@@ -9,7 +9,8 @@ from grader import db
 from grader.models import Competition, User
 from grader.services import limits, participations, selections, situations, team_names
 from webapp import finding
-from webapp.api.v1 import blueprint, sent_fields
+from webapp.api.v1 import blueprint
+from webapp.reading import SentFields
 from webapp.representations.allowance import AllowanceView
 from webapp.representations.entry import entry_json, team_json
 from webapp.representations.submission import choice_json
@@ -19,14 +20,15 @@ from webapp.site import current_site
 @blueprint.post("/competitions/<slug>/join")
 def join(slug: str) -> ResponseReturnValue:
     """Let the person join, ask to join, or accept the rules again; who has joined stays so."""
-    sent = sent_fields()
+    sent = SentFields()
+    accepted, code = sent.number("accepted_rules_version"), sent.text("code")
     with current_site().database.write() as session:
         participations.join(
             session,
             competition=finding.competition_of(session, slug),
             user=g.user,
-            accepted_rules_version=_whole(sent.get("accepted_rules_version")),
-            code=str(sent.get("code", "")),
+            accepted_rules_version=accepted,
+            code=code,
         )
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
@@ -54,11 +56,3 @@ def _team(session: Any, competition: Competition, user: User) -> dict[str, Any]:
         "limits": AllowanceView(allowance).as_json(),
         "selection": choice_json(choice) if choice else None,
     }
-
-
-def _whole(value: object) -> int | None:
-    """Return what a field says as a whole number, None where it says none."""
-    try:
-        return int(str(value))
-    except ValueError:
-        return None

@@ -11,6 +11,7 @@ from grader.services import counted as counted_submissions
 from webapp import board_requests, finding
 from webapp.api.v1 import blueprint
 from webapp.conditional import conditional
+from webapp.reading import asked_page
 from webapp.representations.board import board_json, final_json
 from webapp.representations.counted import counted_json
 from webapp.site import current_site
@@ -60,7 +61,7 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
 @blueprint.get("/competitions/<slug>/final-standings/<int:number>")
 def final_standings(slug: str, number: int) -> ResponseReturnValue:
     """Return a page of final standings as they were stored."""
-    page = request.args.get("page", 1, type=int)
+    page = asked_page()
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         found = final_boards.page_of(session, competition=competition, number=number, page=page)

@@ -1,12 +1,13 @@
 """Sending files, and reading what they got."""
 
-from flask import Response, g, request, send_file, url_for
+from flask import Response, g, send_file, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.services import competitions, limits, results, rosters, selections, submissions, viewers
 from webapp import checking, finding, uploads
-from webapp.api.v1 import blueprint, sent_fields
+from webapp.api.v1 import blueprint
+from webapp.reading import SentFields, asked_page
 from webapp.representations.allowance import AllowanceView
 from webapp.representations.submission import choice_json, submission_json, submission_line_json
 from webapp.site import current_site
@@ -55,7 +56,7 @@ def check(slug: str) -> ResponseReturnValue:
 @blueprint.get("/competitions/<slug>/submissions")
 def submission_list(slug: str) -> ResponseReturnValue:
     """Return a page of the submissions of the person's team, the newest first, and what it may still send."""
-    number = request.args.get("page", 1, type=int)
+    number = asked_page()
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         page = submissions.list_own(session, competition=competition, user=g.user, page=number)
@@ -106,7 +107,7 @@ def submission_file(submission_id: int) -> Response:
 @blueprint.post("/submissions/<int:submission_id>/select")
 def select(submission_id: int) -> ResponseReturnValue:
     """Pick a submission for the private leaderboard, or with `selected=false` take the pick back."""
-    is_selected = str(sent_fields().get("selected", "true")).strip().lower() in uploads.YES
+    is_selected = SentFields().flag("selected", default=True)
     with current_site().database.write() as session:
         own = selections.select(session, user=g.user, submission_id=submission_id, is_selected=is_selected)
         choice = selections.would_count(session, competition=own.competition, team=own.team)

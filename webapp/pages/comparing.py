@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import g, render_template, request
+from flask import g, render_template
 from flask.typing import ResponseReturnValue
 
 from grader import db
@@ -13,6 +13,7 @@ from grader.services.results import Summary
 from grader.services.submissions import UnknownSubmission
 from webapp import auth, finding
 from webapp.pages.submissions import blueprint
+from webapp.reading import asked_number
 from webapp.representations.competition import CompetitionView
 from webapp.representations.own_analysis import compared
 from webapp.site import current_site
@@ -40,7 +41,7 @@ def compare(slug: str) -> ResponseReturnValue:
 
 def _asked(session: Any, slug: str, name: str, phase: Phase) -> tuple[Submission, Summary] | None:
     """Return the submission that the address names, with what may be seen of it."""
-    submission_id = request.args.get(name, type=int)
+    submission_id = asked_number(name)
     if submission_id is None:
         return None
     opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)

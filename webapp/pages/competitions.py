@@ -8,6 +8,7 @@ from grader.services import announcements, drafts, other_labels, participations,
 from grader.services.competitions import NoScoringVersion
 from grader.services.participations import EntryState
 from webapp import finding, prose
+from webapp.reading import asked_page
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
 
@@ -17,15 +18,18 @@ blueprint = Blueprint("competitions", __name__)
 @blueprint.get("/")
 def index() -> ResponseReturnValue:
     """List the competitions, those in the archive after the others."""
+    number = asked_page()
     with current_site().database.read() as session:
         now = db.now(session)
-        views = [CompetitionView(competition, now) for competition in finding.listed(session)]
+        page = finding.listed_page(session, page=number, archived_last=True)
+        views = [CompetitionView(competition, now) for competition in page.competitions]
         may_create = g.user is not None and drafts.may_create(session, user=g.user)
     return render_template(
         "competitions/index.html",
         competitions=[view for view in views if not view.is_archived],
         archived=[view for view in views if view.is_archived],
         may_create=may_create,
+        page=page,
     )
 
 

@@ -9,6 +9,7 @@ from grader.services import accounts, admissions, participations, situations
 from grader.services.participations import EntryRefused
 from webapp import auth, finding, organizing, prose
 from webapp.errors import status_of, wants_json
+from webapp.reading import entered_number
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
 
@@ -31,7 +32,7 @@ def join(slug: str) -> ResponseReturnValue:
                 session,
                 competition=finding.competition_of(session, slug),
                 user=g.user,
-                accepted_rules_version=request.form.get("accepted_rules_version", type=int),
+                accepted_rules_version=entered_number("accepted_rules_version"),
                 code=request.form.get("code", ""),
             )
     except EntryRefused as error:

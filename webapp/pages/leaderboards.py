@@ -21,6 +21,7 @@ from grader.services import counted as counted_submissions
 from grader.services.closing import Stage
 from webapp import auth, board_requests, finding
 from webapp.conditional import conditional
+from webapp.reading import asked_page
 from webapp.representations import board_charts, heat
 from webapp.representations.board import BoardView, FinalView
 from webapp.representations.board_csv import board_csv
@@ -124,7 +125,7 @@ def private_csv(slug: str) -> ResponseReturnValue:
 @blueprint.get("/leaderboard/final/<int:number>")
 def final(slug: str, number: int) -> ResponseReturnValue:
     """Show a page of final standings as they were stored."""
-    page = request.args.get("page", 1, type=int)
+    page = asked_page()
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))

@@ -1,11 +1,12 @@
 """The log of a competition: the organizers' acts that change standings, deadlines or rules."""
 
-from flask import Blueprint, render_template, request
+from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.services import audit
 from webapp import finding
+from webapp.reading import asked_page
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
 
@@ -15,7 +16,7 @@ blueprint = Blueprint("log", __name__, url_prefix="/competitions/<slug>/log")
 @blueprint.get("")
 def show(slug: str) -> ResponseReturnValue:
     """Show a page of what everybody may read, the newest first."""
-    number = request.args.get("page", 1, type=int)
+    number = asked_page()
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))

@@ -1,11 +1,12 @@
 """The people of the site, for its administrators: who has an account, reset links, invitations."""
 
-from flask import Blueprint, abort, g, render_template, request
+from flask import Blueprint, abort, g, render_template
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.services import accounts, resets, sign_ups
 from webapp import auth, hosts
+from webapp.reading import asked_page, asked_text
 from webapp.site import current_site
 
 blueprint = Blueprint("people", __name__, url_prefix="/people")
@@ -40,7 +41,7 @@ def invite() -> ResponseReturnValue:
 
 
 def _page(*, link: str | None = None, link_for: str | None = None) -> str:
-    search = request.args.get("q", "")
+    search, number = asked_text("q"), asked_page()
     with current_site().database.read() as session:
-        page = accounts.list_page(session, search=search, page=request.args.get("page", 1, type=int))
+        page = accounts.list_page(session, search=search, page=number)
     return render_template("people/index.html", page=page, search=search, link=link, link_for=link_for)

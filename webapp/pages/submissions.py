@@ -34,6 +34,7 @@ from grader.services import (
     waiting,
 )
 from webapp import auth, finding
+from webapp.reading import asked_number, asked_page
 from webapp.representations import heat
 from webapp.representations.allowance import AllowanceView
 from webapp.representations.competition import CompetitionView
@@ -53,9 +54,7 @@ def index(slug: str) -> ResponseReturnValue:
         now = db.now(session)
         competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, now)
-        page = submissions.list_own(
-            session, competition=competition, user=g.user, page=request.args.get("page", 1, type=int)
-        )
+        page = submissions.list_own(session, competition=competition, user=g.user, page=asked_page())
         version = competitions.live(competition)
         scores = results.public_scores(session, submissions=page.submissions, version=version)
         team = submissions.team_of(session, competition=competition, user=g.user)
@@ -92,9 +91,7 @@ def statuses(slug: str) -> ResponseReturnValue:
     """Tell how the submissions of one page of the list stand."""
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
-        page = submissions.list_own(
-            session, competition=competition, user=g.user, page=request.args.get("page", 1, type=int)
-        )
+        page = submissions.list_own(session, competition=competition, user=g.user, page=asked_page())
     return _statuses(page.submissions).make_conditional(request)
 
 
@@ -186,7 +183,7 @@ def receipt(slug: str, submission_id: int) -> Response:
             session,
             submission=opened.submission,
             viewer=opened.viewer,
-            number=request.args.get("version", type=int),
+            number=asked_number("version"),
             phase=competitions.phase(competition, db.now(session)),
         )
     answer = Response(found.to_json(), mimetype="application/json")

@@ -25,6 +25,7 @@ from grader.services.participations import EntryRefused
 from webapp import auth, finding, hosts
 from webapp.confirmation import Question, confirm
 from webapp.errors import status_of, wants_json
+from webapp.reading import entered_number
 from webapp.representations import team_acts
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
@@ -58,7 +59,7 @@ def rename(slug: str) -> ResponseReturnValue:
 @auth.login_required
 def hand_over(slug: str) -> ResponseReturnValue:
     """Let another member lead."""
-    to_user_id = request.form.get("user_id", 0, type=int)
+    to_user_id = entered_number("user_id") or 0
 
     def act(*, session: Any, **given: Any) -> None:
         team = teams.hand_over(session=session, **given)

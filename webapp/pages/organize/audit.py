@@ -1,6 +1,6 @@
 """The audit of a competition: every act of its organizers."""
 
-from flask import Blueprint, render_template, request
+from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
 from grader import db
@@ -8,6 +8,7 @@ from grader.models import Role
 from grader.services import audit, audit_actions
 from webapp import finding
 from webapp.organizing import organizers_only
+from webapp.reading import asked_page, asked_text
 from webapp.representations.audit import EntryView
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
@@ -19,7 +20,7 @@ blueprint = Blueprint("organize_audit", __name__, url_prefix="/competitions/<slu
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
     """Show a page of the audit, of one action or one person if asked."""
-    action, person = request.args.get("action", ""), request.args.get("by", "")
+    action, person = asked_text("action"), asked_text("by")
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
@@ -28,7 +29,7 @@ def index(slug: str) -> ResponseReturnValue:
             competition=competition,
             action=action,
             person=person,
-            page=request.args.get("page", 1, type=int),
+            page=asked_page(),
         )
         actions = audit.actions(session, competition=competition)
         people = audit.people(session, competition=competition)

@@ -7,15 +7,18 @@ from grader import db
 from grader.models import OrganizerJob, Role
 from grader.reports import html_page
 from grader.services import diagnoses, organizer_jobs
+from grader.services.moderation import UnknownSubmissionHere
 from webapp import finding
 from webapp.errors import status_of, wants_json
 from webapp.organizing import actor, organizers_only
 from webapp.pages.organize.close import NotConfirmed, require_confirmed
 from webapp.pages.organize.submissions import blueprint
+from webapp.reading import UnreadableEntry, entered_number
 from webapp.representations.close import JobView
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
 
+REFUSALS = (diagnoses.NothingToCompareWith, diagnoses.NotScored, UnknownSubmissionHere, UnreadableEntry)
 HERE = "/<int:submission_id>/diagnosis"
 
 
@@ -36,11 +39,11 @@ def diagnose(slug: str, submission_id: int) -> ResponseReturnValue:
                 session,
                 competition=finding.competition_of(session, slug),
                 submission_id=submission_id,
-                against_id=request.form.get("against", type=int),
+                against_id=entered_number("against"),
                 actor=actor(),
                 now=db.now(session),
             )
-    except (diagnoses.NothingToCompareWith, diagnoses.NotScored) as error:
+    except REFUSALS as error:
         if wants_json():
             raise
         return _page(slug, submission_id, problem=error.message), status_of(error)

@@ -9,6 +9,7 @@ from grader.services import disputes
 from webapp import finding
 from webapp.errors import status_of
 from webapp.organizing import actor, organizers_only
+from webapp.reading import asked_page
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
 
@@ -44,7 +45,7 @@ def answer(slug: str, dispute_id: int) -> ResponseReturnValue:
 def _page(slug: str, *, problem: str = "", problem_of: int | None = None) -> str:
     with current_site().database.read() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
-        page = disputes.page_of(session, competition=competition, page=request.args.get("page", 1, type=int))
+        page = disputes.page_of(session, competition=competition, page=asked_page())
     return render_template(
         "organize/disputes.html",
         competition=CompetitionView(competition, now),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from flask import Blueprint, Response, abort, request, stream_with_context
+from flask import Blueprint, Response, stream_with_context
 from flask.typing import ResponseReturnValue
 
 from grader.models import Competition, Role
@@ -10,6 +10,7 @@ from grader.services import exports
 from grader.services.exports import Format, Kind
 from webapp import finding
 from webapp.organizing import organizers_only
+from webapp.reading import asked_number
 from webapp.site import current_site
 
 blueprint = Blueprint("organize_exports", __name__, url_prefix="/competitions/<slug>/organize/exports")
@@ -20,9 +21,7 @@ TYPES = {Format.CSV: "text/csv", Format.JSON: "application/json"}
 @organizers_only(Role.VIEWER)
 def download(slug: str, kind: str, form: str) -> ResponseReturnValue:
     """Send an export; `?version=` names another scoring version than the live one."""
-    number = request.args.get("version", type=int)
-    if number is None and request.args.get("version"):
-        abort(404)
+    number = asked_number("version")
     wanted, format_ = Kind(kind), Format(form)
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)

@@ -23,6 +23,7 @@ from grader.services.solutions import StoredSolution
 from webapp import finding, settings_forms
 from webapp.errors import status_of, wants_json
 from webapp.organizing import actor, organizers_only
+from webapp.reading import asked_number, entered_number
 from webapp.representations.competition import CompetitionView
 from webapp.representations.rescoring import ProgressView, SettingsCheckView, VersionView
 from webapp.representations.solution_check import check_json
@@ -109,9 +110,9 @@ def _settings_status(job: OrganizerJob | None) -> Response:
 
 def _checked(session: Any, competition: Competition) -> tuple[StoredSolution, dict[str, Any] | None]:
     """Return the solution that a rescoring is to begin with: corrected, or with changed settings."""
-    if job_id := request.form.get("settings", type=int):
+    if job_id := entered_number("settings"):
         return settings_checks.accepted(session, competition=competition, job_id=job_id), None
-    job_id = request.form.get("solution", type=int) or 0
+    job_id = entered_number("solution") or 0
     solution = solution_checks.accepted(session, competition=competition, job_id=job_id)
     check = solution_checks.get(session, competition=competition, job_id=job_id)
     return solution, {**check.result["changes"], "check": job_id}
@@ -166,7 +167,7 @@ def _index(slug: str, *, problem: str | None = None) -> str:
         checks=checks,
         settings_check=settings_check and SettingsCheckView.of(settings_check, live),
         settings_etag=_settings_status(settings_check).headers["ETag"],
-        chosen=request.values.get("solution", type=int) or (checks[0].id if checks else None),
+        chosen=entered_number("solution") or asked_number("solution") or (checks[0].id if checks else None),
         reason=request.form.get("reason", ""),
         problem=problem,
     )

@@ -13,6 +13,7 @@ from grader.services import equal_files, moderation, retries, submission_search,
 from grader.services.submission_search import Sort, Wanted
 from webapp import auth, finding
 from webapp.organizing import actor, organizers_only
+from webapp.reading import asked_choice, asked_number, asked_page, asked_text
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
 
@@ -114,17 +115,15 @@ def _back(slug: str, done: str, job_ids: Sequence[int] = ()) -> ResponseReturnVa
 
 
 def _wanted() -> Wanted:
-    """Return what the address asks for; what it asks wrongly is not asked."""
-    args = request.args
-    sort = _choice(Sort, args.get("sort")) or Sort.ID
+    """Return what the address asks for; raise Unreadable."""
     return Wanted(
-        status=_choice(SubmissionStatus, args.get("state")),
-        kind=_choice(SubmissionKind, args.get("kind")),
-        team_id=args.get("team", type=int),
-        text=args.get("q", "")[:200],
-        sort=sort,
-        descending=args.get("order", "desc") != "asc",
-        page=args.get("page", 1, type=int),
+        status=asked_choice("state", SubmissionStatus),
+        kind=asked_choice("kind", SubmissionKind),
+        team_id=asked_number("team"),
+        text=asked_text("q"),
+        sort=asked_choice("sort", Sort) or Sort.ID,
+        descending=request.args.get("order", "desc") != "asc",
+        page=asked_page(),
     )
 
 

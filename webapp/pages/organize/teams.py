@@ -14,6 +14,7 @@ from grader.services import grants, limits, moderation, names, team_names, team_
 from webapp import finding
 from webapp.errors import status_of
 from webapp.organizing import actor, organizers_only
+from webapp.reading import UnreadableEntry, asked_page, asked_text, entered_number
 from webapp.representations.allowance import AllowanceView
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
@@ -29,6 +30,7 @@ REFUSALS = (
     team_names.NotGiven,
     team_names.SameName,
     names.InvalidName,
+    UnreadableEntry,
 )
 
 
@@ -128,7 +130,7 @@ def _grant(slug: str, team_id: int | None) -> None:
             competition=competition,
             team=team,
             day=_day(form.get("day", "")),
-            count=form.get("count", 0, type=int),
+            count=entered_number("count") or 0,
             reason=form.get("reason", ""),
             actor=actor(),
         )
@@ -143,7 +145,7 @@ def _day(text: str) -> date:
 
 
 def _list(slug: str, *, problem: FairboardError | None = None) -> str:
-    text, disqualified_only = request.args.get("q", "")[:200], request.args.get("state") == "disqualified"
+    text, disqualified_only = asked_text("q"), request.args.get("state") == "disqualified"
     with current_site().database.read() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
         page = team_search.find(
@@ -151,7 +153,7 @@ def _list(slug: str, *, problem: FairboardError | None = None) -> str:
             competition=competition,
             text=text,
             disqualified_only=disqualified_only,
-            page=request.args.get("page", 1, type=int),
+            page=asked_page(),
         )
         given = grants.list_newest(session, competition=competition)
     return render_template(

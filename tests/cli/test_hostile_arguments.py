@@ -1,0 +1,80 @@
+"""Whatever is given to a command is done or refused in a sentence, and never ends in a traceback."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import click
+import pytest
+
+from grader.cli import main
+
+GROUPS = ("competition", "user", "token")
+# What the one refuses by itself and the other does not.
+ONLY_ON_SQLITE, ONLY_ON_POSTGRESQL = ("18446744073709551616",), ("a\0b",)
+HOSTILE = ("2147483648", "18446744073709551616", "-1", "a\0b", "\udcff", "x" * 10_000, "\u202egpj")
+# What a command needs beside the value that is tried; others get a value that names nothing.
+KNOWN = {"slug": "toxicity", "submission_id": "1", "number": "1", "user": "ada", "name": "ada"}
+
+
+@pytest.fixture
+def admin(run: Callable[..., Any], service: Any, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run `fairboard` on an installation with a competition, an account and a submission."""
+    competition = service.competition()
+    service.submit(competition)
+    for name, value in service.settings.environment().items():
+        monkeypatch.setenv(name, value)
+    return run
+
+
+def commands(group: click.Group, *words: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    with click.Context(group) as context:
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            if isinstance(command, click.Group):
+                yield from commands(command, *words, name)
+            elif command is not None:
+                yield (*words, name), command
+
+
+def calls(values: Sequence[str]) -> Iterator[list[str]]:
+    """Return a call for each argument and option that takes any text or number, and each value."""
+    top = click.Context(main)
+    for group in GROUPS:
+        found = main.get_command(top, group)
+        assert isinstance(found, click.Group)
+        for words, command in commands(found, group):
+            arguments = [each for each in command.params if isinstance(each, click.Argument)]
+            for tried in command.params:
+                if isinstance(tried.type, click.Path | click.Choice) or getattr(tried, "is_flag", False):
+                    continue
+                for value in values:
+                    given = [
+                        value if each is tried else KNOWN.get(each.name or "", "1") for each in arguments
+                    ]
+                    option = [] if tried in arguments else [tried.opts[0], value]
+                    yield [*words, *option, "--", *given]
+
+
+@pytest.mark.parametrize("how_many", ["few", pytest.param("all", marks=pytest.mark.long)])
+def test_no_value_of_any_option_breaks_a_command(admin: Any, database_url: str, how_many: str) -> None:
+    tried = 0
+    few = ONLY_ON_SQLITE if database_url.startswith("sqlite") else ONLY_ON_POSTGRESQL
+    for call in calls(HOSTILE if how_many == "all" else few):
+        result = admin(*call)
+        tried += 1
+        is_refused = result.exception is None or isinstance(result.exception, SystemExit)
+        assert is_refused and result.exit_code in (0, 1, 2), (call, result.exception)
+    assert tried > 50
+
+
+def test_a_competition_file_with_nul_is_refused_with_its_place(admin: Any, tmp_path: Any) -> None:
+    file = tmp_path / "competition.toml"
+    for text, place in (
+        ('slug = "a\\u0000b"', "slug"),
+        ('title = "a\\u0000b"', "title"),
+        ('[metric]\nidentities = ["male", "a\\u0000b"]', "metric.identities"),
+    ):
+        file.write_text(text, encoding="utf-8")
+        result = admin("competition", "apply", "toxicity", file)
+        assert result.exit_code == 1, text
+        assert f"{place} must hold no NUL (U+0000)" in result.stderr, (text, result.stderr)

@@ -1,0 +1,143 @@
+"""Every parameter of every route on both databases: numbers that no row has, texts that no column holds.
+
+A path that names nothing is 404, an address or a JSON body that cannot be read is 400 and says which part, a
+form answers on its page. Nothing is ever our fault, and nothing is found out by the database alone.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import cycle, islice
+
+import pytest
+from markupsafe import escape
+from werkzeug.test import TestResponse
+
+from grader.db import Unstorable
+from tests.fixtures.parameters import (
+    FILE_NAMES,
+    HOSTILE_BODIES,
+    WORST,
+    Found,
+    Parameter,
+    hostile_headers,
+    look,
+    parameters,
+    send_body,
+    send_file,
+)
+from tests.fixtures.sieges import CROWD, Siege, Text
+from tests.fixtures.walks import addresses
+
+BOTH = ("sqlite", "postgresql")
+UPLOADS = {
+    "/competitions/toxicity/submit": "Ann",
+    "/api/v1/competitions/toxicity/submissions": "Ann",
+    "/api/v1/competitions/toxicity/check": "Ann",
+    "/competitions/toxicity/organize/data": "Root",
+    "/competitions/toxicity/organize/data/baseline": "Root",
+    "/competitions/toxicity/organize/solution": "Root",
+}
+LONG = (pytest.mark.long, pytest.mark.timeout(7200))
+HOW_MANY = pytest.mark.parametrize("how_many", ["one", pytest.param("all", marks=LONG)])
+
+
+@pytest.fixture(scope="module", params=BOTH)
+def siege(request: pytest.FixtureRequest, make_siege: Callable[..., Siege]) -> Siege:
+    """An open competition under siege."""
+    if request.param == "sqlite":
+        return make_siege()
+    return make_siege(database_url=request.getfixturevalue("make_postgresql_url")())
+
+
+@pytest.fixture(scope="module")
+def looked() -> list[Found]:
+    """What was found where it was looked for first: the sites of both databases have the same pages."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def found(siege: Siege, looked: list[Found]) -> list[Parameter]:
+    """Every parameter of the site."""
+    if not looked:
+        looked.append(look(siege))
+    return parameters(siege, looked[0])
+
+
+@HOW_MANY
+def test_every_parameter_of_every_route_is_read_honestly(
+    siege: Siege, found: list[Parameter], how_many: str
+) -> None:
+    for number, parameter in enumerate(found):
+        for value in parameter.hostile if how_many == "all" else _some(siege, parameter, number):
+            _require(siege, parameter, parameter.person, value)
+        if how_many == "all":
+            for who, value in zip(CROWD, cycle(parameter.hostile[number % 4 :]), strict=False):
+                _require(siege, parameter, who, value)
+
+
+def test_parameters_of_every_kind_are_found(found: list[Parameter]) -> None:
+    names = {(each.place, each.name) for each in found}
+    assert {("path", "submission_id"), ("query", "page"), ("query", "first"), ("query", "version")} <= names
+    assert {("field", "against"), ("field", "identities"), ("field", "user_id"), ("json", "code")} <= names
+    assert {("field", "closes_at_date"), ("field", "overall_auc"), ("field", "extra_submissions")} <= names
+
+
+@HOW_MANY
+def test_no_name_of_a_file_breaks_an_upload(siege: Siege, how_many: str) -> None:
+    names = cycle(FILE_NAMES)
+    for path, who in UPLOADS.items():
+        for name in FILE_NAMES if how_many == "all" else islice(names, 2):
+            siege.begin()
+            siege.require_honest(send_file(siege, who, path, name))
+
+
+def test_no_body_that_calls_itself_json_breaks_the_api(siege: Siege) -> None:
+    for body in HOSTILE_BODIES:
+        for path in ("/api/v1/competitions/toxicity/join", "/api/v1/submissions/1/select"):
+            siege.begin()
+            assert siege.require_honest(send_body(siege, path, body)).status_code == 400, body
+    siege.require_honest(send_body(siege, "/api/v1/submissions/1/select", b'{"\\ud800": 1, "\\u0000": 2}'))
+
+
+@HOW_MANY
+def test_no_header_breaks_a_page(siege: Siege, how_many: str) -> None:
+    if how_many == "one" and not _is_sqlite(siege):
+        return  # no header reaches a database as it came
+    pages = [path for method, _, path in addresses(siege.app) if method == "GET" and "bundle" not in path]
+    paths, places = cycle(pages), len(pages) if how_many == "all" else 1
+    for name, value in hostile_headers():
+        for path in islice(paths, places):
+            siege.begin()
+            headers = siege.bearer("Ann") | {name: value} if path.startswith("/api/") else {name: value}
+            siege.require_honest(siege.browser("Root").get(path, headers=headers))
+
+
+def _some(siege: Siege, parameter: Parameter, number: int) -> Sequence[Text]:
+    """Return what a parameter is in the short run.
+
+    Paths end before any database, PostgreSQL refuses more, and returning to its beginning takes it long.
+    """
+    first, second, third, fourth = parameter.hostile[:4]
+    if _is_sqlite(siege):
+        return {"path": (third,), "field": (), "query": (third,), "json": (third, fourth)}[parameter.place]
+    both = first, second
+    return {"path": (), "field": () if number % 3 else (both[number % 2],)}.get(parameter.place, both)
+
+
+def _require(siege: Siege, parameter: Parameter, who: str | None, value: Text) -> None:
+    siege.begin()
+    answer = siege.require_honest(parameter.ask(siege, who, value))
+    where = f"{parameter.route}, {parameter.place} {parameter.name} = {value[:40]!r} as {who}"
+    assert not _holds(answer, Unstorable().message), where
+    names_nothing = "a\0b", *(WORST if f"<int:{parameter.name}>" in parameter.route else ())
+    if parameter.place == "path" and value in names_nothing:
+        assert answer.status_code == 404, where
+    elif parameter.place == "query" and value == "a\0b":
+        assert (answer.status_code, _holds(answer, f"`{parameter.name}`")) == (400, True), where
+
+
+def _is_sqlite(siege: Siege) -> bool:
+    return siege.world.arena.settings.database().startswith("sqlite")
+
+
+def _holds(answer: TestResponse, text: str) -> bool:
+    return text in answer.text or str(escape(text)) in answer.text

@@ -1,0 +1,107 @@
+"""Pages of lists: a loop over them ends, and what is no page number is told, in the API and on the pages."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from grader.models import User
+from grader.services import closing, competitions
+from grader.services.audit import Actor
+
+HERE = "/competitions/toxicity"
+API = "/api/v1"
+API_LISTS = {
+    f"{API}/competitions": "competitions",
+    f"{API}{HERE}/leaderboard": "rows",
+    f"{API}{HERE}/leaderboard?split=private": "rows",
+    f"{API}{HERE}/leaderboard?sort=team": "rows",
+    f"{API}{HERE}/leaderboard?q=n": "rows",
+    f"{API}{HERE}/submissions": "submissions",
+    f"{API}{HERE}/final-standings/1": "rows",
+}
+PAGES = (
+    "/",
+    "/people",
+    "/people?q=ann",
+    f"{HERE}/leaderboard",
+    f"{HERE}/leaderboard?q=n&sort=team&order=asc",
+    f"{HERE}/leaderboard/private",
+    f"{HERE}/leaderboard/final/1",
+    f"{HERE}/submissions",
+    f"{HERE}/log",
+    f"{HERE}/organize/audit?by=tests",
+    f"{HERE}/organize/disputes",
+    f"{HERE}/organize/teams?q=n",
+    f"{HERE}/organize/submissions?state=scored",
+)
+NO_PAGES = ("x", "", "0", "-1", "1.5", "+1", "1_0", "%201", "%D9%A1", "1e3", "2147483648", "9" * 5000, "1%00")
+
+
+@pytest.fixture
+def people(make_arena: Callable[..., Any], database_url: str) -> tuple[Any, Any]:
+    """Ann, who sent a file to a competition that is over and final, and an administrator."""
+    arena = make_arena(database_url=database_url)
+    arena.competition()
+    ann, root = arena.person("Ann"), arena.person("Root")
+    arena.submit(ann, arena.truth.predictions())
+    arena.score_all()
+    arena.reveal()
+    with arena.database.write() as session:
+        competition = competitions.get(session, slug="toxicity")
+        closing.finalize(session, competition=competition, actor=Actor(None, "tests"))
+        session.get_one(User, root.user.id).is_admin = True
+    return ann, root
+
+
+def reader(people: Any, address: str) -> Any:
+    ann, root = people
+    return ann if address.endswith("/submissions") else root
+
+
+def with_page(address: str, page: object) -> str:
+    return f"{address}{'&' if '?' in address else '?'}page={page}"
+
+
+def test_a_page_past_the_end_of_a_list_of_the_api_is_empty_and_the_last(people: Any) -> None:
+    ann, _ = people
+    api = ann.arena.app.test_client()
+    for address, key in API_LISTS.items():
+        first = api.get(address, headers=ann.bearer).json
+        assert len(first[key]) == 1, address
+        for page in (2, 99, 2**31 - 1):
+            past = api.get(with_page(address, page), headers=ann.bearer)
+            assert (past.status_code, past.json[key], past.json["next"]) == (200, [], None), address
+
+
+def test_what_is_no_page_number_is_400_and_named(people: Any) -> None:
+    ann, _ = people
+    api = ann.arena.app.test_client()
+    for address in API_LISTS:
+        for page in NO_PAGES:
+            answer = api.get(with_page(address, page), headers=ann.bearer)
+            assert (answer.status_code, answer.json["error"]) == (400, "unreadable"), (address, page)
+            assert answer.json["message"].startswith("`page` must be"), (address, page)
+
+
+def test_a_page_past_the_end_says_so_and_leads_to_the_last_one(people: Any) -> None:
+    for address in PAGES:
+        browser = reader(people, address).browser
+        past = browser.get(with_page(address, 99))
+        assert past.status_code == 200, address
+        assert "There is no page 99: this list has 1 page." in " ".join(past.text.split()), address
+        link = past.text.partition('">Go to the last page')[0].rpartition('href="')[2].replace("&amp;", "&")
+        last = browser.get(link)
+        assert "There is no page" not in last.text, link
+        assert last.text.count("<li>") + last.text.count("<tr") + last.text.count("dispute") > 1, link
+        assert link.partition("?")[0] == address.partition("?")[0]
+        assert all(asked in link for asked in address.partition("?")[2].split("&")), link
+
+
+def test_what_is_no_page_number_is_told_on_a_page(people: Any) -> None:
+    for address in PAGES:
+        browser = reader(people, address).browser
+        for page in ("x", "", "0", "9" * 5000):
+            answer = browser.get(with_page(address, page))
+            assert answer.status_code == 400, (address, page)
+            assert "`page` must be a whole number from 1" in answer.text, (address, page)
