@@ -1,7 +1,5 @@
 """What a corrected solution changes: rows by label, identity and Usage."""
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +10,7 @@ from numpy.typing import NDArray
 from grader.files import RowIds
 from grader.files.digest import USAGE_NAMES
 from grader.services.solutions import LiveSolution
+from grader.services.spreadsheets import csv_lines
 from grader.services.truth import Truth
 
 MOST_SHOWN = 50
@@ -79,11 +78,7 @@ def summary(
 
 def as_csv(changes: tuple[Change, ...], row_ids: RowIds) -> bytes:
     """Return one line per changed value: id, column, before, after."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(_lines(changes, row_ids))
-    return text.getvalue().encode()
+    return csv_lines([COLUMNS, *_lines(changes, row_ids)], line_end="\n").encode()
 
 
 def _lines(changes: tuple[Change, ...], row_ids: RowIds) -> Iterator[tuple[str, str, str, str]]:

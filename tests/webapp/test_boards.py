@@ -250,8 +250,8 @@ def test_a_name_that_looks_like_a_formula_gets_an_apostrophe(start: str) -> None
     assert safe(f"a{start}1") == f"a{start}1"
 
 
-@pytest.mark.parametrize("text", ["-0.00398", "-2"])
-def test_a_negative_number_stays_a_number(text: str) -> None:
+@pytest.mark.parametrize("text", ["-0.00398", "-2", "+0.08126", "+3"])
+def test_a_number_with_its_sign_stays_a_number(text: str) -> None:
     assert safe(text) == text
     assert safe(f"{text}-1") == f"'{text}-1"
 
