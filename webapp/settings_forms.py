@@ -1,7 +1,7 @@
 """Settings as the texts of a form and back: what cannot be read is told by its field, all at once."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -10,7 +10,7 @@ from grader.leaderboard.visibility import Feedback
 from grader.metrics import MetricSettings, Weights
 from grader.models import EntryMode, RevealRule
 from grader.services.competition_settings import CompetitionSettings
-from grader.services.conditions import MAX_COUNT
+from grader.services.conditions import MAX_COUNT, Fault
 from grader.services.texts import is_storable
 from webapp.settings_steps import Field, Step
 
@@ -65,6 +65,20 @@ def read(
             problems[field.name] = f"{field.label}: {error}"
     _read_metric(changes, problems, before=before.metric)
     return Read(changes, problems)
+
+
+def beside(
+    unread: Mapping[str, str], faults: Sequence[Fault], fields: Collection[str]
+) -> tuple[dict[str, str], list[str]]:
+    """Return what is told beside each of a page's fields, and what belongs beside none; each thing once."""
+    told, others = dict(unread), []
+    for fault in faults:
+        field = next((name for name in fault.names if name in fields), None)
+        if field is None:
+            others.append(fault.sentence)
+        else:
+            told[field] = f"{told[field]} {fault.sentence}" if field in told else fault.sentence
+    return told, others
 
 
 def _read_metric(changes: dict[str, Any], problems: dict[str, str], *, before: MetricSettings) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
+from grader.files.wording import counted
 from grader.leaderboard.comparison import BoardChange, TeamChange
 from grader.models import Competition, ScoringVersion
 from grader.services import rescoring_difference, rescoring_tables
@@ -20,14 +21,23 @@ def describe_difference(session: Session, competition: Competition, version: Sco
     difference = found.difference
     yield f"From scoring version {versions.before.number} to {versions.after.number}:"
     if not found.is_complete:
-        yield f"Not the whole difference yet: {found.gaps.unfinished:,} submissions have no score under it."
+        have = "has" if found.gaps.unfinished == 1 else "have"
+        yield (
+            f"Not the whole difference yet: {counted(found.gaps.unfinished, 'submission')} {have} no score "
+            "under it."
+        )
     if found.gaps.lost:
-        yield f"{found.gaps.lost:,} submissions would lose their scores."
-    yield f"{difference.changed:,} of {difference.scored_after:,} submissions get another displayed score."
+        theirs = "its score" if found.gaps.lost == 1 else "their scores"
+        yield f"{counted(found.gaps.lost, 'submission')} would lose {theirs}."
+    get = "gets" if difference.changed == 1 else "get"
+    scored = counted(difference.scored_after, "submission")
+    yield f"{difference.changed:,} of {scored} {get} another displayed score."
     for name, board in (("Public", difference.public), ("Private", difference.private)):
-        yield f"{name} leaderboard: {len(board.moved):,} of {len(board.teams):,} teams move."
+        move = "moves" if len(board.moved) == 1 else "move"
+        yield f"{name} leaderboard: {len(board.moved):,} of {counted(len(board.teams), 'team')} {move}."
         yield from _tops(found, board)
-    yield f"{len(difference.selections):,} teams compete with other submissions."
+    compete = "competes" if len(difference.selections) == 1 else "compete"
+    yield f"{counted(len(difference.selections), 'team')} {compete} with other submissions."
     for split, changes in found.term_changes.items():
         words = ", ".join(f"{term} {change:+.4f}" for term, change in changes.items())
         yield f"Mean change of each term on the {split} rows: {words}."

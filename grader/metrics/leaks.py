@@ -28,6 +28,23 @@ class Verdict(enum.StrEnum):
     LEAK = "leak"
 
 
+def by_chance(standard_error: float) -> str:
+    """Return in words which AUCs a value that knows nothing has, within two standard errors.
+
+    Parameters
+    ----------
+    standard_error : float
+        Of the AUC of such a value.
+
+    Returns
+    -------
+    str
+        ``0.5 ± 0.041``; where that leaves 0..1, that the rows are too few to tell.
+    """
+    within = 2 * standard_error
+    return f"0.5 ± {within:.3f}" if within < 0.5 else "any: too few rows to tell"
+
+
 @dataclass(frozen=True, slots=True)
 class Leak:
     """How well a visible value orders a hidden one.

@@ -326,7 +326,7 @@ def _metric_problems(settings: CompetitionSettings) -> Iterable[Fault]:
     if not names:
         yield Fault("A competition needs at least one identity in its score.", about)
     if len(names) > MAX_IDENTITIES:
-        yield Fault(f"A score has at most {MAX_IDENTITIES:,} identities; {len(names):,} were given.", about)
+        yield Fault(f"A score has at most {MAX_IDENTITIES:,} identities, not {len(names):,}.", about)
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield Fault(f"The identity {name!r} must be named once.", about)
 

@@ -101,7 +101,7 @@ def _problems(
     competition: Competition, team: Team | None, day: date, count: int, reason: str, now: datetime
 ) -> Iterable[str]:
     if not 1 <= count <= MAX_COUNT:
-        yield f"A grant is of 1 to {MAX_COUNT:,} submissions; {count:,} was given."
+        yield f"A grant is of 1 to {MAX_COUNT:,} submissions, not of {count:,}."
     if day < now.astimezone(UTC).date():
         yield f"The day {day:%Y-%m-%d} is over (UTC)."
     last_day = competition.closes_at and competition.closes_at.astimezone(UTC).date()

@@ -6,7 +6,7 @@ from typing import Any
 
 from grader.files import ColumnRole
 from grader.files.wording import counted, listed, quoted
-from grader.metrics.leaks import Verdict
+from grader.metrics.leaks import Verdict, by_chance
 from grader.services.solution_report import LABEL, USAGE
 
 WIDE_ERROR = 0.01
@@ -131,7 +131,7 @@ def _leaks(report: Mapping[str, Any], *, stops: bool) -> Iterator[Finding]:
         )
         text = (
             f"The {leak['visible']} alone tells {hidden} with an AUC of {leak['auc']:.3f}; one that says "
-            f"nothing has 0.5 ± {2 * leak['error']:.3f}."
+            f"nothing has {by_chance(leak['error'])}."
         )
         if is_certain:
             text += f" {_MEND[leak['hidden']]}" if stops else " It has been so since the opening."

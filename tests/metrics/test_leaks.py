@@ -6,13 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.metrics import bias_report
-from grader.metrics.leaks import Verdict, VisibleGroups, VisibleOrder
+from grader.metrics.leaks import Verdict, VisibleGroups, VisibleOrder, by_chance
 
 ROWS = 4000
 
 
 def leak(values: np.ndarray, hidden: np.ndarray):
     return VisibleOrder.of(values).leak(hidden)
+
+
+def test_what_chance_gives_never_leaves_the_values_of_an_auc() -> None:
+    assert by_chance(0.0204) == "0.5 ± 0.041"
+    assert by_chance(0.2499) == "0.5 ± 0.500"
+    for error in (0.25, 0.3205):
+        assert by_chance(error) == "any: too few rows to tell"
 
 
 @pytest.mark.parametrize("descends", [False, True])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.files import ColumnRole
+from grader.metrics.leaks import by_chance
 from grader.models import JobState, OrganizerJob
 from grader.services import organizer_jobs
 from grader.services.solution_checks import Purpose
@@ -74,7 +75,7 @@ class ReportView:
             for level, words in LEVEL_WORDS.items()
         ]
         self.overlaps = report["overlaps"]
-        self.leaks = report["leaks"]
+        self.leaks = [{**leak, "chance": by_chance(leak["error"])} for leak in report["leaks"]]
         self.assumed_auc = report["assumed"]["auc"]
 
     @classmethod

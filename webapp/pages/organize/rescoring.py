@@ -80,15 +80,15 @@ def check_settings(slug: str) -> ResponseReturnValue:
         competition, now = finding.competition_of(session, slug), db.now(session)
         before = competition_settings.of(competition)
         found = settings_forms.read(RESCORING, request.form, before=before, locked={})
-        problems = list(found.problems.values())
-        if not problems:
+        problem = ""
+        if not found.problems:
             rules = Rules(found.changes["identities"] or (), found.changes["metric"])
             try:
                 settings_checks.add(session, competition=competition, rules=rules, actor=actor(), now=now)
             except NotAcceptable as error:
-                problems = [error.message]
-    if problems:
-        return _settings(slug, problems=problems, field_problems=found.problems), 422
+                problem = error.message
+    if problem or found.problems:
+        return _settings(slug, problem=problem, field_problems=found.problems), 422
     flash("The settings are being checked against the solution in use.")
     return redirect(url_for(".index", slug=slug), 303)
 
@@ -121,7 +121,7 @@ def _checked(session: Any, competition: Competition) -> tuple[StoredSolution, di
 def _settings(
     slug: str,
     *,
-    problems: list[str] | None = None,
+    problem: str = "",
     field_problems: Mapping[str, str] | None = None,
 ) -> str:
     with current_site().database.read() as session:
@@ -130,14 +130,15 @@ def _settings(
         in_use = replace(competition_settings.of(competition), identities=live.identities, metric=live.metric)
         view = CompetitionView(competition, db.now(session))
     values: dict[str, Any] = settings_forms.texts(in_use)
-    if problems:
+    if problem or field_problems:
         values |= settings_forms.entered(RESCORING, request.form)
     return render_template(
         "organize/rescoring_settings.html",
         competition=view,
         step=RESCORING,
         values=values,
-        problems=problems or [],
+        problems=[problem] if problem else [],
+        problem_fields=[field.label for field in RESCORING.fields if field.name in (field_problems or {})],
         field_problems=field_problems or {},
     )
 

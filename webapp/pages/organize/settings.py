@@ -110,8 +110,6 @@ class Group(NamedTuple):
 
 
 def _page(slug: str, step: Step, *, found: Read | None = None, faults: Sequence[Fault] = ()) -> str:
-    unread = found.problems if found else {}
-    marked = {name: fault.sentence for fault in reversed(faults) for name in fault.names} | unread
     with current_site().database.read() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
         settings = competition_settings.of(competition)
@@ -126,6 +124,8 @@ def _page(slug: str, step: Step, *, found: Read | None = None, faults: Sequence[
             Group.of(heading, fields, competition_settings.locks(competition, now))
             for heading, fields in step.groups
         ]
+    open_fields = {field.name: field.label for group in groups for field in group.open}
+    told, others = settings_forms.beside(found.problems if found else {}, faults, open_fields)
     return render_template(
         "organize/settings.html",
         competition=view,
@@ -137,9 +137,10 @@ def _page(slug: str, step: Step, *, found: Read | None = None, faults: Sequence[
         dates={name: getattr(competition, name) for name in DATES},
         metric_is_fixed=METRIC_IS_FIXED,
         has_open=any(group.open for group in groups),
-        field_problems=marked,
+        field_problems=told,
         field_warnings={name: fault.sentence for fault in past for name in fault.names},
-        problems=[*unread.values(), *(fault.sentence for fault in faults)],
+        problem_fields=[label for name, label in open_fields.items() if name in told],
+        problems=others,
         budget=budget,
         files_of_a_team=files,
     )
