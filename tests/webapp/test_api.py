@@ -205,7 +205,7 @@ def test_errors_of_strangers_have_the_one_shape(
         ("/api/v1/submissions/99999999999999999999", 404, "not_found"),
         ("/api/v1/competitions/nothing", 404, "unknown_competition"),
         ("/api/v1/competitions/nothing/leaderboard", 404, "unknown_competition"),
-        ("/api/v1/competitions/%00/leaderboard", 404, "unknown_competition"),
+        ("/api/v1/competitions/%00/leaderboard", 404, "not_found"),
         ("/api/v1/competitions/toxicity/check", 405, "method_not_allowed"),
     ],
 )
