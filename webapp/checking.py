@@ -1,16 +1,22 @@
 """Checking a file before it costs anything: against row ids and names alone, in the site's bounded child."""
 
+from contextlib import suppress
 from functools import partial
+
+from flask import g
 
 from grader.models import Competition
 from grader.services import competitions, other_labels
-from grader.worker.checker import Checked
+from grader.worker.checker import Checked, ShareUsed
 from webapp.site import current_site
 from webapp.uploads import Upload
 
 
 def check(competition: Competition, upload: Upload) -> Checked | None:
-    """Return all problems and notes of a file; None if there was no time, and scoring will tell them."""
+    """Return all problems and notes of a file; None if there was no time, and scoring will tell them.
+
+    Raises ShareUsed where the person had enough checked for now.
+    """
     site = current_site()
     with site.database.read() as session:
         names = other_labels.names(session, competition_id=competition.id)
@@ -20,4 +26,12 @@ def check(competition: Competition, upload: Upload) -> Checked | None:
         row_ids_sha256=sha256,
         open_row_ids=partial(site.storage.open, sha256),
         other_labels=names,
+        who=g.user.id,
     )
+
+
+def check_if_free(competition: Competition, upload: Upload) -> Checked | None:
+    """Return what `check` does; None also where the person had enough checked for now."""
+    with suppress(ShareUsed):
+        return check(competition, upload)
+    return None

@@ -2,24 +2,32 @@
 
 import json
 import logging
+import math
 import os
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from tempfile import TemporaryFile
 from typing import IO, Any, BinaryIO
 
+from grader.errors import ParticipantError
 from grader.settings import Settings
 
 WAIT_SECONDS = 3.0
 TIME_LIMIT_SECONDS = 10
 START_SECONDS = 20
-MAX_QUEUED = 1
+MAX_QUEUED = 3
 CHUNK_BYTES = 1 << 20
+# What one person may use of the child's time, so that nobody keeps it busy for the others.
+SHARE_SECONDS = 15.0
+SHARE_PERIOD_SECONDS = 60.0
 
 logger = logging.getLogger(__name__)
 
@@ -32,11 +40,21 @@ class Checked:
     notes: list[dict[str, Any]]
 
 
+class ShareUsed(ParticipantError):
+    """The person has a file in the check, or used as much of it as one person may."""
+
+    def __init__(self, message: str, retry_seconds: float) -> None:
+        self.retry_seconds = max(1, math.ceil(retry_seconds))
+        wait = "1 second" if self.retry_seconds == 1 else f"{self.retry_seconds} seconds"
+        super().__init__(f"{message} Try again in {wait}, or submit: a file is always checked then.")
+
+
 class Checker:
     """Checks one file at a time in a child with limits of time and memory, started with the first file.
 
-    One more may wait, and only a moment: whoever finds the queue full, waits too long or has a file that ends
-    the child gets None, and its file is checked by the worker that scores it.
+    A few more may wait, one of each person, and only a moment: whoever finds the queue full, waits too long
+    or has a file that ends the child gets None, and its file is checked by the worker that scores it. Of the
+    time of the child one person gets a share.
     """
 
     def __init__(self, settings: Settings, *, wait_seconds: float = WAIT_SECONDS) -> None:
@@ -52,24 +70,29 @@ class Checker:
         row_ids_sha256: str,
         open_row_ids: Callable[[], BinaryIO],
         other_labels: Sequence[str] = (),
+        who: str | int,
     ) -> Checked | None:
         """Return everything that is wrong with a file and worth a remark; None if it was not checked.
 
-        Columns named for one of the `other_labels` may stand in the file.
+        Columns named for one of the `other_labels` may stand in the file. Raises ShareUsed where the person
+        `who` had enough for now.
         """
         if self._pid != os.getpid():
             self._start_afresh()
-        if not self._places.acquire(blocking=False):
-            return None
-        try:
-            if not self._turn.acquire(timeout=self._wait_seconds):
+        with self._shares.hold(who) as note:
+            if not self._places.acquire(blocking=False):
                 return None
             try:
-                return self._ask(upload, row_ids_sha256, open_row_ids, other_labels)
+                if not self._turn.acquire(timeout=self._wait_seconds):
+                    return None
+                begun = time.monotonic()
+                try:
+                    return self._ask(upload, row_ids_sha256, open_row_ids, other_labels)
+                finally:
+                    note(time.monotonic() - begun)
+                    self._turn.release()
             finally:
-                self._turn.release()
-        finally:
-            self._places.release()
+                self._places.release()
 
     def close(self) -> None:
         """End the child."""
@@ -81,6 +104,7 @@ class Checker:
         self._pid = os.getpid()
         self._places = threading.BoundedSemaphore(1 + MAX_QUEUED)
         self._turn = threading.Lock()
+        self._shares = _Shares()
         self._child = None  # a forked process has its own
 
     def _ask(
@@ -103,6 +127,57 @@ class Checker:
         if self._child is None:
             self._child = _Child(self._memory_mb)
         return self._child
+
+
+class _Shares:
+    """What each person has used of the child's time in the last minute, and who has a file in it or waits."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._present: set[str | int] = set()
+        self._used: dict[str | int, deque[tuple[float, float]]] = {}
+
+    @contextmanager
+    def hold(self, who: str | int) -> Iterator[Callable[[float], None]]:
+        """Let a person have one file in the check; give a function that notes the seconds it took.
+
+        Raises ShareUsed.
+        """
+        with self._lock:
+            self._forget(time.monotonic())
+            if who in self._present:
+                raise ShareUsed("Another file of yours is being checked.", 1)
+            self._require_rest(who)
+            self._present.add(who)
+        try:
+            yield partial(self._note, who)
+        finally:
+            with self._lock:
+                self._present.discard(who)
+
+    def _require_rest(self, who: str | int) -> None:
+        uses = self._used.get(who, ())
+        left = sum(seconds for _, seconds in uses)
+        for ended, seconds in uses:
+            if left < SHARE_SECONDS:
+                return
+            left -= seconds
+            frees = ended + SHARE_PERIOD_SECONDS - time.monotonic()
+            if left < SHARE_SECONDS:
+                raise ShareUsed(
+                    f"Your files took {SHARE_SECONDS:.0f} seconds to check within a minute.", frees
+                )
+
+    def _note(self, who: str | int, seconds: float) -> None:
+        with self._lock:
+            self._used.setdefault(who, deque()).append((time.monotonic(), seconds))
+
+    def _forget(self, now: float) -> None:
+        for who, uses in list(self._used.items()):
+            while uses and uses[0][0] <= now - SHARE_PERIOD_SECONDS:
+                uses.popleft()
+            if not uses:
+                del self._used[who]
 
 
 class _Child:

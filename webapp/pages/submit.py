@@ -19,7 +19,7 @@ from webapp.site import current_site
 __all__ = ["blueprint"]
 
 SAMPLE_LINES = 4
-NOT_CHECKED = "Too many files were being checked, so yours was accepted first and is checked now."
+NOT_CHECKED = "There was no time to check your file before, so it was accepted first and is checked now."
 # What is told on the page itself, with what was typed kept.
 TOLD_HERE = (
     limits.LimitReached,
@@ -71,7 +71,7 @@ def submit(slug: str) -> ResponseReturnValue:
     try:
         upload = uploads.arrived()
         competition = uploads.require_acceptable(slug, upload)
-        checked = checking.check(competition, upload)
+        checked = checking.check_if_free(competition, upload)
         if checked is not None and checked.problems:
             return _refused(slug, Refusal.for_problems(checked.problems))
         accepted = uploads.accept(competition, upload)

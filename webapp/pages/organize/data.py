@@ -137,7 +137,7 @@ def add_baseline(slug: str) -> ResponseReturnValue:
         competition = finding.competition_of(session, slug)
     try:
         sent = uploads.arrived()
-        checked = checking.check(competition, sent)
+        checked = checking.check_if_free(competition, sent)
         if checked is not None and checked.problems:
             return _page(slug, problems=[problem["message"] for problem in checked.problems]), 422
         sent.stream.seek(0)
