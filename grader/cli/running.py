@@ -79,7 +79,11 @@ def grant(slug: str, count: int, team: str | None, day: datetime | None, reason:
             reason=reason,
             actor=Actor.shell(),
         )
-    click.echo(f"{team or 'Every team'} can send {made.count:,} more on {made.day:%Y-%m-%d} (UTC).")
+        until = grants.ends_at(competition, day=made.day)
+    click.echo(
+        f"{team or 'Every team'} can send {made.count:,} more on {made.day:%Y-%m-%d} (UTC), "
+        f"until {until:%Y-%m-%d %H:%M} UTC."
+    )
 
 
 @click.command()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
@@ -17,6 +17,8 @@ from grader.services.texts import one_line
 MAX_COUNT = 1000
 REASON_MAX_LENGTH = 500
 LISTED = 50
+LAST_DAY = date.max - timedelta(days=1)  # a later one has no end
+SHORT = timedelta(hours=3)  # less of a day is easily over before a team reads of it
 
 
 class InvalidGrant(OrganizerError):
@@ -33,6 +35,19 @@ class GivenGrant:
 
     grant: SubmissionGrant
     team: str | None
+    ends_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DayChoice:
+    """The days of a new grant: until when one for today holds, and which day fits."""
+
+    today: date
+    today_ends_at: datetime
+    left: timedelta
+    is_short: bool
+    suggested: date
+    closes_at: datetime | None
 
 
 def grant(
@@ -67,6 +82,7 @@ def grant(
     session.add(made)
     session.flush()
     whose = "all teams" if team is None else f"team {audit.mention(team)}"
+    when = f"{day:%Y-%m-%d} (UTC), until {ends_at(competition, day=day):%Y-%m-%d %H:%M} UTC"
     counted = "1 extra submission" if count == 1 else f"{count:,} extra submissions"
     for_whom = "Every team" if team is None else f"The team {audit.mention(team)}"
     audit.record(
@@ -77,10 +93,39 @@ def grant(
         subject=whose,
         after={"day": day.isoformat(), "count": count},
         reason=reason,
-        public_text=f"{for_whom} got {counted} on {day:%Y-%m-%d} (UTC): {reason}",
+        public_text=f"{for_whom} got {counted} on {when}: {reason}",
         now=now,
     )
     return made
+
+
+def ends_at(competition: Competition, *, day: date, closes_at: datetime | None = None) -> datetime:
+    """Return until when files use what is granted for a UTC day: its end, or a close that comes before.
+
+    `closes_at` is a close that the competition gets now.
+    """
+    end = datetime.combine(min(day, LAST_DAY), time(tzinfo=UTC)) + timedelta(days=1)
+    closes_at = closes_at or competition.closes_at
+    if closes_at is None or competition.takes_late_submissions:
+        return end
+    return min(end, closes_at.astimezone(UTC))
+
+
+def choice(competition: Competition, *, now: datetime) -> DayChoice:
+    """Return the days that a form offers: today, or the next one where today is short and that one fits."""
+    today = now.astimezone(UTC).date()
+    tomorrow = today + timedelta(days=1)
+    left = ends_at(competition, day=today) - now
+    tomorrow_fits = ends_at(competition, day=tomorrow) > datetime.combine(tomorrow, time(tzinfo=UTC))
+    is_short = left < SHORT
+    return DayChoice(
+        today=today,
+        today_ends_at=ends_at(competition, day=today),
+        left=max(left, timedelta()),
+        is_short=is_short,
+        suggested=tomorrow if is_short and tomorrow_fits else today,
+        closes_at=None if competition.takes_late_submissions else competition.closes_at,
+    )
 
 
 def list_newest(session: Session, *, competition: Competition, team: Team | None = None) -> list[GivenGrant]:
@@ -94,7 +139,9 @@ def list_newest(session: Session, *, competition: Competition, team: Team | None
     )
     if team is not None:
         query = query.where(or_(SubmissionGrant.team_id.is_(None), SubmissionGrant.team_id == team.id))
-    return [GivenGrant(given, name) for given, name in session.execute(query)]
+    return [
+        GivenGrant(given, name, ends_at(competition, day=given.day)) for given, name in session.execute(query)
+    ]
 
 
 def _problems(

@@ -62,7 +62,9 @@ def _told(competition: Competition, amends: Amends, now: datetime) -> Iterator[s
     if amends.extra_submissions:
         day = amends.extra_day or now.astimezone(UTC).date()
         submissions = counted(amends.extra_submissions, "extra submission")
-        yield f"Every team gets {submissions} on {day:%Y-%m-%d} (UTC)."
+        closes_at = amends.closes_at or competition.closes_at
+        until = grants.ends_at(competition, day=day, closes_at=closes_at)
+        yield f"Every team gets {submissions} on {day:%Y-%m-%d} (UTC), until {until:%Y-%m-%d %H:%M} UTC."
     if amends.closes_at is not None and amends.closes_at != competition.closes_at:
         yield f"The competition closes at {amends.closes_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC now."
     if amends.selection_deadline is not None:

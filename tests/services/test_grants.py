@@ -123,7 +123,8 @@ def test_everybody_reads_in_the_log_who_got_what_and_why(service: Any) -> None:
     with service.database.read() as session:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "grant.give")).one()
         assert audit.told(entry.public_text, audit.names(session, [entry])) == (
-            "The team ada got 2 extra submissions on 2026-01-05 (UTC): The queue stood still for two hours"
+            "The team ada got 2 extra submissions on 2026-01-05 (UTC), until 2026-01-06 00:00 UTC: "
+            "The queue stood still for two hours"
         )
         given = grants.list_newest(session, competition=competition)
         assert audit.told(entry.subject, audit.names(session, [entry])) == "team ada"
@@ -138,3 +139,35 @@ def test_a_grant_to_all_says_so_in_the_log(service: Any) -> None:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "grant.give")).one()
     assert entry.subject == "all teams"
     assert entry.public_text.startswith("Every team got 1 extra submission on 2026-01-05")
+
+
+@pytest.mark.parametrize(
+    ("now", "suggested", "left"),
+    [
+        (datetime(2026, 1, 5, 12, tzinfo=UTC), TODAY, timedelta(hours=12)),
+        (datetime(2026, 1, 5, 21, tzinfo=UTC), TODAY, timedelta(hours=3)),
+        (datetime(2026, 1, 5, 23, 27, tzinfo=UTC), TODAY + DAY, timedelta(minutes=33)),
+    ],
+)
+def test_a_form_offers_the_next_day_where_today_is_nearly_over(
+    service: Any, now: datetime, suggested: date, left: timedelta
+) -> None:
+    offered = grants.choice(service.competition(), now=now)
+    assert (offered.today, offered.suggested, offered.left) == (TODAY, suggested, left)
+    assert offered.is_short is (suggested != TODAY)
+    assert offered.today_ends_at == datetime(2026, 1, 6, tzinfo=UTC)
+
+
+def test_a_grant_ends_with_the_close_unless_late_files_are_taken(service: Any) -> None:
+    close = datetime(2026, 1, 5, 22, 30, tzinfo=UTC)
+    strict = service.competition(closes_at=close, takes_late_submissions=False)
+    late = service.competition("late", closes_at=close, takes_late_submissions=True)
+    assert grants.ends_at(strict, day=TODAY) == close
+    assert grants.ends_at(late, day=TODAY) == datetime(2026, 1, 6, tzinfo=UTC)
+    offered = grants.choice(strict, now=close - timedelta(minutes=5))
+    assert (offered.suggested, offered.left, offered.is_short) == (TODAY, timedelta(minutes=5), True)
+    assert grants.choice(strict, now=close + timedelta(minutes=5)).left == timedelta()
+
+
+def test_the_last_day_of_the_calendar_has_an_end(service: Any) -> None:
+    assert grants.ends_at(service.competition(), day=date.max).year == 9999

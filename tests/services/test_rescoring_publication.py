@@ -252,7 +252,8 @@ def test_what_a_publication_gives_comes_with_the_switch(service: Any, competitio
     publish(service, prepare(), amends=amends)
     current = service.reload(competition)
     assert rescoring_notices.latest(current).text == (
-        f"Sorry.\n\nEvery team gets 2 extra submissions on {service.now:%Y-%m-%d} (UTC). "
+        f"Sorry.\n\nEvery team gets 2 extra submissions on {service.now:%Y-%m-%d} (UTC), "
+        f"until {service.now + DAY:%Y-%m-%d} 00:00 UTC. "
         f"The competition closes at {close:%Y-%m-%d %H:%M} UTC now. "
         f"The final selection can be changed until {close + DAY:%Y-%m-%d %H:%M} UTC."
     )

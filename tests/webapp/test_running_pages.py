@@ -188,6 +188,23 @@ def test_a_grant_shows_in_what_the_team_may_still_send(desk: Any) -> None:
     assert wrong.text.count("<li>") >= 3
 
 
+def test_a_grant_says_until_when_it_holds_before_and_after_it_is_given(desk: Any) -> None:
+    tomorrow = desk.now().date() + timedelta(days=1)
+    for page in ("/teams", f"/teams/{submission(desk, desk.scored_id).team_id}"):
+        form = desk.ed.browser.get(DESK + page).text
+        assert f"Today ({desk.now():%Y-%m-%d}) they hold until" in form
+        assert "from now." in form
+        assert "On another day they hold from 00:00 to 24:00 UTC" in form
+    given = {"count": "2", "day": f"{tomorrow}", "reason": "An outage"}
+    assert desk.ed.post(f"{DESK}/teams/grants", given).status_code == 303
+    told = desk.ed.browser.get(f"{DESK}/teams").text
+    begins, ends = tomorrow, tomorrow + timedelta(days=1)
+    first, last = (f"{day.day} {day:%b %Y}, 00:00 UTC" for day in (begins, ends))
+    assert f"They hold from {first} until {last}, for 1 d." in told
+    log = desk.app.test_client().get(f"{HERE}/log").text
+    assert f"on {tomorrow} (UTC), until {ends} 00:00 UTC: An outage" in log
+
+
 def test_a_question_and_its_answer_are_read_by_the_team_and_organizers_alone(desk: Any) -> None:
     page = f"{HERE}/submissions/{desk.scored_id}"
     bob = desk.person("Bob")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC
 from typing import Any
 
 from flask import Response, flash, jsonify, redirect, render_template, request, url_for
@@ -12,7 +11,7 @@ from grader import db
 from grader.errors import OrganizerError
 from grader.files.wording import counted
 from grader.models import Competition, Role, ScoringVersion
-from grader.services import competitions, rescoring, rescoring_difference, rescoring_publication
+from grader.services import competitions, grants, rescoring, rescoring_difference, rescoring_publication
 from grader.services.rescoring_summary import Summary
 from webapp import finding
 from webapp.confirmation import Question, confirm
@@ -192,6 +191,7 @@ def _show(
         gaps = rescoring_difference.gaps(session, competition=competition, version=version)
         versions = rescoring_difference.versions_of(session, competition=competition, version=version)
         view = CompetitionView(competition, now)
+        days = grants.choice(competition, now=now)
     shown = VersionView(version)
     if form is None:
         form = PublishForm(notice=suggested_notice(version, view.title) if shown.is_preparing else "")
@@ -205,7 +205,7 @@ def _show(
         settings=changed_settings(versions) if versions else [],
         changes=version.solution.report.get("changes"),
         form=form,
-        today=now.astimezone(UTC).date().isoformat(),
+        days=days,
         problems=problems or [],
         etag=_status(progress).headers["ETag"],
     )

@@ -1,7 +1,7 @@
 """The teams of a competition: finding, renaming, disqualifying, reinstating, and extra submissions."""
 
 from collections.abc import Callable
-from datetime import UTC, date
+from datetime import UTC, date, datetime, time
 from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
@@ -11,7 +11,7 @@ from grader import db
 from grader.errors import FairboardError
 from grader.models import Role
 from grader.services import grants, limits, moderation, names, team_names, team_search
-from webapp import finding
+from webapp import finding, formats
 from webapp.errors import status_of
 from webapp.organizing import actor, organizers_only
 from webapp.reading import UnreadableEntry, asked_page, asked_text, entered_number
@@ -84,10 +84,10 @@ def reinstate(slug: str, team_id: int) -> ResponseReturnValue:
 def grant(slug: str, team_id: int) -> ResponseReturnValue:
     """Give a team extra submissions."""
     try:
-        _grant(slug, team_id)
+        held = _grant(slug, team_id)
     except REFUSALS as error:
         return _team(slug, team_id, problem=error), status_of(error)
-    flash("The extra submissions are given.")
+    flash(f"The extra submissions are given. They hold {held}.")
     return redirect(url_for("organize_teams.show", slug=slug, team_id=team_id), 303)
 
 
@@ -96,10 +96,10 @@ def grant(slug: str, team_id: int) -> ResponseReturnValue:
 def grant_to_all(slug: str) -> ResponseReturnValue:
     """Give every team extra submissions."""
     try:
-        _grant(slug, None)
+        held = _grant(slug, None)
     except REFUSALS as error:
         return _list(slug, problem=error), status_of(error)
-    flash("The extra submissions are given to every team.")
+    flash(f"The extra submissions are given to every team. They hold {held}.")
     return redirect(url_for("organize_teams.index", slug=slug), 303)
 
 
@@ -118,14 +118,16 @@ def _decide(
     return redirect(url_for("organize_teams.show", slug=slug, team_id=team_id), 303)
 
 
-def _grant(slug: str, team_id: int | None) -> None:
+def _grant(slug: str, team_id: int | None) -> str:
+    """Give extra submissions and return until when they hold, in words."""
     form = request.form
     with current_site().database.write() as session:
         competition = finding.competition_of(session, slug)
         team = None
         if team_id is not None:
             team = team_search.get(session, competition=competition, team_id=team_id).team
-        grants.grant(
+        now = db.now(session)
+        given = grants.grant(
             session,
             competition=competition,
             team=team,
@@ -134,6 +136,10 @@ def _grant(slug: str, team_id: int | None) -> None:
             reason=form.get("reason", ""),
             actor=actor(),
         )
+        until = grants.ends_at(competition, day=given.day)
+    beginning = max(datetime.combine(given.day, time(tzinfo=UTC)), now)
+    for_how_long = f"until {formats.moment(until)}, for {formats.span(until - beginning)}"
+    return for_how_long if beginning == now else f"from {formats.moment(beginning)} {for_how_long}"
 
 
 def _day(text: str) -> date:
@@ -156,6 +162,7 @@ def _list(slug: str, *, problem: FairboardError | None = None) -> str:
             page=asked_page(),
         )
         given = grants.list_newest(session, competition=competition)
+        days = grants.choice(competition, now=now)
     return render_template(
         "organize/teams.html",
         competition=CompetitionView(competition, now),
@@ -163,7 +170,7 @@ def _list(slug: str, *, problem: FairboardError | None = None) -> str:
         text=text,
         disqualified_only=disqualified_only,
         given=given,
-        today=now.astimezone(UTC).date(),
+        days=days,
         problems=_sentences(problem),
         form=request.form,
     )
@@ -174,6 +181,7 @@ def _team(slug: str, team_id: int, *, problem: FairboardError | None = None) -> 
         competition, now = finding.competition_of(session, slug), db.now(session)
         line = team_search.get(session, competition=competition, team_id=team_id)
         given = grants.list_newest(session, competition=competition, team=line.team)
+        days = grants.choice(competition, now=now)
         allowance = limits.allowance(session, competition=competition, team=line.team, now=now)
         named = team_names.given(session, competition=competition, team=line.team)
     return render_template(
@@ -184,7 +192,7 @@ def _team(slug: str, team_id: int, *, problem: FairboardError | None = None) -> 
         given=given,
         named=named,
         allowance=AllowanceView(allowance),
-        today=now.astimezone(UTC).date(),
+        days=days,
         problems=_sentences(problem),
         form=request.form,
     )
