@@ -20,8 +20,9 @@ from werkzeug.exceptions import Forbidden, HTTPException, Unauthorized
 
 from grader import db, disk
 from grader.models import ApiToken, Login, User
-from grader.services import last_use, logins, tokens
+from grader.services import guesses, known_addresses, last_use, logins, tokens
 from grader.services.tokens import Scope
+from webapp import devices
 from webapp.errors import LoginNeeded, wants_json
 from webapp.site import Site, current_site
 
@@ -123,11 +124,22 @@ def log_in(user: User, *, target: str | None = None) -> Response:
             lifetime=lifetime,
             now=db.now(db_session),
         )
+        _note_address(db_session, user)
     session.clear()
     response = make_response(redirect(target or safe_target(request.values.get("next"))))
     response.set_cookie(
         login_cookie(site), token, max_age=lifetime, secure=site.is_https, httponly=True, samesite="Lax"
     )
+    devices.remember(site, response, user, cookie_name=device_cookie(site))
+    return response
+
+
+def know_place(user: User, response: Response) -> Response:
+    """Know this device and address as the person's, whose new password was set here; return the response."""
+    site = current_site()
+    with site.database.write() as db_session:
+        _note_address(db_session, user)
+    devices.remember(site, response, user, cookie_name=device_cookie(site))
     return response
 
 
@@ -147,6 +159,11 @@ def log_out(*, everywhere: bool = False) -> Response:
 def login_cookie(site: Site) -> str:
     """Return the name of the login cookie."""
     return _cookie_name("fairboard_login", site)
+
+
+def device_cookie(site: Site) -> str:
+    """Return the name of the cookie by which a device is known."""
+    return _cookie_name(devices.COOKIE, site)
 
 
 def safe_target(target: str | None) -> str:
@@ -180,6 +197,17 @@ def _is_local_path(target: str) -> bool:
 def _bearer() -> str | None:
     authorization = request.authorization
     return authorization.token if authorization and authorization.type == "bearer" else None
+
+
+def _note_address(db_session: Any, user: User) -> None:
+    known_addresses.note(
+        db_session,
+        user=user,
+        address_hash=guesses.address_hash(
+            request.remote_addr, secret=current_site().settings.secret(), user_id=user.id
+        ),
+        now=db.now(db_session),
+    )
 
 
 def _end_current_login(db_session: Any) -> None:

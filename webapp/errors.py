@@ -31,10 +31,13 @@ from grader.services import (
     disputes,
     exports,
     final_boards,
+    guesses,
+    hashing,
     invitations,
     limits,
     links,
     logins,
+    mail_limits,
     mergers,
     moderation,
     organizer_jobs,
@@ -54,6 +57,7 @@ from grader.services import (
     tokens,
 )
 from grader.storage import BlobTooLarge, StorageUnavailable
+from grader.worker.checker import ShareUsed
 from webapp import formats
 
 log = logging.getLogger(__name__)
@@ -66,7 +70,7 @@ SENTENCES = {
     405: "This address does not answer that method.",
     413: "The request is too large.",
     415: "This kind of content is not accepted here.",
-    429: "Too many tries from your address. Wait a minute and try again.",
+    429: "More requests of this kind came from you or your address than are answered.",
 }
 HEADINGS = {
     400: "That did not work",
@@ -116,6 +120,7 @@ class LoginNeeded(ParticipantError):
         super().__init__("Please log in first.")
 
 
+WAITING = (limits.LimitReached, guesses.TooManyGuesses, mail_limits.TooMuchMail)
 STATUSES: dict[type[FairboardError], int] = {
     OrganizerError: 409,
     LoginNeeded: 401,
@@ -172,6 +177,10 @@ STATUSES: dict[type[FairboardError], int] = {
     selections.NotSelectable: 409,
     selections.TooManySelected: 409,
     limits.LimitReached: 429,
+    guesses.TooManyGuesses: 429,
+    mail_limits.TooMuchMail: 429,
+    ShareUsed: 429,
+    hashing.TooManyHashes: 503,
     FileTooLarge: 413,
     BlobTooLarge: 413,
     disk.NoSpace: 507,
@@ -201,7 +210,9 @@ def status_of(error: FairboardError) -> int:
 
 def headers_of(error: FairboardError) -> dict[str, str]:
     """Return the headers that an error's answer needs: when to try again."""
-    if isinstance(error, limits.LimitReached) and error.retry_after is not None:
+    if isinstance(error, hashing.TooManyHashes | ShareUsed):
+        return {"Retry-After": str(error.retry_seconds)}
+    if isinstance(error, WAITING) and error.retry_after is not None:
         return {"Retry-After": str(math.ceil(error.retry_after.total_seconds()))}
     return {}
 
@@ -271,7 +282,16 @@ def _http_error(error: HTTPException) -> ResponseReturnValue:
         return error
     headers = {name: value for name, value in error.get_headers() if name in KEPT_HEADERS}
     name = re.sub(r"\W+", "_", error.name.lower())
-    return answer(status, name=name, message=SENTENCES.get(status, error.name + "."), headers=headers)
+    message = SENTENCES.get(status, error.name + ".")
+    if status == 429 and (seconds := g.get("retry_seconds")):
+        headers["Retry-After"] = str(seconds)
+        wait = (
+            f"{seconds} second{'s' if seconds > 1 else ''}"
+            if seconds < 120
+            else f"{-(-seconds // 60)} minutes"
+        )
+        message = f"{message} Please try again in {wait}."
+    return answer(status, name=name, message=message, headers=headers)
 
 
 def _disk_full(error: Exception) -> ResponseReturnValue:

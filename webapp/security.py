@@ -1,17 +1,16 @@
 """What holds for every request and every answer: headers, foreign forms, proxies, rates."""
 
+import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from urllib.parse import urlsplit
 
 from flask import Flask, Request, Response, current_app, g, request
-from flask_limiter import Limiter
-from flask_limiter.util import get_remote_address
+from flask_limiter import Limiter, RequestLimit
 from flask_wtf.csrf import CSRFError, CSRFProtect  # type: ignore[import-untyped]
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from grader.services import addresses, names
+from grader.services import guesses
 from grader.settings import Settings
 from webapp.broker import TIMEOUTS, broker_url
 from webapp.site import Site
@@ -42,38 +41,31 @@ HSTS = "max-age=31536000"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-def account_name() -> str:
-    """Return whose password is being tried, so that many addresses cannot share one account's guesses."""
-    name = request.form.get("name", "")
-    with suppress(names.InvalidName):
-        return names.folded(names.clean_name(name))
-    return name[: names.MAX_LENGTH]
-
-
-def mail_address() -> str:
-    """Return whose mailbox would be filled; where no address is asked for, the name."""
-    return addresses.key(request.form.get("email", "").strip())[: addresses.MAX_LENGTH] or account_name()
+def address() -> str:
+    """Return the address that a request comes from; of IPv6 the part that one holder has."""
+    return guesses.network(request.remote_addr)
 
 
 def person() -> str:
-    """Return whose session tries passwords, or asks for mail."""
-    return f"user {g.user.id}" if g.user is not None else get_remote_address()
+    """Return who asks: the person, or the address of somebody who is not logged in."""
+    return f"user {g.user.id}" if g.user is not None else address()
 
 
-# endpoint: limit, what it is counted by. One class behind one address must be able to sign up together.
+# endpoint: limit, what it is counted by. A class of 200 behind one address must be able to sign up together.
+# Wrong passwords and mails to one address are counted in the database: `guesses`, `mail_limits`.
 RATES: dict[str, tuple[tuple[str, Callable[[], str]], ...]] = {
-    "account.log_in": (("20/minute;200/hour", get_remote_address), ("60/hour", account_name)),
-    "account.sign_up": (("20/minute;100/hour", get_remote_address), ("10/hour", mail_address)),
-    "account.sign_up_by_link": (("20/minute;100/hour", get_remote_address),),
-    "account.set_up": (("10/minute", get_remote_address),),
-    "account.ask_for_reset": (("10/minute;60/hour", get_remote_address), ("5/hour", mail_address)),
-    "account.reset": (("10/minute", get_remote_address),),
-    "account.verify": (("10/minute", get_remote_address),),
-    "account.change_email": (("10/minute;20/hour", person), ("5/hour", mail_address)),
+    "account.sign_up": (("60/minute;400/hour", address),),
+    "account.sign_up_by_link": (("60/minute;400/hour", address),),
+    "account.set_up": (("10/minute", address),),
+    "account.ask_for_reset": (("20/minute;100/hour", address),),
+    "account.reset": (("60/minute;400/hour", address),),
+    "account.verify": (("60/minute;400/hour", address),),
+    "account.change_email": (("10/minute;20/hour", person),),
     "account.change_password": (("10/minute;60/hour", person),),
     "account.delete": (("10/minute;60/hour", person),),
     "entry.join": (("10/minute;60/hour", person),),
     "api.join": (("10/minute;60/hour", person),),
+    "api.check": (("30/minute;300/hour", person), ("300/minute;3000/hour", address)),
 }
 
 
@@ -110,20 +102,27 @@ def _is_foreign(request: Request) -> bool:
 
 
 def _limit_rates(app: Flask, settings: Settings) -> None:
-    """Count tries at the broker, for all web processes together, else in this one; its loss lets all pass."""
+    """Count requests at the broker, for all web processes together; while it is gone in each of them."""
     url = broker_url(settings)
     limiter = Limiter(
-        get_remote_address,
+        address,
         app=app,
         storage_uri=url.replace("unix://", "redis+unix://", 1) if url else "memory://",
         storage_options=TIMEOUTS if url else {},  # type: ignore[arg-type]
         strategy="moving-window",
         swallow_errors=True,
+        in_memory_fallback_enabled=True,
+        on_breach=_note_wait,
     )
     for endpoint, rates in RATES.items():
         for rate, counted_by in rates:
             limit = limiter.limit(rate, key_func=counted_by, methods=["POST"])
             app.view_functions[endpoint] = limit(app.view_functions[endpoint])  # type: ignore[assignment]
+
+
+def _note_wait(reached: RequestLimit) -> None:
+    """Keep for the answer in how many seconds the limit frees a place."""
+    g.retry_seconds = max(1, reached.reset_at - int(time.time()))
 
 
 def _set_headers(response: Response, *, is_https: bool) -> Response:

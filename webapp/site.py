@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 
-from argon2 import PasswordHasher
 from flask import current_app
 
 from grader.db import Database
+from grader.services.hashing import BoundedHasher
 from grader.services.histograms import Histograms
 from grader.settings import Settings
 from grader.storage import Storage
@@ -35,7 +35,7 @@ class Site:
     histograms: Histograms
     hints: Hinting
     checker: Checker
-    passwords: PasswordHasher
+    passwords: BoundedHasher
     differences: Differences = field(default_factory=Differences)
 
     @property

@@ -19,8 +19,9 @@ from grader.models.solution import Solution
 from grader.models.standing import Standing
 from grader.models.submission import Submission, SubmissionStatus
 from grader.models.submission_grant import SubmissionGrant
+from grader.models.tally import Tally
 from grader.models.team import MergeRequest, RequestState, Team, TeamInvite, TeamMember
-from grader.models.user import AccountLink, ApiToken, LinkPurpose, Login, SetupLink, User
+from grader.models.user import AccountLink, ApiToken, KnownAddress, LinkPurpose, Login, SetupLink, User
 
 __all__ = [
     "AccountLink",
@@ -37,6 +38,7 @@ __all__ = [
     "FinalBoard",
     "FinalStanding",
     "JobState",
+    "KnownAddress",
     "LinkPurpose",
     "Login",
     "Mail",
@@ -60,6 +62,7 @@ __all__ = [
     "SubmissionGrant",
     "SubmissionKind",
     "SubmissionStatus",
+    "Tally",
     "Team",
     "TeamInvite",
     "TeamMember",

@@ -3,7 +3,7 @@
 import enum
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, String, Text, UniqueConstraint, false
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -11,19 +11,23 @@ from grader.models.user import User
 
 
 class Team(Base):
-    """A team of one competition; its name is unique there, look-alikes included (`name_key`).
+    """A team of one competition; its name is unique there, look-alikes included (`name_shape`, as of a User).
 
     A team that was merged into another keeps its row and name, and has neither members nor submissions. The
     team of organizers holds their test submissions; it has no members and stands on no board.
     """
 
     __tablename__ = "team"
-    __table_args__ = (UniqueConstraint("competition_id", "name_key"),)
+    __table_args__ = (
+        UniqueConstraint("competition_id", "name_key"),
+        Index(None, "competition_id", "name_shape", unique=True),
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
     name: Mapped[str] = mapped_column(String(256))
     name_key: Mapped[str] = mapped_column(String(256))
+    name_shape: Mapped[str | None] = mapped_column(String(256))
     created_at: Mapped[datetime]
     leader_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"))
     merged_into_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"))

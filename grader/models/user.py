@@ -3,14 +3,17 @@
 import enum
 from datetime import datetime
 
-from sqlalchemy import JSON, ForeignKey, String, Text
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
 
 
 class User(Base):
-    """An account. `name` is shown, `name_folded` finds it in any case, `name_key` keeps look-alikes away.
+    """An account. `name` is shown, `name_folded` finds it in any case, `name_shape` keeps look-alikes away.
+
+    `name_shape` is empty where a version wrote the row that did not know it, until `name_shapes.fill`; such a
+    version keeps look-alikes away by `name_key`.
 
     `email_key` is the folded address once it is verified. `unwanted_notices` names the kinds of notice that
     the person switched off. A deleted account stays as an anonymous row, so that standings and the audit keep
@@ -18,11 +21,13 @@ class User(Base):
     """
 
     __tablename__ = "user_account"
+    __table_args__ = (Index(None, "name_shape", unique=True),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(256))
     name_folded: Mapped[str] = mapped_column(String(256), unique=True)
     name_key: Mapped[str] = mapped_column(String(256), unique=True)
+    name_shape: Mapped[str | None] = mapped_column(String(256))
     password_hash: Mapped[str] = mapped_column(String(255))
     is_admin: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime]
@@ -51,6 +56,18 @@ class Login(Base):
     expires_at: Mapped[datetime]
 
     user: Mapped[User] = relationship(back_populates="logins")
+
+
+class KnownAddress(Base):
+    """An address from which a person has logged in, kept as a hash under the secret key."""
+
+    __tablename__ = "known_address"
+    __table_args__ = (UniqueConstraint("user_id", "address_hash"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
+    address_hash: Mapped[str] = mapped_column(String(64))
+    last_login_at: Mapped[datetime] = mapped_column(index=True)
 
 
 class ApiToken(Base):

@@ -14,14 +14,13 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ParticipantError
 from grader.models import Login, User
-from grader.services import logins, names
+from grader.services import known_addresses, logins, name_shapes, names, password_rules
+from grader.services.hashing import BoundedHasher
 from grader.services.mail import Notice
 from grader.services.paging import paging
 from grader.services.texts import plain_text
 from grader.settings import Settings
 
-PASSWORD_MIN_LENGTH = 8
-PASSWORD_MAX_LENGTH = 1024
 ABOUT_MAX_LENGTH = 2000
 
 
@@ -67,10 +66,10 @@ class Page:
     user_count: int
 
 
-def password_hasher(settings: Settings) -> PasswordHasher:
-    """Return the Argon2id hasher of an installation."""
-    return PasswordHasher(
-        time_cost=settings.password_hash_rounds, memory_cost=settings.password_hash_memory_kib, parallelism=1
+def password_hasher(settings: Settings) -> BoundedHasher:
+    """Return the Argon2id hasher of a process, whose threads take turns."""
+    return BoundedHasher(
+        time_cost=settings.password_hash_rounds, memory_cost=settings.password_hash_memory_kib
     )
 
 
@@ -97,9 +96,10 @@ def draft(
     shown = ""
     try:
         shown = names.clean_name(name)
+        names.require_unreserved(shown, is_admin=is_admin)
     except names.InvalidName as error:
         problems["name"] = error.message
-    if password_problem := _password_problem(password, name=shown):
+    if password_problem := password_rules.problem(password, name=shown):
         problems["password"] = password_problem
     if problems:
         raise InvalidAccount(problems)
@@ -107,6 +107,7 @@ def draft(
         name=shown,
         name_folded=names.folded(shown),
         name_key=names.name_key(shown),
+        name_shape=names.name_shape(shown),
         password_hash=passwords.hash(_normalized(password)),
         is_admin=is_admin,
         created_at=now,
@@ -117,12 +118,13 @@ def draft(
 
 def add(session: Session, *, user: User) -> User:
     """Store a drafted account; raise NameTaken."""
-    if names.is_reserved(user.name):
+    name_shapes.hold_accounts(session)
+    if name_shapes.is_taken(session, name=user.name):
         raise NameTaken(user.name)
     try:
         with session.begin_nested():
             session.add(user)
-    except IntegrityError:
+    except IntegrityError:  # a version that holds no names was faster
         raise NameTaken(user.name) from None
     return user
 
@@ -138,10 +140,19 @@ def create_user(
 
 def get(session: Session, *, name: str) -> User:
     """Return the account of a name, whatever its case; raise UnknownUser."""
-    user = _find(session, name)
+    user = find_by_name(session, name=name)
     if user is None:
         raise UnknownUser(name)
     return user
+
+
+def find_by_name(session: Session, *, name: str) -> User | None:
+    """Return the account of a name, whatever its case, None if there is none."""
+    try:
+        folded = names.folded(names.clean_name(name))
+    except names.InvalidName:
+        return None
+    return session.scalar(select(User).where(User.name_folded == folded))
 
 
 def find(session: Session, *, user_id: int) -> User | None:
@@ -166,22 +177,12 @@ def list_page(session: Session, *, search: str = "", page: int = 1, page_size: i
     return Page(users, page=place.page, page_count=place.page_count, user_count=count)
 
 
-def authenticate(session: Session, *, name: str, password: str, passwords: PasswordHasher) -> User | None:
-    """Return the account if the password is right; an unknown name takes as long as a known one.
-
-    Give it a read session: hashing takes a tenth of a second, which no write lock should last.
-    """
-    user = _find(session, name)
+def has_password(user: User | None, password: str, *, passwords: PasswordHasher) -> bool:
+    """Tell whether this is the person's password; it takes as long where nobody has one."""
     decoy = _decoy(passwords)
-    is_right = has_password(user, password, passwords=passwords, otherwise=decoy)
-    return user if is_right else None
-
-
-def has_password(user: User | None, password: str, *, passwords: PasswordHasher, otherwise: str = "") -> bool:
-    """Tell whether this is the person's password; where nobody has one, compare with `otherwise`."""
-    stored = otherwise if user is None or user.deleted_at is not None else user.password_hash
+    stored = decoy if user is None or user.deleted_at is not None else user.password_hash
     try:
-        passwords.verify(stored, _normalized(password[:PASSWORD_MAX_LENGTH]))
+        passwords.verify(stored, _normalized(password[: password_rules.MAX_LENGTH]))
     except (VerificationError, InvalidHashError):
         return False
     return user is not None and user.deleted_at is None
@@ -192,14 +193,15 @@ def hashed(password: str, *, name: str, passwords: PasswordHasher) -> str:
 
     It takes a tenth of a second: call it before a transaction, not within one.
     """
-    if problem := _password_problem(password, name=name):
+    if problem := password_rules.problem(password, name=name):
         raise InvalidAccount({"password": problem})
     return passwords.hash(_normalized(password))
 
 
 def set_password(session: Session, *, user: User, password_hash: str, keep: Login | None = None) -> None:
-    """Give a person a new password; all their logins end, but for `keep`."""
+    """Give a person a new password; all their logins end, but for `keep`, and no place is known any more."""
     session.get_one(User, user.id).password_hash = password_hash
+    known_addresses.forget(session, user=user)
     logins.end_all(session, user=user, but=keep)
     session.flush()
 
@@ -217,26 +219,6 @@ def choose_notices(session: Session, *, user: User, wanted: Collection[str]) -> 
     unwanted = [kind.value for kind in Notice if kind.value not in wanted]
     session.get_one(User, user.id).unwanted_notices = unwanted
     session.flush()
-
-
-def _find(session: Session, name: str) -> User | None:
-    try:
-        folded = names.folded(names.clean_name(name))
-    except names.InvalidName:
-        return None
-    return session.scalar(select(User).where(User.name_folded == folded))
-
-
-def _password_problem(password: str, *, name: str) -> str | None:
-    if len(password) < PASSWORD_MIN_LENGTH:
-        return f"A password has at least {PASSWORD_MIN_LENGTH} characters; this one has {len(password)}."
-    if len(password) > PASSWORD_MAX_LENGTH:
-        return f"A password has at most {PASSWORD_MAX_LENGTH:,} characters; this one has {len(password):,}."
-    if name and names.folded(password) == names.folded(name):
-        return "A password cannot be the name."
-    if len(set(password)) < 3:
-        return "A password needs at least three different characters."
-    return None
 
 
 def _normalized(password: str) -> str:

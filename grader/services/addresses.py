@@ -79,9 +79,10 @@ def note(session: Session, *, user: User, address: str) -> None:
 
 
 def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) -> None:
-    """Send a link to a new address, which becomes the person's when the link is used; raise InvalidAddress.
+    """Send a link to a new address, which becomes the person's when the link is used.
 
-    The answer does not tell whether somebody else has the address: only its holder reads that.
+    The answer does not tell whether somebody else has the address: only its holder reads that. Raises
+    InvalidAddress.
     """
     address = clean_address(address)
     token = links.create(

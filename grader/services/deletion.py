@@ -9,6 +9,7 @@ from grader.errors import ParticipantError
 from grader.models import (
     AccountLink,
     FinalStanding,
+    KnownAddress,
     Mail,
     Participation,
     RequestState,
@@ -17,7 +18,7 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import competitions, logins, names, organizers, rosters, tokens
+from grader.services import competitions, logins, name_shapes, names, organizers, rosters, tokens
 
 NO_PASSWORD = "!"  # noqa: S105  (no hash: nothing verifies against it)
 
@@ -47,6 +48,9 @@ def delete_account(session: Session, *, user: User, now: datetime) -> None:
     tokens.forget_all(session, user=person)
     person.name = names.of_deleted(person.id)
     person.name_folded, person.name_key = names.folded(person.name), names.name_key(person.name)
+    person.name_shape = None  # somebody may have had a name that looks like it before it was reserved
+    session.flush()
+    name_shapes.hold_accounts(session)
     person.password_hash = NO_PASSWORD
     person.is_admin = False
     person.email = person.email_key = person.email_verified_at = None
@@ -74,7 +78,7 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
             neutral = rosters.free_name(
                 session, competition=competition, name=f"Team of {names.of_deleted(user.id)}"
             )
-            team.name, team.name_key = neutral, names.name_key(neutral)
+            rosters.set_name(team, neutral)
             session.execute(
                 update(FinalStanding).where(FinalStanding.team_id == team.id).values(team_name=neutral)
             )
@@ -83,7 +87,7 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
 
 def _forget_traces(session: Session, person: User) -> None:
     """Delete links and mails, and withdraw what somebody would still decide or accept."""
-    for table in (AccountLink, Mail):
+    for table in (AccountLink, KnownAddress, Mail):
         session.execute(delete(table).where(table.user_id == person.id))
     session.execute(
         update(Participation)

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import Competition, Team, TeamInvite, TeamMember, User
-from grader.services import accounts, participations, rosters, team_notices
+from grader.services import accounts, mail_limits, participations, rosters, team_notices
 from grader.services.rosters import TeamFull, TeamRefusal
 from grader.services.teams import AlreadyInTeam
 
@@ -54,11 +54,12 @@ class MustLeave(TeamRefusal):
 def make_link(session: Session, *, competition: Competition, user: User, now: datetime | None = None) -> str:
     """Return the token of a new invitation link, which is shown once and replaces the team's earlier one.
 
-    Raises NotInTeam, NotLeader, TeamsFrozen.
+    Raises NotInTeam, NotLeader, TeamsFrozen, TooMuchMail.
     """
     competition, now = rosters.lock(session, competition=competition, now=now)
     team = rosters.require_led_team(session, competition=competition, user=user)
     rosters.require_changeable(competition, now)
+    mail_limits.count_link(session, team=team, now=now)
     _end_links(session, team, now)
     token = secrets.token_urlsafe(24)
     session.add(
@@ -81,7 +82,7 @@ def invite(
 ) -> TeamInvite:
     """Invite a person by name; every member may.
 
-    Raises NotInTeam, TeamsFrozen, TeamFull, UnknownUser, AlreadyMember, AlreadyInvited.
+    Raises NotInTeam, TeamsFrozen, TeamFull, UnknownUser, AlreadyMember, AlreadyInvited, TooMuchMail.
     """
     competition, now = rosters.lock(session, competition=competition, now=now)
     team = rosters.require_team(session, competition=competition, user=user)
@@ -92,6 +93,7 @@ def invite(
         raise AlreadyMember(invited.name)
     if any(each.user_id == invited.id for each in of_team(session, team=team)):
         raise AlreadyInvited(invited.name)
+    mail_limits.count_invitation(session, team=team, by=user, to=invited, now=now)
     invitation = TeamInvite(team=team, user=invited, created_by_id=user.id, created_at=now)
     session.add(invitation)
     session.flush()

@@ -20,7 +20,16 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import invitations, limits, names, rosters, selections, standing_rows, team_notices
+from grader.services import (
+    invitations,
+    limits,
+    mail_limits,
+    names,
+    rosters,
+    selections,
+    standing_rows,
+    team_notices,
+)
 from grader.services.rosters import TeamRefusal
 
 
@@ -112,7 +121,7 @@ def request(
     """Ask the leader of the team `name` to let the person's team take it in.
 
     Raises NotInTeam, NotLeader, TeamsFrozen, UnknownTeam, AlreadyAsked, Disqualified, TooManyMembers,
-    TooManySubmissions.
+    TooManySubmissions, TooMuchMail.
     """
     competition, now = rosters.lock(session, competition=competition, now=now)
     team = rosters.require_led_team(session, competition=competition, user=user)
@@ -124,6 +133,7 @@ def request(
     if any({each.from_team_id, each.to_team_id} == between for each in of_team(session, team=team)):
         raise AlreadyAsked(other.name)
     _require_mergeable(session, competition, team, other, now)
+    mail_limits.count_merge_request(session, team=team, by=user, to=other.leader, now=now)
     made = MergeRequest(from_team=team, to_team=other, state=RequestState.OPEN, created_at=now)
     session.add(made)
     session.flush()

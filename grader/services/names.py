@@ -1,14 +1,16 @@
 """Names of accounts and teams: what may be one, how it is shown, and which names count as the same.
 
-Two names are the same if they differ in nothing but case and look-alikes: `name_key` folds the case and puts
-every character in the place of the one that it can be mistaken for, in the spirit of the skeleton of Unicode
-Technical Standard 39. The table of look-alikes is Unicode's, as the package confusable-homoglyphs carries it.
+Two names are the same if they differ in nothing but case, look-alikes, punctuation and spaces: `name_key`
+folds the case and puts every character in the place of the one that it can be mistaken for, in the spirit of
+the skeleton of Unicode Technical Standard 39; `name_shape` is the key of the name without its punctuation and
+spaces. The table of look-alikes is Unicode's, as the package confusable-homoglyphs carries it.
 """
 
 import hashlib
 import re
 import unicodedata
 from functools import cache
+from typing import NamedTuple
 
 import regex
 from confusable_homoglyphs import utils as confusables
@@ -25,11 +27,49 @@ _WRONG_LENGTH = f"A name has 1 to {MAX_LENGTH} characters; this one has {{:,}}."
 # Controls, direction characters, spaces but the usual one, and whatever else is drawn as nothing.
 _HIDDEN = regex.compile(r"[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800--\ ]", regex.VERSION1)
 _EMOJI_STYLES = regex.compile("[\ufe0e\ufe0f]")
-_DELETED = re.compile(r"deleted-\d+")
+# They change what a name says (C, C++ and C#); other punctuation is what look-alikes are decorated with.
+_SAYING_MARKS = frozenset("#%&+@")
+_DECORATIONS = frozenset({"Sm", "Sk"})  # beside all punctuation and spaces: | ~ ^ and accents on their own
+
+_OFFICES = (
+    "admin",
+    "administrator",
+    "helpdesk",
+    "moderator",
+    "operator",
+    "organiser",
+    "organizer",
+    "root",
+    "security",
+    "staff",
+    "superuser",
+    "support",
+    "sysadmin",
+    "system",
+    "webmaster",
+)
+_NOBODYS = (
+    "anonymous",
+    "everybody",
+    "everyone",
+    "fairboard",
+    "host",
+    "nobody",
+    "organisers",
+    "organizers",
+)
 
 
 class InvalidName(ParticipantError):
     """A name that cannot be one; the message says why."""
+
+
+class ReservedName(InvalidName):
+    """A name that people would take for the site's own."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The name {name!r} is reserved: people could take it for one of the site's own.")
+        self.name = name
 
 
 def clean_name(name: str) -> str:
@@ -59,6 +99,18 @@ def name_key(name: str) -> str:
     return key if len(key) <= KEY_LENGTH else hashlib.sha256(key.encode()).hexdigest()
 
 
+def name_shape(name: str) -> str:
+    """Return the key of a clean name without its punctuation and spaces: `·Team Alpha` is `Team-Alpha.`."""
+    kept: list[str] = []
+    is_decoration = False
+    for char in unicodedata.normalize("NFD", name):
+        if not unicodedata.category(char).startswith("M"):  # a mark goes with what it is on
+            is_decoration = _is_decoration(char)
+        if not is_decoration:
+            kept.append(char)
+    return name_key("".join(kept) or name)
+
+
 def numbered(name: str, number: int) -> str:
     """Return `Ada (2)`, cut so that it stays a name."""
     suffix = f" ({number})"
@@ -73,9 +125,15 @@ def of_deleted(user_id: int) -> str:
     return f"deleted-{user_id}"
 
 
-def is_reserved(name: str) -> bool:
-    """Tell whether a clean name looks like that of a deleted account."""
-    return bool(_DELETED.fullmatch(folded(name)))
+def is_reserved(name: str, *, is_admin: bool = False) -> bool:
+    """Tell whether a clean name looks like one of the site's own, or like that of a deleted account.
+
+    An administrator may bear the name of an office: there it is true.
+    """
+    patterns = _reserved_shapes()
+    return bool(patterns.nobodys.fullmatch(shape := name_shape(name))) or (
+        not is_admin and bool(patterns.offices.fullmatch(shape))
+    )
 
 
 def _problem(name: str) -> str | None:
@@ -92,6 +150,43 @@ def _problem(name: str) -> str | None:
     if not any(char.isalnum() for char in name):
         return "A name needs at least one letter or digit."
     return None
+
+
+def require_unreserved(name: str, *, is_admin: bool = False) -> None:
+    """Raise ReservedName where `is_reserved`."""
+    if is_reserved(name, is_admin=is_admin):
+        raise ReservedName(name)
+
+
+class _Reserved(NamedTuple):
+    """The shapes that nobody can choose, and those that only an administrator can."""
+
+    nobodys: re.Pattern[str]
+    offices: re.Pattern[str]
+
+
+@cache
+def _reserved_shapes() -> _Reserved:
+    before = "|".join(map(name_shape, ("the", "official", "fairboard")))
+    after = "|".join(map(name_shape, ("team", "account", "official")))
+
+    def pattern(words: tuple[str, ...], *more: str) -> re.Pattern[str]:
+        named = f"(?:{before})*(?:{'|'.join(map(name_shape, words))})s?(?:{after})*"
+        return re.compile("|".join((named, *more)))
+
+    # The shape of a digit may be a letter: 0 is o, and 1 is l.
+    deleted = f"(?:{name_shape('Team of')})?{name_shape('deleted')}[ol2-9]+"
+    return _Reserved(nobodys=pattern(_NOBODYS, deleted), offices=pattern(_OFFICES))
+
+
+def _is_decoration(char: str) -> bool:
+    kind = unicodedata.category(char)
+    if kind[0] in "PZ" or kind in _DECORATIONS:
+        return char not in _SAYING_MARKS
+    if kind[0] != "L":
+        return False
+    seen = _prototypes().get(char, char)  # a letter that is drawn as a dot or a dash
+    return all(unicodedata.category(each)[0] in "PZ" for each in seen)
 
 
 def _skeleton(text: str) -> str:

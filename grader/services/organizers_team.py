@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Team, User
-from grader.services import names, organizers, rosters
+from grader.services import organizers, rosters
 
 NAME = "Organizers"
 
@@ -26,14 +26,8 @@ def require(session: Session, *, competition: Competition, now: datetime) -> Tea
     found = find(session, competition=competition)
     if found is not None:
         return found
-    name = rosters.free_name(session, competition=competition, name=NAME)
-    made = Team(
-        competition_id=competition.id,
-        name=name,
-        name_key=names.name_key(name),
-        created_at=now,
-        is_organizers=True,
-    )
+    made = Team(competition_id=competition.id, created_at=now, is_organizers=True)
+    rosters.set_name(made, rosters.free_name(session, competition=competition, name=NAME))
     session.add(made)
     session.flush()
     return made

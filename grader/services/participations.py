@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from grader.errors import ParticipantError
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, EntryMode, Participation, RequestState, Team, User
-from grader.services import competitions, organizers, rosters, team_notices
+from grader.services import competitions, names, organizers, rosters, team_notices
 
 
 class EntryRefused(ParticipantError):
@@ -211,7 +211,9 @@ def require(session: Session, *, competition: Competition, user: User, now: date
     team = rosters.find_team(session, competition=competition, user=user)
     if team is None:
         require_unbound(session, participation)
-        name = rosters.free_name(session, competition=competition, name=user.name)
+        # Who was called so before the name was reserved still is, and an administrator may be.
+        wanted = f"Team of {user.name}" if names.is_reserved(user.name) else user.name
+        name = rosters.free_name(session, competition=competition, name=wanted)
         team = rosters.make_team(session, competition=competition, user=user, name=name, now=now)
     rosters.bind(session, team=team)
     return team

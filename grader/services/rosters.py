@@ -18,7 +18,7 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import competitions, names
+from grader.services import competitions, name_shapes, names
 
 
 class TeamRefusal(ParticipantError):
@@ -107,7 +107,7 @@ def has_submissions(session: Session, *, team: Team) -> bool:
 
 
 def find_by_name(session: Session, *, competition: Competition, name: str) -> Team | None:
-    """Return the team whose name looks like this one; a team that was merged keeps its name."""
+    """Return the team that is meant by this name, in any case; a team that was merged keeps its name."""
     key = names.name_key(name)
     query = select(Team).where(Team.competition_id == competition.id, Team.name_key == key)
     return session.scalar(query.options(joinedload(Team.leader)))
@@ -116,21 +116,21 @@ def find_by_name(session: Session, *, competition: Competition, name: str) -> Te
 def free_name(session: Session, *, competition: Competition, name: str) -> str:
     """Return a name for a new team: this one, or with a number while it is taken."""
     candidate, number = name, 1
-    while find_by_name(session, competition=competition, name=candidate) is not None:
+    while name_shapes.is_taken_by_team(session, competition=competition, name=candidate):
         number += 1
         candidate = names.numbered(name, number)
     return candidate
 
 
+def set_name(team: Team, name: str) -> None:
+    """Give a team a free name, and the forms by which it is found and kept apart."""
+    team.name, team.name_key, team.name_shape = name, names.name_key(name), names.name_shape(name)
+
+
 def make_team(session: Session, *, competition: Competition, user: User, name: str, now: datetime) -> Team:
     """Make a team with a free name, led by the person, who has none."""
-    team = Team(
-        competition_id=competition.id,
-        name=name,
-        name_key=names.name_key(name),
-        leader_id=user.id,
-        created_at=now,
-    )
+    team = Team(competition_id=competition.id, leader_id=user.id, created_at=now)
+    set_name(team, name)
     session.add(team)
     session.flush()
     add_member(session, team=team, user=user, now=now)

@@ -14,10 +14,10 @@ INVITED_FOR = timedelta(days=14)
 
 
 def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> None:
-    """Mail a sign-up link to an address, and a way back in to one that has an account; raise InvalidAddress.
+    """Mail a sign-up link to an address, and a way back in to one that has an account.
 
     Both cost the same: nothing but the mailbox tells whether somebody has an account. `then` is the path to
-    which a new account goes on.
+    which a new account goes on. Raises InvalidAddress.
     """
     address = addresses.clean_address(address)
     user = addresses.owner(session, address=address)

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
 from grader.models import AuditEntry, Competition, Team
-from grader.services import audit, moderation, names, rosters, team_notices
+from grader.services import audit, moderation, name_shapes, names, rosters, team_notices
 from grader.services.audit import Actor
 from grader.services.rosters import TeamRefusal
 from grader.services.texts import one_line
@@ -70,20 +70,21 @@ def rename(
 ) -> Team:
     """Give a team another name in the place of an offensive one; it holds until it is freed.
 
-    The log does not repeat the old name. Raises UnknownTeam, InvalidName, NameTaken, SameName, ReasonNeeded.
+    The log does not repeat the old name. Raises UnknownTeam, InvalidName, ReservedName, NameTaken, SameName,
+    ReasonNeeded.
     """
     reason = one_line(reason, moderation.REASON_MAX_LENGTH)
     if not reason:
         raise moderation.ReasonNeeded("renaming")
     shown = names.clean_name(name)
+    names.require_unreserved(shown)
     competition, found, now = moderation.lock_team(session, competition, team, now)
-    other = rosters.find_by_name(session, competition=competition, name=shown)
-    if other is not None and other.id != found.id:
+    if name_shapes.is_taken_by_team(session, competition=competition, name=shown, but_for=found):
         raise NameTaken(shown)
     before = found.name
     if before == shown:
         raise SameName(shown)
-    found.name, found.name_key = shown, names.name_key(shown)
+    rosters.set_name(found, shown)
     session.flush()
     team_notices.renamed(session, competition=competition, team=found, reason=reason, now=now)
     audit.record(
@@ -124,9 +125,9 @@ def require_choosable(session: Session, *, competition: Competition, name: str, 
     held = team and given(session, competition=competition, team=team)
     if held:
         raise NameHeld(held)
-    key = names.name_key(name)
+    shape = names.name_shape(name)
     acts = (act for acts in _held(session, competition).values() for act in acts)
-    if any(names.name_key(act.before["name"]) == key for act in acts):
+    if any(names.name_shape(act.before["name"]) == shape for act in acts):
         raise NameTakenAway(name)
 
 

@@ -6,7 +6,7 @@ from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Team, TeamMember, User
-from grader.services import names, participations, rosters, team_names
+from grader.services import name_shapes, names, participations, rosters, team_names
 from grader.services.rosters import TeamRefusal
 
 
@@ -44,7 +44,7 @@ def create(
 ) -> Team:
     """Make a team of one with a name of the person's choice.
 
-    Raises EntryRefused, AlreadyInTeam, InvalidName, TeamNameTaken, NameTakenAway.
+    Raises EntryRefused, AlreadyInTeam, InvalidName, ReservedName, TeamNameTaken, NameTakenAway.
     """
     shown = names.clean_name(name)
     competition, now = rosters.lock(session, competition=competition, now=now)
@@ -62,14 +62,15 @@ def rename(
 ) -> Team:
     """Give the team that the person leads another name, until the close.
 
-    Raises NotInTeam, NotLeader, TeamsFrozen, InvalidName, TeamNameTaken, NameHeld, NameTakenAway.
+    Raises NotInTeam, NotLeader, TeamsFrozen, InvalidName, ReservedName, TeamNameTaken, NameHeld,
+    NameTakenAway.
     """
     shown = names.clean_name(name)
     competition, now = rosters.lock(session, competition=competition, now=now)
     team = rosters.require_led_team(session, competition=competition, user=user)
     rosters.require_running(competition, now)
     _require_free(session, competition, shown, but_for=team)
-    team.name, team.name_key = shown, names.name_key(shown)
+    rosters.set_name(team, shown)
     session.flush()
     return team
 
@@ -106,7 +107,7 @@ def hand_over(
 def _require_free(
     session: Session, competition: Competition, name: str, *, but_for: Team | None = None
 ) -> None:
+    names.require_unreserved(name)
     team_names.require_choosable(session, competition=competition, name=name, team=but_for)
-    holder = rosters.find_by_name(session, competition=competition, name=name)
-    if holder is not None and (but_for is None or holder.id != but_for.id):
+    if name_shapes.is_taken_by_team(session, competition=competition, name=name, but_for=but_for):
         raise TeamNameTaken(name)

@@ -18,6 +18,8 @@ from grader.storage import open_storage
 from grader.worker import digests, holders
 from grader.worker.calendar import Calendar
 from grader.worker.child import ScoringChild
+from grader.worker.forgetting import INTERVAL_SECONDS as FORGETTING_SECONDS
+from grader.worker.forgetting import Forgetting
 from grader.worker.insisting import tell_of
 from grader.worker.keeping import Keeper
 from grader.worker.mailer import Mailer
@@ -50,6 +52,7 @@ class Sweeper:
         self._heartbeat = heartbeat
         self._database = database
         self._calendar = Calendar(database)
+        self._forgetting = Forgetting(database)
         self._children = [ScoringChild(settings) for _ in range(CHILDREN)]
         self._rescoring_child = ScoringChild(settings)
         self._organizers_child = OrganizerChild(settings)
@@ -68,6 +71,7 @@ class Sweeper:
         }
         steps["claims"] = self._free_claims, min(LOOK_AGAIN_SECONDS, pause)
         steps["calendar"] = self._keep_dates, pause
+        steps["forgetting"] = self._forgetting.step, FORGETTING_SECONDS
         steps["rescoring"] = self._rescore, pause
         steps["organizers"] = self._work_for_organizers, min(ORGANIZERS_WAIT_SECONDS, pause)
         lanes = [
@@ -192,7 +196,7 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
         signal.signal(number, lambda *_: stop.set())
     storage = open_storage(settings.storage())
     storage.remove_abandoned()
-    database = Database(settings.database(), pool_size=CHILDREN + 6)
+    database = Database(settings.database(), pool_size=CHILDREN + 7)
     keeper = threading.Thread(target=Keeper(database, storage).run, args=(stop,), name="keeper", daemon=True)
     keeper.start()
     mailer = threading.Thread(target=Mailer(settings, database).run, args=(stop,), name="mailer", daemon=True)

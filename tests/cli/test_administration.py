@@ -68,8 +68,9 @@ def test_a_created_account_can_log_in_with_the_printed_password(admin, service):
     password = result.stdout.strip()
     passwords = accounts.password_hasher(service.settings)
     with service.database.read() as session:
-        user = accounts.authenticate(session, name="ada", password=password, passwords=passwords)
+        user = accounts.get(session, name="ada")
     assert user.is_admin
+    assert accounts.has_password(user, password, passwords=passwords)
     assert password not in result.stderr
 
 

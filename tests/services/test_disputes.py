@@ -38,7 +38,7 @@ def answer(service: Any, competition: Any, dispute_id: int, text: str) -> None:
 
 
 def give_addresses(service: Any, **addresses: str) -> None:
-    ids = {name: service.user(name).id for name in addresses}
+    ids = {name: service.user(name, is_admin=name == "root").id for name in addresses}
     with service.database.write() as session:
         for name, address in addresses.items():
             user = session.get_one(User, ids[name])
@@ -49,8 +49,6 @@ def test_a_question_is_answered_and_both_are_told(service: Any) -> None:
     competition = service.competition()
     accepted = service.submit(competition)
     give_addresses(service, ada="ada@example.org", root="root@example.org")
-    with service.database.write() as session:
-        session.get_one(User, service.users["root"].id).is_admin = True
     asked = ask(service, accepted)
     answer(service, competition, asked.id, "It was wrong; we rescore tonight.")
     with service.database.read() as session:

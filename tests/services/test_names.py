@@ -94,8 +94,79 @@ def test_a_numbered_name_is_a_name() -> None:
 
 
 def test_nobody_takes_the_name_of_a_deleted_account() -> None:
-    assert names.is_reserved(clean_name("Deleted-17"))
+    for name in ("Deleted-17", "deleted 107", "DELETED\u20110", "Team of deleted-3"):
+        assert names.is_reserved(clean_name(name))
+        assert names.is_reserved(clean_name(name), is_admin=True)
     assert not names.is_reserved(clean_name("deleted"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Organizers",
+        "organiser",
+        "The Organizers",
+        "F\u0430irboard",  # Cyrillic
+        "Fairboard Team",
+        "-anonymous-",
+        "admin",
+        "A.d.m.i.n",
+        "\u0391dmin",  # Greek
+        "R00T",
+        "\uff32oot",
+        "Official Support",
+        "Moderators",
+    ],
+)
+def test_names_of_the_site_are_reserved_in_every_script_and_with_any_punctuation(name: str) -> None:
+    assert names.is_reserved(clean_name(name))
+    with pytest.raises(names.ReservedName, match="is reserved"):
+        names.require_unreserved(clean_name(name))
+
+
+@pytest.mark.parametrize("name", ["Rooter", "Adminton", "Supporters of AUC", "Hostettler", "Systematic"])
+def test_names_that_only_hold_a_reserved_word_are_free(name: str) -> None:
+    assert not names.is_reserved(clean_name(name))
+
+
+def test_an_administrator_may_be_called_one_and_not_what_the_site_calls_itself() -> None:
+    for name in ("admin", "organizer"):
+        assert not names.is_reserved(name, is_admin=True)
+    assert names.is_reserved("Organizers", is_admin=True)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "\u00b7Team Alpha",
+        "Team Alpha.",
+        "Team-Alpha",
+        "TeamAlpha",
+        "\u00abTeam Alpha\u00bb",
+        "Team_Alpha!",
+        "~Team Alpha~",
+        "Team \u2013 Alpha",
+        "T\u0435am Alpha",  # Cyrillic
+        "Team Alpha \ua4f8",  # a letter of Lisu that is drawn as a dot
+        "Team Alpha\u02d9",
+    ],
+)
+def test_names_that_differ_in_punctuation_and_spaces_have_one_shape(other: str) -> None:
+    assert names.name_shape(clean_name(other)) == names.name_shape("Team Alpha")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("C", "C++"),
+        ("C#", "C++"),
+        ("Team 1", "Team 2"),
+        ("Team", "Team \U0001f680"),
+        ("\u0661", "\u0661\u0660"),
+    ],
+)
+def test_marks_that_change_what_a_name_says_stay(one: str, other: str) -> None:
+    assert names.name_shape(clean_name(one)) != names.name_shape(clean_name(other))
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=90))
@@ -105,6 +176,7 @@ def test_any_text_is_a_clean_name_or_refused(text: str) -> None:
         assert clean_name(shown) == shown
         assert 1 <= len(shown) <= names.MAX_CODE_POINTS
         assert 1 <= len(name_key(shown)) <= names.KEY_LENGTH
+        assert 1 <= len(names.name_shape(shown)) <= names.KEY_LENGTH
         assert len(names.folded(shown)) <= names.MAX_CODE_POINTS
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from grader.models import Organizer, Role, Standing, SubmissionKind, User
-from grader.services import pauses, submissions
+from grader.models import Organizer, Role, Standing, SubmissionKind, Team, User
+from grader.services import pauses, rosters, submissions
 from grader.services.audit import Actor
 from grader.services.submissions import UnknownSubmission
 
@@ -26,13 +26,13 @@ def make_organizer(service: Any, competition: Any, name: str, role: Role = Role.
 def test_an_organizers_file_is_hidden_uses_no_limit_and_is_scored(service: Any, is_admin: bool) -> None:
     competition = service.competition(max_daily_submissions=1, rules="Be fair.")
     if is_admin:
-        root = service.user("root")
+        root = service.user("rosa")
         with service.database.write() as session:
             session.get_one(User, root.id).is_admin = True
         root.is_admin = True
     else:
-        make_organizer(service, competition, "root")
-    sent = [service.submit(competition, user="root", seed=seed) for seed in range(3)]
+        make_organizer(service, competition, "rosa")
+    sent = [service.submit(competition, user="rosa", seed=seed) for seed in range(3)]
     service.score(*sent)
     found = [service.submission(each) for each in sent]
     assert {each.kind for each in found} == {SubmissionKind.HIDDEN}
@@ -45,13 +45,13 @@ def test_an_organizers_file_is_hidden_uses_no_limit_and_is_scored(service: Any, 
 
 def test_organizers_test_before_the_opening_and_in_a_pause_and_share_their_files(service: Any) -> None:
     competition = service.competition(opens_at=service.now + HOUR)
-    make_organizer(service, competition, "root")
+    make_organizer(service, competition, "rosa")
     make_organizer(service, competition, "other")
     with service.database.write() as session:
         pauses.pause(session, competition=competition, message="Wait.", actor=Actor.shell(), now=service.now)
-    accepted = service.submit(competition, user="root")
+    accepted = service.submit(competition, user="rosa")
     with service.database.read() as session:
-        for name in ("root", "other"):
+        for name in ("rosa", "other"):
             mine = submissions.list_own(session, competition=competition, user=service.user(name))
             assert [each.id for each in mine.submissions] == [accepted.submission.id]
         with pytest.raises(UnknownSubmission):
@@ -60,8 +60,10 @@ def test_organizers_test_before_the_opening_and_in_a_pause_and_share_their_files
 
 def test_the_team_of_organizers_takes_a_free_name(service: Any) -> None:
     competition = service.competition()
-    service.submit(competition, user="Organizers")
-    make_organizer(service, competition, "root")
-    accepted = service.submit(competition, user="root")
+    accepted = service.submit(competition)
+    with service.database.write() as session:  # before the name was reserved
+        rosters.set_name(session.get_one(Team, accepted.submission.team_id), "Organizers")
+    make_organizer(service, competition, "rosa")
+    accepted = service.submit(competition, user="rosa")
     assert accepted.submission.team.name == "Organizers (2)"
     assert accepted.submission.team.is_organizers

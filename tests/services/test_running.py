@@ -233,10 +233,7 @@ def test_a_test_submission_becomes_a_benchmark_and_never_ranks(service: Any) -> 
                 is_organizers=True,
             )
         )
-    root = service.user("root")
-    with service.database.write() as session:
-        session.get_one(User, root.id).is_admin = True
-    root.is_admin = True
+    service.user("root", is_admin=True)
     accepted = service.submit(competition, user="root")
     service.score(accepted)
     given = {"submission_id": accepted.submission.id}

@@ -112,10 +112,8 @@ def test_a_job_that_lost_its_leases_can_be_tried_again_and_lost_again(service: A
 
 def test_the_sender_is_told_the_end_without_a_score_and_administrators_a_failure(service: Any) -> None:
     competition = service.competition()
+    service.user("admin", is_admin=True)
     verify_addresses(service, "ada", "admin")
-    admin_id = service.user("admin").id
-    with service.database.write() as session:
-        session.get_one(User, admin_id).is_admin = True
     scored, failed = service.submit(competition), service.submit(competition, seed=2)
     service.score(scored, service.submit(competition, csv=b"nonsense"))
     for place in range(3):

@@ -193,7 +193,7 @@ def test_the_ranks_at_the_start_of_a_day_are_those_of_what_had_come_by_then(aren
 
 
 def test_a_benchmark_stands_in_place_without_a_rank(arena: Any, crowd: Any) -> None:
-    other = arena.person("Organizer")
+    other = arena.person("Orla")
     benchmark = arena.submit(other, arena.truth.predictions(noise=1.5), description="Word n-grams")
     arena.score_all()
     with arena.database.write() as session:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from grader.models import Competition, CompetitionState, User
+from grader.models import Competition, CompetitionState
 from grader.services import competition_settings, competitions, organizer_jobs
 from grader.worker.organizer_work import OrganizerWorker
 from webapp.settings_steps import STEPS
@@ -21,10 +21,7 @@ DAY = timedelta(days=1)
 @pytest.fixture
 def root(arena: Any) -> Any:
     """An administrator of the site."""
-    person = arena.person("Root")
-    with arena.database.write() as session:
-        session.get_one(User, person.user.id).is_admin = True
-    return person
+    return arena.person("Root", is_admin=True)
 
 
 def settings_of(arena: Any, slug: str) -> Any:

@@ -184,7 +184,7 @@ def test_the_audit_is_filtered_and_paged(arena: Any, competition: Any) -> None:
 def test_everybody_reads_in_the_log_what_changed_standings_and_not_by_whom(
     arena: Any, competition: Any
 ) -> None:
-    ann, root = arena.person("Ann"), arena.person("Root")
+    ann, root = arena.person("Ann"), arena.person("Root", is_admin=True)
     arena.submit(ann, arena.truth.predictions())
     with arena.database.write() as session:
         moderation.disqualify(

@@ -1,16 +1,17 @@
 """The account page: profile, e-mail and notices, password, API tokens, logins, and the end of it all."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from flask import Blueprint, flash, g, redirect, render_template, request, url_for
+from flask import Blueprint, flash, g, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import accounts, addresses, deletion, logins, tokens
+from grader.services import accounts, addresses, deletion, guesses, hashing, logins, mail_limits, tokens
 from grader.services.tokens import Scope
-from webapp import auth
+from webapp import auth, errors, guessing
 from webapp.confirmation import Question, confirm
 from webapp.representations.account import LIFETIMES, NOTICES, SCOPES, LoginLine, TokenLine
 from webapp.site import current_site
@@ -44,17 +45,21 @@ def change_email() -> ResponseReturnValue:
     """Change the e-mail address: at once on a site that sends no mail, else when the new one is confirmed."""
     address = request.form.get("email", "").strip()
     site = current_site()
-    if not _password_is_right():
-        return _page(problems={"email_password": WRONG_PASSWORD}, email=address), 422
+    if fault := _password_fault():
+        return _page(problems={"email_password": fault.message}, email=address), fault.status, fault.headers
     is_confirmed_later = bool(address) and site.settings.sends_mail()
     try:
         with site.database.write() as session:
+            now = db.now(session)
+            if is_confirmed_later and site.settings.rate_limits:
+                mail_limits.count_for_address(session, address=address, now=now)
             if is_confirmed_later:
-                addresses.ask_to_verify(session, user=g.user, address=address, now=db.now(session))
+                addresses.ask_to_verify(session, user=g.user, address=address, now=now)
             else:
                 addresses.note(session, user=g.user, address=address)
-    except addresses.InvalidAddress as error:
-        return _page(problems={"email": error.message}, email=address), 422
+    except (addresses.InvalidAddress, mail_limits.TooMuchMail) as error:
+        status = 422 if isinstance(error, addresses.InvalidAddress) else errors.status_of(error)
+        return _page(problems={"email": error.message}, email=address), status, errors.headers_of(error)
     if is_confirmed_later:
         return _saved(f"We have sent a link to {address}. The address is yours when you have opened it.")
     return _saved("Your e-mail address is saved." if address else "Your e-mail address is removed.")
@@ -73,8 +78,8 @@ def choose_notices() -> ResponseReturnValue:
 @auth.login_required
 def change_password() -> ResponseReturnValue:
     """Set a new password; the other logins end."""
-    if not _password_is_right():
-        return _page(problems={"old_password": WRONG_PASSWORD}), 422
+    if fault := _password_fault():
+        return _page(problems={"old_password": fault.message}), fault.status, fault.headers
     site = current_site()
     try:
         password_hash = accounts.hashed(
@@ -84,7 +89,10 @@ def change_password() -> ResponseReturnValue:
         return _page(problems={"new_password": error.problems["password"]}), 422
     with site.database.write() as session:
         accounts.set_password(session, user=g.user, password_hash=password_hash, keep=g.login)
-    return _saved("Your password is changed. All other logins have ended.")
+        changed = accounts.get(session, name=g.user.name)
+    return auth.know_place(
+        changed, make_response(_saved("Your password is changed. All other logins have ended."))
+    )
 
 
 @blueprint.post("/account/tokens")
@@ -147,8 +155,9 @@ def delete() -> ResponseReturnValue:
     """Ask once more, with the password, and then anonymize the person."""
     if request.method == "GET":
         return render_template("account/delete.html", problems={})
-    if not _password_is_right():
-        return render_template("account/delete.html", problems={"current_password": WRONG_PASSWORD}), 422
+    if fault := _password_fault():
+        problems = {"current_password": fault.message}
+        return render_template("account/delete.html", problems=problems), fault.status, fault.headers
     with current_site().database.write() as session:
         deletion.delete_account(session, user=g.user, now=db.now(session))
     gone = auth.log_out(everywhere=True)
@@ -156,9 +165,22 @@ def delete() -> ResponseReturnValue:
     return gone
 
 
-def _password_is_right() -> bool:
-    password = request.form.get("current_password", "")
-    return accounts.has_password(g.user, password, passwords=current_site().passwords)
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """Why the person's password was not taken."""
+
+    message: str
+    status: int
+    headers: dict[str, str]
+
+
+def _password_fault() -> _Fault | None:
+    """Return why the password that came with a form is not taken, None if it is right."""
+    try:
+        is_right = guessing.own_password_is_right(request.form.get("current_password", ""))
+    except (guesses.TooManyGuesses, hashing.TooManyHashes) as error:
+        return _Fault(error.message, errors.status_of(error), errors.headers_of(error))
+    return None if is_right else _Fault(WRONG_PASSWORD, 422, {})
 
 
 def _saved(message: str) -> ResponseReturnValue:

@@ -4,15 +4,25 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from flask import abort, flash, g, redirect, render_template, request, url_for
+from flask import abort, flash, g, make_response, redirect, render_template, request, url_for
 from flask import session as cookie
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import LinkPurpose
-from grader.services import accounts, addresses, links, resets, setup_links, sign_ups
+from grader.services import (
+    accounts,
+    addresses,
+    guesses,
+    hashing,
+    links,
+    mail_limits,
+    resets,
+    setup_links,
+    sign_ups,
+)
 from grader.settings import SignUp
-from webapp import auth
+from webapp import auth, errors, guessing
 from webapp.pages.account import blueprint
 from webapp.site import current_site
 
@@ -27,10 +37,12 @@ def log_in() -> ResponseReturnValue:
         if g.user is not None:
             return redirect(auth.safe_target(request.args.get("next")))
         return render_template("account/log_in.html", problems={}, name="")
-    site = current_site()
     name, password = _credentials()
-    with site.database.read() as session:
-        user = accounts.authenticate(session, name=name, password=password, passwords=site.passwords)
+    try:
+        user = guessing.authenticate(name, password)
+    except (guesses.TooManyGuesses, hashing.TooManyHashes) as error:
+        page = render_template("account/log_in.html", problems={"password": error.message}, name=name)
+        return page, errors.status_of(error), errors.headers_of(error)
     if user is None:
         return render_template("account/log_in.html", problems=WRONG_LOGIN, name=name), 422
     return auth.log_in(user)
@@ -60,8 +72,8 @@ def sign_up() -> ResponseReturnValue:
             user = accounts.sign_up(
                 session, name=name, password=password, passwords=site.passwords, now=db.now(session)
             )
-    except accounts.InvalidAccount as error:
-        return render_template("account/sign_up.html", problems=error.problems, name=name), 422
+    except (accounts.InvalidAccount, hashing.TooManyHashes) as error:
+        return _not_taken("account/sign_up.html", error, name=name)
     return auth.log_in(user)
 
 
@@ -86,8 +98,8 @@ def sign_up_by_link(token: str) -> ResponseReturnValue:
                 passwords=site.passwords,
                 now=db.now(session),
             )
-    except accounts.InvalidAccount as error:
-        return render_template("account/sign_up.html", problems=error.problems, name=name), 422
+    except (accounts.InvalidAccount, hashing.TooManyHashes) as error:
+        return _not_taken("account/sign_up.html", error, name=name)
     return auth.log_in(user)
 
 
@@ -111,8 +123,8 @@ def set_up(token: str) -> ResponseReturnValue:
                 passwords=site.passwords,
                 now=db.now(session),
             )
-    except accounts.InvalidAccount as error:
-        return render_template("account/set_up.html", problems=error.problems, name=name), 422
+    except (accounts.InvalidAccount, hashing.TooManyHashes) as error:
+        return _not_taken("account/set_up.html", error, name=name)
     return auth.log_in(user)
 
 
@@ -141,10 +153,12 @@ def ask_for_reset() -> ResponseReturnValue:
     address = request.form.get("email", "")
     try:
         with _at_its_own_pace(), site.database.write() as session:
-            resets.ask(session, address=address, now=db.now(session))
-    except addresses.InvalidAddress as error:
-        problems = {"email": error.message}
-        return render_template("account/ask_for_reset.html", problems=problems, email=address), 422
+            now = db.now(session)
+            if site.settings.rate_limits:
+                mail_limits.count_for_address(session, address=address, now=now)
+            resets.ask(session, address=address, now=now)
+    except (addresses.InvalidAddress, mail_limits.TooMuchMail) as error:
+        return _not_mailed("account/ask_for_reset.html", error, address)
     return render_template("account/mailed.html", address=address.strip(), again="account.ask_for_reset")
 
 
@@ -158,27 +172,39 @@ def reset(token: str) -> ResponseReturnValue:
         return render_template("account/reset.html", problems={}, name=name)
     try:
         password_hash = accounts.hashed(request.form.get("password", ""), name=name, passwords=site.passwords)
-    except accounts.InvalidAccount as error:
-        return render_template("account/reset.html", problems=error.problems, name=name), 422
+    except (accounts.InvalidAccount, hashing.TooManyHashes) as error:
+        return _not_taken("account/reset.html", error, name=name)
     with site.database.write() as session:
-        resets.use(session, token=token, password_hash=password_hash, now=db.now(session))
+        user = resets.use(session, token=token, password_hash=password_hash, now=db.now(session))
     cookie.clear()
     flash("Your new password is set, and all logins have ended. Log in with it.")
-    return redirect(url_for("account.log_in"))
+    # Who was locked out by strangers' guesses gets in with the new password from here.
+    return auth.know_place(user, make_response(redirect(url_for("account.log_in"))))
 
 
 def _ask_for_sign_up_mail() -> ResponseReturnValue:
     if request.method == "GET":
         return render_template("account/ask_for_sign_up.html", problems={}, email="")
     address = request.form.get("email", "")
+    site = current_site()
     try:
-        with _at_its_own_pace(), current_site().database.write() as session:
+        with _at_its_own_pace(), site.database.write() as session:
+            now = db.now(session)
+            if site.settings.rate_limits:
+                mail_limits.count_for_address(session, address=address, now=now)
             then = auth.safe_target(request.args.get("next"))
-            sign_ups.ask(session, address=address, then=then, now=db.now(session))
-    except addresses.InvalidAddress as error:
-        problems = {"email": error.message}
-        return render_template("account/ask_for_sign_up.html", problems=problems, email=address), 422
+            sign_ups.ask(session, address=address, then=then, now=now)
+    except (addresses.InvalidAddress, mail_limits.TooMuchMail) as error:
+        return _not_mailed("account/ask_for_sign_up.html", error, address)
     return render_template("account/mailed.html", address=address.strip(), again="account.sign_up")
+
+
+def _not_mailed(
+    template: str, error: addresses.InvalidAddress | mail_limits.TooMuchMail, address: str
+) -> ResponseReturnValue:
+    page = render_template(template, problems={"email": error.message}, email=address)
+    status = 422 if isinstance(error, addresses.InvalidAddress) else errors.status_of(error)
+    return page, status, errors.headers_of(error)
 
 
 @contextmanager
@@ -189,6 +215,16 @@ def _at_its_own_pace() -> Iterator[None]:
         yield
     finally:
         time.sleep(max(0.0, start + MAILING_SECONDS - time.monotonic()))
+
+
+def _not_taken(
+    template: str, error: accounts.InvalidAccount | hashing.TooManyHashes, *, name: str
+) -> ResponseReturnValue:
+    """Show a form again, the name kept, with what was wrong with it."""
+    if isinstance(error, accounts.InvalidAccount):
+        return render_template(template, problems=error.problems, name=name), 422
+    page = render_template(template, problems={"password": error.message}, name=name)
+    return page, errors.status_of(error), errors.headers_of(error)
 
 
 def _credentials() -> tuple[str, str]:

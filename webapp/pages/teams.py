@@ -12,6 +12,7 @@ from grader.models import Competition, User
 from grader.services import (
     accounts,
     invitations,
+    mail_limits,
     mergers,
     names,
     participations,
@@ -24,14 +25,20 @@ from grader.services import (
 from grader.services.participations import EntryRefused
 from webapp import auth, finding, hosts
 from webapp.confirmation import Question, confirm
-from webapp.errors import status_of, wants_json
+from webapp.errors import headers_of, status_of, wants_json
 from webapp.reading import entered_number
 from webapp.representations import team_acts
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site
 
 blueprint = Blueprint("teams", __name__, url_prefix="/competitions/<slug>/team")
-REFUSALS = (EntryRefused, rosters.TeamRefusal, names.InvalidName, accounts.UnknownUser)
+REFUSALS = (
+    EntryRefused,
+    rosters.TeamRefusal,
+    names.InvalidName,
+    accounts.UnknownUser,
+    mail_limits.TooMuchMail,
+)
 
 
 @blueprint.get("")
@@ -205,7 +212,7 @@ def _try(slug: str, act: Callable[..., object], **given: Any) -> ResponseReturnV
     except REFUSALS as error:
         if wants_json():
             raise
-        return _page(slug, problem=error), status_of(error)
+        return _page(slug, problem=error), status_of(error), headers_of(error)
     return None
 
 

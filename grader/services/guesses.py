@@ -1,0 +1,197 @@
+"""Guesses at passwords: counted before a password is looked at, and taken back when it is right.
+
+Each account has four budgets of wrong passwords: for strangers, for addresses and for devices that have
+logged in to it, and for people who are logged in. What strangers do uses up theirs alone, so that nobody can
+lock somebody else out of a place where they have been in before. All together are at most `MOST_PER_DAY`.
+
+A name that nobody has is counted like one that somebody has, so that being locked says nothing about it.
+Names and addresses are kept as hashes under the secret key, and no longer than a day.
+"""
+
+import hashlib
+import hmac
+import ipaddress
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from grader.errors import ParticipantError
+from grader.services import locks, names, tallies
+from grader.services.tallies import DAY, HOUR, MINUTE, Limit
+
+STRANGERS = (Limit(60, HOUR), Limit(500, DAY))
+KNOWN_ADDRESSES = (Limit(200, DAY),)
+ONE_KNOWN_ADDRESS = (Limit(30, HOUR),)
+KNOWN_DEVICES = (Limit(200, DAY),)
+ONE_KNOWN_DEVICE = (Limit(30, HOUR),)
+LOGGED_IN = (Limit(20, HOUR), Limit(100, DAY))
+MOST_PER_DAY = 1000
+# Of an address that is not known to the account: wrong passwords for any names.
+ADDRESS = (Limit(20, MINUTE), Limit(200, HOUR))
+
+
+class TooManyGuesses(ParticipantError):
+    """More wrong passwords came than are looked at; `retry_after` says when the next one is."""
+
+    def __init__(self, message: str, *, free_at: datetime, now: datetime) -> None:
+        self.retry_after = max(free_at - now, timedelta(seconds=1))
+        super().__init__(f"{message} The next one is looked at {tallies.when(free_at, now)}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Guesser:
+    """Who tries a password, in hashes: the account that the name means, and where the request comes from.
+
+    `device` is the number of a device that has logged in to the account, None of another. `is_known_address`
+    says the same of the address. `is_logged_in` is a person who is asked for the password once more.
+    """
+
+    account: str
+    address: str
+    device: str | None = None
+    is_known_address: bool = False
+    is_logged_in: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether this account has been logged in to from here."""
+        return self.device is not None or self.is_known_address or self.is_logged_in
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    kind: str
+    whose: str
+    limits: Sequence[Limit]
+    sentence: str
+
+
+def account_hash(name: str, *, secret: str) -> str:
+    """Return the hash under which the guesses at a name are counted, whatever its case."""
+    text = name[: names.LENGTH_LOOKED_AT]
+    with suppress(names.InvalidName):
+        text = names.clean_name(text)
+    return _hash(secret, "account", names.folded(text))
+
+
+def address_hash(address: str | None, *, secret: str, user_id: int | None = None) -> str:
+    """Return the hash of an address; that of a person's known address is like no other person's.
+
+    Of IPv6 the first 64 bits count, which one holder has.
+    """
+    return _hash(secret, f"address of {user_id}" if user_id is not None else "address", network(address))
+
+
+def network(address: str | None) -> str:
+    """Return what counts as one address."""
+    try:
+        found = ipaddress.ip_address((address or "").partition("%")[0])
+    except ValueError:
+        return address or ""
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped:
+            return str(found.ipv4_mapped)
+        return str(ipaddress.ip_network((found, 64), strict=False))
+    return str(found)
+
+
+def require_room(session: Session, *, guesser: Guesser, now: datetime) -> None:
+    """Raise TooManyGuesses where a guess would not be looked at; changes nothing."""
+    _first_free(session, guesser, now)
+
+
+def begin(session: Session, *, guesser: Guesser, now: datetime) -> tuple[int, ...]:
+    """Count a guess as wrong before it is looked at and return what `take_back` needs.
+
+    Raises TooManyGuesses.
+    """
+    locks.hold(session, f"guesses at {guesser.account}")
+    if not guesser.is_logged_in:
+        locks.hold(session, f"guesses from {guesser.address}")
+    counters = _first_free(session, guesser, now)
+    return tuple(tallies.add(session, kind=each.kind, whose=each.whose, now=now) for each in counters)
+
+
+def take_back(session: Session, *, counted: Sequence[int]) -> None:
+    """Forget a guess that was right, or not looked at."""
+    tallies.take_back(session, ids=counted)
+
+
+def _first_free(session: Session, guesser: Guesser, now: datetime) -> Sequence[_Counter]:
+    """Return the counters of the first budget with room."""
+    refusals: list[tuple[datetime, str]] = []
+    for budget in _budgets(guesser):
+        reached = []
+        for counter in budget:
+            found = tallies.free_at(
+                session, kind=counter.kind, whose=counter.whose, limits=counter.limits, now=now
+            )
+            if found is not None:
+                limit, at = found
+                reached.append((at, counter.sentence.format(limit.count, limit.period)))
+        if not reached:
+            return budget
+        refusals.append(max(reached))
+    free_at, sentence = min(refusals)
+    raise TooManyGuesses(sentence, free_at=free_at, now=now)
+
+
+def _budgets(guesser: Guesser) -> Sequence[Sequence[_Counter]]:
+    """Return whose budgets a guess may use, the narrowest first."""
+    account = guesser.account
+    if guesser.is_logged_in:
+        sentence = "{} wrong passwords came from people who are logged in to this account within {}."
+        return [[_Counter("guess.logged_in", account, LOGGED_IN, sentence)]]
+    found = []
+    if guesser.device is not None:
+        one, all_ = (
+            "{} wrong passwords for this name came from this browser within {}.",
+            "{} wrong passwords for this name came within {} from browsers that logged in to it before.",
+        )
+        device = _joined(account, guesser.device)
+        found.append(
+            [
+                _Counter("guess.device", device, ONE_KNOWN_DEVICE, one),
+                _Counter("guess.devices", account, KNOWN_DEVICES, all_),
+            ]
+        )
+    if guesser.is_known_address:
+        one, all_ = (
+            "{} wrong passwords for this name came from your address within {}.",
+            "{} wrong passwords for this name came within {} from addresses that logged in to it before.",
+        )
+        address = _joined(account, guesser.address)
+        found.append(
+            [
+                _Counter("guess.known_address", address, ONE_KNOWN_ADDRESS, one),
+                _Counter("guess.known_addresses", account, KNOWN_ADDRESSES, all_),
+            ]
+        )
+    strangers = (
+        "{} wrong passwords for this name came within {} from places where nobody logged in with it before."
+    )
+    elsewhere = "{} wrong passwords came from your address within {}."
+    found.append(
+        [
+            _Counter("guess.stranger", account, STRANGERS, strangers),
+            _Counter(
+                "guess.address",
+                guesser.address,
+                ADDRESS,
+                elsewhere,
+            ),
+        ]
+    )
+    return found
+
+
+def _joined(one: str, other: str) -> str:
+    return hashlib.sha256(f"{one} {other}".encode()).hexdigest()
+
+
+def _hash(secret: str, purpose: str, text: str) -> str:
+    message = f"guesses: {purpose}: {text}".encode(errors="surrogatepass")
+    return hmac.new(secret.encode(), message, hashlib.sha256).hexdigest()

@@ -1,0 +1,54 @@
+"""The addresses from which people have logged in: strangers' wrong passwords lock nobody out there."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, exists, select
+from sqlalchemy.orm import Session
+
+from grader.models import KnownAddress, User
+from grader.services import locks
+
+KEPT = timedelta(days=90)
+MOST = 20  # of one person
+
+
+def is_known(session: Session, *, user_id: int, address_hash: str, now: datetime) -> bool:
+    """Tell whether a person has logged in from an address and not too long ago."""
+    known = (
+        (KnownAddress.user_id == user_id)
+        & (KnownAddress.address_hash == address_hash)
+        & (KnownAddress.last_login_at > now - KEPT)
+    )
+    return bool(session.scalar(select(exists().where(known))))
+
+
+def note(session: Session, *, user: User, address_hash: str, now: datetime) -> None:
+    """Keep the address of a login; of many addresses the newest stay."""
+    locks.hold(session, f"known addresses of {user.id}")
+    mine = select(KnownAddress).where(KnownAddress.user_id == user.id)
+    found = session.scalar(mine.where(KnownAddress.address_hash == address_hash))
+    if found is None:
+        session.add(KnownAddress(user_id=user.id, address_hash=address_hash, last_login_at=now))
+    else:
+        found.last_login_at = now
+    session.flush()
+    newest_first = mine.order_by(KnownAddress.last_login_at.desc(), KnownAddress.id.desc())
+    for surplus in session.scalars(newest_first.offset(MOST)):
+        session.delete(surplus)
+    session.flush()
+
+
+def forget(session: Session, *, user: User) -> None:
+    """Forget all addresses of a person: whoever changes a password may have shared the old one."""
+    session.execute(delete(KnownAddress).where(KnownAddress.user_id == user.id))
+
+
+def has_old(session: Session, *, now: datetime) -> bool:
+    """Tell whether `forget_old` would delete something."""
+    old = select(KnownAddress.id).where(KnownAddress.last_login_at <= now - KEPT)
+    return session.scalar(old.limit(1)) is not None
+
+
+def forget_old(session: Session, *, now: datetime) -> None:
+    """Forget addresses from which nobody has logged in for long."""
+    session.execute(delete(KnownAddress).where(KnownAddress.last_login_at <= now - KEPT))

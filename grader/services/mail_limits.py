@@ -1,0 +1,72 @@
+"""How much mail people can cause: to one address, and by inviting, asking and starting again."""
+
+import hashlib
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from grader.errors import ParticipantError
+from grader.models import Team, User
+from grader.services import addresses, locks, tallies
+from grader.services.tallies import DAY, HOUR, Limit
+
+TO_ADDRESS = (Limit(5, HOUR), Limit(20, DAY))
+INVITATIONS = (Limit(20, DAY),)  # of a team
+INVITATIONS_OF_PERSON = (Limit(40, DAY),)  # also of one who makes a team again and again
+LINKS = (Limit(50, DAY),)
+MERGE_REQUESTS = (Limit(10, DAY),)
+MERGE_REQUESTS_OF_PERSON = (Limit(20, DAY),)
+TO_PERSON = (Limit(3, DAY),)  # from one person, whatever was withdrawn
+
+
+class TooMuchMail(ParticipantError):
+    """As much was sent as may be; `retry_after` says when the next can be."""
+
+    def __init__(self, message: str, *, free_at: datetime, now: datetime) -> None:
+        self.retry_after = max(free_at - now, timedelta(seconds=1))
+        super().__init__(f"{message} The next one is possible {tallies.when(free_at, now)}.")
+
+
+def count_for_address(session: Session, *, address: str, now: datetime) -> None:
+    """Count a mail with a link to an address, whoever has it; raise InvalidAddress, TooMuchMail."""
+    key = addresses.key(addresses.clean_address(address))
+    whose = hashlib.sha256(key.encode()).hexdigest()
+    sentence = "{} mails with a link went to this address within {}, the most that may."
+    _count(session, "mail.address", whose, TO_ADDRESS, sentence, now)
+
+
+def count_invitation(session: Session, *, team: Team, by: User, to: User, now: datetime) -> None:
+    """Count an invitation by name; one that is withdrawn stays counted. Raises TooMuchMail."""
+    sentence = "Your team has made {} invitations within {}, the most that it may, with withdrawn ones."
+    _count(session, "invite.team", f"{team.id}", INVITATIONS, sentence, now)
+    sentence = "You have made {} invitations within {}, the most that one person may."
+    _count(session, "invite.person", f"{by.id}", INVITATIONS_OF_PERSON, sentence, now)
+    sentence = f"You have invited {to.name.replace('{', '{{').replace('}', '}}')} {{}} times within {{}}."
+    _count(session, "invite.to", f"{by.id} {to.id}", TO_PERSON, sentence, now)
+
+
+def count_link(session: Session, *, team: Team, now: datetime) -> None:
+    """Count a new invitation link of a team; raise TooMuchMail."""
+    sentence = "Your team has made {} links within {}, the most that it may."
+    _count(session, "link.team", f"{team.id}", LINKS, sentence, now)
+
+
+def count_merge_request(session: Session, *, team: Team, by: User, to: User, now: datetime) -> None:
+    """Count a merge request; one that is withdrawn or refused stays counted. Raises TooMuchMail."""
+    sentence = "Your team has sent {} merge requests within {}, the most that it may, with withdrawn ones."
+    _count(session, "merge.team", f"{team.id}", MERGE_REQUESTS, sentence, now)
+    sentence = "You have sent {} merge requests within {}, the most that one person may."
+    _count(session, "merge.person", f"{by.id}", MERGE_REQUESTS_OF_PERSON, sentence, now)
+    sentence = "You have asked the leader of this team {} times within {}."
+    _count(session, "merge.to", f"{by.id} {to.id}", TO_PERSON, sentence, now)
+
+
+def _count(
+    session: Session, kind: str, whose: str, limits: tuple[Limit, ...], sentence: str, now: datetime
+) -> None:
+    locks.hold(session, f"{kind} {whose}")
+    reached = tallies.free_at(session, kind=kind, whose=whose, limits=limits, now=now)
+    if reached is not None:
+        limit, free_at = reached
+        raise TooMuchMail(sentence.format(limit.count, limit.period), free_at=free_at, now=now)
+    tallies.add(session, kind=kind, whose=whose, now=now)

@@ -1,0 +1,90 @@
+"""Tallies: what is counted to be limited, in the database, which all processes share.
+
+Whoever counts holds the lock of what is counted first (`locks.hold`, or the competition's).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from grader.models import Tally
+
+MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+KEPT = DAY
+FORGOTTEN_AT_ONCE = 5000  # so that nobody waits long for the lock of SQLite
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How often something may be done within a time, which is at most `KEPT`."""
+
+    count: int
+    within: timedelta
+
+    @property
+    def period(self) -> str:
+        """The time in words."""
+        return {MINUTE: "a minute", HOUR: "an hour", DAY: "a day"}[self.within]
+
+
+def free_at(
+    session: Session, *, kind: str, whose: str, limits: Sequence[Limit], now: datetime
+) -> tuple[Limit, datetime] | None:
+    """Return the limit that is reached and when it frees a place; None if there is room.
+
+    Of several limits that are reached, the one that frees its place last.
+    """
+    found = []
+    for limit in limits:
+        # The count-th newest must leave the window.
+        at = session.scalar(
+            select(Tally.at)
+            .where(Tally.kind == kind, Tally.whose == whose, Tally.at > now - limit.within)
+            .order_by(Tally.at.desc())
+            .offset(limit.count - 1)
+            .limit(1)
+        )
+        if at is not None:
+            found.append((limit, at + limit.within))
+    return max(found, key=lambda each: each[1], default=None)
+
+
+def add(session: Session, *, kind: str, whose: str, now: datetime) -> int:
+    """Count once, and return the number by which `take_back` knows it."""
+    tally = Tally(kind=kind, whose=whose, at=now)
+    session.add(tally)
+    session.flush()
+    return tally.id
+
+
+def take_back(session: Session, *, ids: Sequence[int]) -> None:
+    """Forget what was counted."""
+    session.execute(delete(Tally).where(Tally.id.in_(ids)))
+
+
+def when(moment: datetime, now: datetime) -> str:
+    """Return when something is possible again, in words: how long that is, and the moment."""
+    left = max(1, math.ceil((moment - now).total_seconds()))
+    if left < 120:
+        return f"in {left} second{'s' if left > 1 else ''}"
+    day = "" if moment.date() == now.date() else f"{moment:%Y-%m-%d} "
+    minutes = math.ceil(left / 60)
+    about = f"{minutes} minutes" if minutes < 120 else f"{math.ceil(minutes / 60)} hours"
+    return f"in {about}, at {day}{moment:%H:%M:%S} UTC"
+
+
+def has_old(session: Session, *, now: datetime) -> bool:
+    """Tell whether `forget_old` would delete something."""
+    return session.scalar(select(Tally.id).where(Tally.at <= now - KEPT).limit(1)) is not None
+
+
+def forget_old(session: Session, *, now: datetime) -> None:
+    """Delete some of what no limit looks at any more."""
+    old = select(Tally.id).where(Tally.at <= now - KEPT).limit(FORGOTTEN_AT_ONCE)
+    session.execute(delete(Tally).where(Tally.id.in_(old)))

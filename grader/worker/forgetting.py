@@ -1,0 +1,25 @@
+"""What is kept for a time alone is deleted: counted guesses and mails, and addresses of old logins."""
+
+from grader import db
+from grader.db import Database
+from grader.services import known_addresses, tallies
+
+INTERVAL_SECONDS = 600
+
+
+class Forgetting:
+    """Deletes what is too old. Several may run at once."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def step(self) -> bool:
+        """Delete some of it; tell whether there may be more."""
+        with self._database.read() as session:
+            now = db.now(session)
+            is_due = tallies.has_old(session, now=now) or known_addresses.has_old(session, now=now)
+        if is_due:
+            with self._database.write() as session:
+                tallies.forget_old(session, now=now)
+                known_addresses.forget_old(session, now=now)
+        return is_due

@@ -1,0 +1,197 @@
+"""Guesses at passwords: whom they lock, for how long, and how many there are in all."""
+
+import threading
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from grader import db
+from grader.models import KnownAddress, Tally
+from grader.services import accounts, guesses, known_addresses, tallies
+from grader.services.guesses import Guesser, TooManyGuesses
+from grader.worker.forgetting import Forgetting
+
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+SECRET = "key"
+
+
+def guesser(name: str = "Ada", address: str = "192.0.2.1", **known: Any) -> Guesser:
+    return Guesser(
+        account=guesses.account_hash(name, secret=SECRET),
+        address=guesses.address_hash(address, secret=SECRET),
+        **known,
+    )
+
+
+def guess(service: Any, who: Guesser, at: timedelta = timedelta()) -> bool:
+    """Guess wrong; tell whether the guess was looked at."""
+    try:
+        with service.database.write() as session:
+            guesses.begin(session, guesser=who, now=service.now + at)
+    except TooManyGuesses:
+        return False
+    return True
+
+
+def test_a_name_is_locked_for_strangers_after_60_in_an_hour_wherever_they_come_from(service: Any) -> None:
+    looked_at = [guess(service, guesser(address=f"10.0.{place // 9}.1")) for place in range(61)]
+    assert looked_at == [True] * 60 + [False]
+    assert guess(service, guesser(address="10.9.9.9"), HOUR)
+    assert guess(service, guesser("Bob"))
+
+
+@pytest.mark.parametrize("known", [{"device": "d1"}, {"is_known_address": True}, {"is_logged_in": True}])
+def test_what_strangers_do_locks_nobody_out_of_a_place_that_is_known(service: Any, known: Any) -> None:
+    for place in range(60):
+        assert guess(service, guesser(address=f"10.0.{place}.1"))
+    assert not guess(service, guesser(address="10.9.9.9"))
+    assert guess(service, guesser(address="10.9.9.9", **known))
+
+
+def test_a_crowd_behind_a_known_address_is_not_locked_by_the_addresss_other_names(service: Any) -> None:
+    for place in range(20):
+        assert guess(service, guesser(f"Person {place}"))
+    assert not guess(service, guesser("Ada"))
+    assert guess(service, guesser("Ada", is_known_address=True))
+
+
+def test_one_known_device_uses_up_nothing_of_another(service: Any) -> None:
+    lost = guesser(device="stolen", address="10.0.0.1")
+    tried = 0
+    while guess(service, lost, tried * timedelta(seconds=5)):
+        tried += 1
+    assert 30 < tried <= 90  # its own, and then what strangers have
+    assert guess(service, guesser(device="own"), tried * timedelta(seconds=5))
+
+
+def test_all_together_look_at_no_more_than_1000_a_day_at_one_account(service: Any) -> None:
+    crowd = [
+        *(guesser(address=f"10.0.{place}.1") for place in range(8)),
+        *(guesser(address=f"10.1.{place}.1", is_known_address=True) for place in range(3)),
+        *(guesser(address=f"10.2.{place}.1", device=f"d{place}") for place in range(3)),
+        guesser(is_logged_in=True),
+    ]
+    admitted: list[timedelta] = []
+    for half_hour in range(60):
+        at = half_hour * HOUR / 2
+        for who in crowd:
+            while guess(service, who, at):
+                admitted.append(at)
+    windows = [sum(start <= at < start + DAY for at in admitted) for start in admitted]
+    assert 900 < max(windows) <= guesses.MOST_PER_DAY == 1000
+
+
+def test_guesses_that_come_together_are_counted_one_by_one(service: Any) -> None:
+    for place in range(55):
+        assert guess(service, guesser(address=f"10.0.{place}.1"))
+    looked_at: list[bool] = []
+    threads = [
+        threading.Thread(target=lambda n=n: looked_at.append(guess(service, guesser(address=f"10.9.{n}.1"))))
+        for n in range(9)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(looked_at) == [False] * 4 + [True] * 5
+
+
+def test_a_right_password_is_no_guess(service: Any) -> None:
+    for _ in range(100):
+        with service.database.write() as session:
+            counted = guesses.begin(session, guesser=guesser(), now=service.now)
+            guesses.take_back(session, counted=counted)
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Tally)) == 0
+
+
+def test_the_refusal_says_when_the_next_guess_is_looked_at_and_that_is_true(service: Any) -> None:
+    for place in range(60):
+        guess(service, guesser(address=f"10.0.{place}.1"), place * timedelta(seconds=10))
+    stranger = guesser(address="10.9.9.9")
+    with service.database.read() as session, pytest.raises(TooManyGuesses) as refused:
+        guesses.require_room(session, guesser=stranger, now=service.now + 20 * MINUTE)
+    assert refused.value.message == (
+        "60 wrong passwords for this name came within an hour from places where nobody logged in with it "
+        "before. The next one is looked at in 40 minutes, at 13:00:00 UTC."
+    )
+    assert refused.value.retry_after == 40 * MINUTE
+    assert not guess(service, stranger, HOUR - timedelta(seconds=1))
+    assert guess(service, stranger, HOUR)
+    assert not guess(service, stranger, HOUR)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are_one"),
+    [
+        ("192.0.2.1", "::ffff:192.0.2.1", True),
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", True),
+        ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
+        ("192.0.2.1", "192.0.2.2", False),
+        ("fe80::1%eth0", "fe80::2", True),
+    ],
+)
+def test_of_an_ipv6_address_counts_what_one_holder_has(one: str, other: str, are_one: bool) -> None:
+    assert (guesser(address=one) == guesser(address=other)) is are_one
+
+
+def test_a_name_is_counted_in_any_case_and_no_name_or_address_is_kept(service: Any) -> None:
+    assert guesser("ADA ") == guesser("ada") != guesser("adb")
+    guess(service, guesser("Ada", "192.0.2.77", device="d"))
+    with service.database.read() as session:
+        kept = " ".join(f"{row.kind} {row.whose}" for row in session.scalars(select(Tally)))
+    assert "ada" not in kept.lower() and "192.0.2.77" not in kept
+    assert guesser() != replace(guesser(), account=guesses.account_hash("Ada", secret="other key"))
+
+
+def test_a_known_address_is_one_persons_for_90_days_and_until_the_password_changes(service: Any) -> None:
+    ada, bob = service.user("ada"), service.user("bob")
+
+    def hashed(user: Any) -> str:
+        return guesses.address_hash("192.0.2.1", secret=SECRET, user_id=user.id)
+
+    def is_known(user: Any, after: timedelta = timedelta()) -> bool:
+        with service.database.read() as session:
+            return known_addresses.is_known(
+                session, user_id=user.id, address_hash=hashed(user), now=service.now + after
+            )
+
+    with service.database.write() as session:
+        for _ in range(2):
+            known_addresses.note(session, user=ada, address_hash=hashed(ada), now=service.now)
+    assert hashed(ada) != hashed(bob)
+    assert is_known(ada) and is_known(ada, 89 * DAY)
+    assert not is_known(bob) and not is_known(ada, 90 * DAY)
+    with service.database.write() as session:
+        accounts.set_password(session, user=ada, password_hash="x")
+    assert not is_known(ada)
+
+
+def test_of_many_addresses_the_newest_are_known(service: Any) -> None:
+    ada = service.user("ada")
+    with service.database.write() as session:
+        for place in range(known_addresses.MOST + 5):
+            at = service.now + place * MINUTE
+            known_addresses.note(session, user=ada, address_hash=f"{place}", now=at)
+    with service.database.read() as session:
+        kept = set(session.scalars(select(KnownAddress.address_hash)))
+    assert kept == {f"{place}" for place in range(5, known_addresses.MOST + 5)}
+
+
+def test_what_is_old_is_forgotten_and_the_rest_stays(service: Any) -> None:
+    ada = service.user()
+    with service.database.read() as session:
+        now = db.now(session)
+    with service.database.write() as session:
+        for age in (DAY + MINUTE, DAY - MINUTE):
+            tallies.add(session, kind="guess.stranger", whose=str(age), now=now - age)
+        for age in (91 * DAY, 89 * DAY):
+            known_addresses.note(session, user=ada, address_hash=str(age), now=now - age)
+    assert Forgetting(service.database).step()
+    assert not Forgetting(service.database).step()
+    with service.database.read() as session:
+        assert session.scalars(select(Tally.whose)).all() == [str(DAY - MINUTE)]
+        assert session.scalars(select(KnownAddress.address_hash)).all() == [str(89 * DAY)]

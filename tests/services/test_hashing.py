@@ -1,0 +1,82 @@
+"""How many passwords are hashed at once, who goes first, and who is sent away."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from grader.services import hashing
+from grader.services.hashing import BoundedHasher, TooManyHashes
+
+
+@pytest.fixture
+def hasher() -> BoundedHasher:
+    return BoundedHasher(time_cost=1, memory_cost=8)
+
+
+@contextmanager
+def line(hasher: BoundedHasher, known: list[bool]) -> Iterator[list[str]]:
+    """Let threads wait for their turn while one is held, one after the other; give what became of them."""
+    ends: list[str] = []
+
+    def wait(number: int, is_known: bool) -> None:
+        try:
+            with hasher.turn(is_known=is_known):
+                ends.append(f"{number}")
+        except TooManyHashes:
+            ends.append(f"{number} away")
+
+    threads = [threading.Thread(target=wait, args=each) for each in enumerate(known)]
+    with hasher.turn():
+        for number, thread in enumerate(threads):
+            thread.start()
+            while sum(map(len, hasher._waiting.values())) + len(ends) <= number:
+                time.sleep(0.001)
+        yield ends
+    for thread in threads:
+        thread.join()
+
+
+def test_a_password_that_was_hashed_is_right_and_another_is_not(hasher: BoundedHasher) -> None:
+    stored = hasher.hash("correct horse battery")
+    assert hasher.verify(stored, "correct horse battery")
+    with hasher.turn():
+        assert hasher.verify(stored, "correct horse battery")
+
+
+def test_one_at_a_time_in_the_order_of_coming_and_who_is_known_first(
+    hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("WAIT_SECONDS", "KNOWN_WAIT_SECONDS"):
+        monkeypatch.setattr(hashing, name, 100)
+    with line(hasher, [False, False, True, False, True]) as ends:
+        assert ends == []
+    assert ends == ["2", "4", "0", "1", "3"]
+
+
+def test_a_long_line_sends_strangers_away_at_once_and_keeps_a_place_for_who_is_known(
+    hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("WAIT_SECONDS", "KNOWN_WAIT_SECONDS"):
+        monkeypatch.setattr(hashing, name, 100)
+    strangers = [False] * (hashing.MOST_WAITING + 2)
+    with line(hasher, [*strangers, True]) as ends:
+        assert sorted(ends) == ["4 away", "5 away"]
+    assert ends[2:] == ["6", "0", "1", "2", "3"]
+
+
+def test_nobody_waits_longer_than_the_wait(hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hashing, "WAIT_SECONDS", 0.05)
+    with line(hasher, [False]) as ends:
+        while not ends:
+            time.sleep(0.001)
+    assert ends == ["0 away"]
+    assert hasher.hash("the line is empty again")
+
+
+def test_an_error_within_a_turn_gives_it_back(hasher: BoundedHasher) -> None:
+    with pytest.raises(ZeroDivisionError), hasher.turn():
+        raise ZeroDivisionError
+    assert hasher.hash("next")

@@ -1,0 +1,105 @@
+"""How much mail people can cause by inviting, withdrawing and asking again."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from grader.services import invitations, mail_limits, mergers, teams
+from grader.services.mail_limits import TooMuchMail
+
+DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
+
+
+@pytest.fixture
+def competition(service: Any) -> Any:
+    competition = service.competition(max_team_size=30)
+    service.submit(competition)
+    return competition
+
+
+def invite(service: Any, competition: Any, name: str, at: timedelta = timedelta(), by: str = "ada") -> None:
+    """Invite a person and withdraw the invitation."""
+    service.user(name)
+    given = {"competition": competition, "user": service.user(by), "now": service.now + at}
+    with service.database.write() as session:
+        made = invitations.invite(session, name=name, **given)
+    with service.database.write() as session:
+        invitations.withdraw(session, invite_id=made.id, **given)
+
+
+def test_one_person_is_invited_three_times_a_day_whatever_is_withdrawn(
+    service: Any, competition: Any
+) -> None:
+    for place in range(3):
+        invite(service, competition, "bob", place * MINUTE)
+    with pytest.raises(TooMuchMail) as refused:
+        invite(service, competition, "bob", 10 * MINUTE)
+    assert refused.value.message == (
+        "You have invited bob 3 times within a day. "
+        "The next one is possible in 24 hours, at 2026-01-06 12:00:00 UTC."
+    )
+    assert refused.value.retry_after == DAY - 10 * MINUTE
+    invite(service, competition, "cem", 10 * MINUTE)
+    invite(service, competition, "bob", DAY)
+
+
+def test_a_team_makes_twenty_invitations_a_day(service: Any, competition: Any) -> None:
+    for place in range(20):
+        invite(service, competition, f"person {place}")
+    with pytest.raises(TooMuchMail, match="Your team has made 20 invitations within a day"):
+        invite(service, competition, "one more")
+    invite(service, competition, "one more", DAY)
+
+
+def test_who_makes_a_team_again_and_again_is_counted_as_a_person(service: Any) -> None:
+    competition = service.competition(max_team_size=5)
+    ada = service.user("ada")
+    made = 0
+    with pytest.raises(TooMuchMail, match=r"made (20|40) invitations within a day"):
+        for round_ in range(9):
+            with service.database.write() as session:
+                teams.create(
+                    session, competition=competition, user=ada, name=f"Team {round_}", now=service.now
+                )
+            for place in range(10):
+                invite(service, competition, f"person {round_} {place}")
+                made += 1
+            with service.database.write() as session:
+                teams.leave(session, competition=competition, user=ada, now=service.now)
+    assert made in (20, 40)  # SQLite gives the number of an ended team away again
+
+
+def test_a_leader_is_asked_for_a_merger_three_times_a_day_by_one_person(
+    service: Any, competition: Any
+) -> None:
+    service.submit(competition, user="bob")
+
+    def ask(at: timedelta) -> None:
+        given = {"competition": competition, "user": service.user("ada"), "now": service.now + at}
+        with service.database.write() as session:
+            made = mergers.request(session, name="bob", **given)
+        with service.database.write() as session:
+            mergers.withdraw(session, request_id=made.id, **given)
+
+    for place in range(3):
+        ask(place * MINUTE)
+    with pytest.raises(TooMuchMail, match="asked the leader of this team 3 times"):
+        ask(3 * MINUTE)
+    ask(DAY)
+
+
+def test_links_into_a_team_are_counted(service: Any, competition: Any) -> None:
+    given = {"competition": competition, "user": service.user("ada"), "now": service.now}
+    for _ in range(mail_limits.LINKS[0].count):
+        with service.database.write() as session:
+            invitations.make_link(session, **given)
+    with pytest.raises(TooMuchMail, match="50 links within a day"), service.database.write() as session:
+        invitations.make_link(session, **given)
+
+
+def test_a_name_with_braces_is_told_as_it_is(service: Any, competition: Any) -> None:
+    for _ in range(3):
+        invite(service, competition, "{0}{x}")
+    with pytest.raises(TooMuchMail, match=r"You have invited \{0\}\{x\} 3 times"):
+        invite(service, competition, "{0}{x}")

@@ -1,0 +1,157 @@
+"""Wrong passwords through the pages: nobody is locked out by others, and no place guesses without end."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from grader.services import accounts, guesses, resets
+
+PASSWORD = "correct horse battery"
+HOME, ELSEWHERE = "192.0.2.1", "198.51.100.7"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def site(request: pytest.FixtureRequest, make_arena: Callable[..., Any]) -> Any:
+    """A site that counts, behind a proxy that says where requests come from, whose broker is gone."""
+    url = {} if request.param == "sqlite" else {"database_url": request.getfixturevalue("postgresql_url")}
+    return make_arena(rate_limits=True, trusted_proxies=1, broker_url="redis://127.0.0.1:1/0", **url)
+
+
+def log_in(site: Any, browser: Any, name: str, password: str, address: str) -> Any:
+    page = "/account" if browser.get("/account").status_code == 200 else "/login"
+    form = {"csrf_token": site.form_token(browser, page), "name": name, "password": password}
+    return browser.post("/login", data=form, headers={"X-Forwarded-For": address})
+
+
+def attack(site: Any, name: str, count: int = 60) -> None:
+    """Let strangers from everywhere use up what they have."""
+    browser = site.app.test_client()
+    for place in range(count):
+        answer = log_in(site, browser, name, "guess", f"10.0.{place}.1")
+        assert answer.status_code == 422, answer.text
+    locked = log_in(site, browser, name, "guess", "10.9.9.9")
+    assert locked.status_code == 429
+
+
+def test_nobody_can_lock_a_person_out_of_a_device_or_an_address_of_theirs(site: Any) -> None:
+    site.person("Ada")
+    phone, desk = site.app.test_client(), site.app.test_client()
+    assert log_in(site, phone, "Ada", PASSWORD, HOME).status_code == 302
+    attack(site, "ada")
+    assert log_in(site, phone, "Ada", PASSWORD, ELSEWHERE).status_code == 302
+    assert log_in(site, desk, "Ada", PASSWORD, HOME).status_code == 302
+    assert log_in(site, site.app.test_client(), "Ada", PASSWORD, "10.9.9.9").status_code == 429
+
+
+def test_a_lock_is_told_with_its_end_and_alike_for_a_name_that_nobody_has(site: Any) -> None:
+    site.person("Ada")
+    answers = {}
+    for name in ("Ada", "Bob"):
+        attack(site, name)
+        browser = site.app.test_client()
+        right = log_in(site, browser, name, PASSWORD, ELSEWHERE)
+        assert right.status_code == 429
+        assert 3500 < int(right.headers["Retry-After"]) <= 3600
+        assert "60 wrong passwords for this name came within an hour" in right.text
+        assert "The next one is looked at in" in right.text
+        assert f'value="{name}"' in right.text
+        answers[name] = {line for line in right.text.replace(name, "…").splitlines() if "csrf" not in line}
+    assert len(answers["Ada"] ^ answers["Bob"]) <= 2  # the time to come, in words
+    assert "Forgot your password?" in right.text
+
+
+def test_right_passwords_are_not_counted(site: Any) -> None:
+    site.person("Ada")
+    for _ in range(40):
+        assert log_in(site, site.app.test_client(), "Ada", PASSWORD, ELSEWHERE).status_code == 302
+
+
+def test_a_class_behind_one_address_logs_in_together_whatever_one_of_it_guesses(site: Any) -> None:
+    names = [f"Pupil {number}" for number in range(4)]
+    for name in names:
+        site.person(name)
+        assert log_in(site, site.app.test_client(), name, PASSWORD, HOME).status_code == 302
+    browser = site.app.test_client()
+    statuses = [log_in(site, browser, f"Nobody {n}", "guess", HOME).status_code for n in range(21)]
+    assert statuses == [422] * 20 + [429]
+    for name in names:
+        assert log_in(site, site.app.test_client(), name, PASSWORD, HOME).status_code == 302
+
+
+@pytest.mark.parametrize("cookie", ["", "forged", "W10.aaaa.bbbb", "bobs"])
+def test_no_cookie_but_an_own_one_opens_a_locked_name(site: Any, cookie: str) -> None:
+    site.person("Ada")
+    bob = site.person("Bob")
+    attack(site, "Ada")
+    browser = bob.browser if cookie == "bobs" else site.app.test_client()
+    if cookie != "bobs":
+        browser.set_cookie("fairboard_device", cookie)
+    assert log_in(site, browser, "Ada", PASSWORD, ELSEWHERE).status_code == 429
+
+
+def test_a_cookie_of_the_old_password_is_worth_nothing_and_the_browser_that_changed_it_is_known(
+    site: Any,
+) -> None:
+    ada = site.person("Ada")
+    lost = site.app.test_client()
+    assert log_in(site, lost, "Ada", PASSWORD, HOME).status_code == 302
+    changed = ada.post(
+        "/account/password", {"current_password": PASSWORD, "new_password": "another good one"}
+    )
+    assert changed.status_code == 302
+    attack(site, "Ada")
+    assert log_in(site, lost, "Ada", "another good one", HOME).status_code == 429
+    assert log_in(site, ada.browser, "Ada", "another good one", ELSEWHERE).status_code == 302
+
+
+def test_a_reset_link_lets_a_person_in_who_is_locked_everywhere(site: Any) -> None:
+    ada = site.person("Ada")
+    attack(site, "Ada")
+    with site.database.write() as session:
+        token = resets.create_link(session, user=ada.user, created_by="tests", now=site.now())
+    browser = site.app.test_client()
+    form = {"csrf_token": site.form_token(browser, f"/reset/{token}"), "password": "another good one"}
+    assert browser.post(f"/reset/{token}", data=form).status_code == 302
+    assert log_in(site, browser, "Ada", "another good one", ELSEWHERE).status_code == 302
+
+
+@pytest.mark.parametrize("path", ["/account/password", "/account/email", "/account/delete"])
+def test_forms_that_ask_for_the_password_count_wrong_ones_together(site: Any, path: str) -> None:
+    ada = site.person("Ada")
+    with site.database.write() as session:
+        who = guesses.Guesser(
+            account=guesses.account_hash("Ada", secret=site.settings.secret()), address="", is_logged_in=True
+        )
+        for _ in range(guesses.LOGGED_IN[0].count - 2):
+            guesses.begin(session, guesser=who, now=site.now())
+    form = {"current_password": "guess", "new_password": "another good one", "email": "ada@example.org"}
+    answers = [ada.post(path, form) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [422, 422, 429]
+    assert "20 wrong passwords came from people who are logged in to this account" in answers[-1].text
+    assert int(answers[-1].headers["Retry-After"]) > 3000
+    # the login is another matter
+    assert log_in(site, ada.browser, "Ada", PASSWORD, ELSEWHERE).status_code == 302
+
+
+def test_while_the_broker_is_gone_the_other_limits_hold_in_each_process(site: Any) -> None:
+    ada = site.person("Ada")
+    statuses = [ada.post("/account/delete", {"current_password": "guess"}).status_code for _ in range(12)]
+    assert statuses == [422] * 10 + [429] * 2
+    told = ada.post("/account/delete", {"current_password": "guess"})
+    assert 0 < int(told.headers["Retry-After"]) <= 61
+    assert "Please try again in " in told.text
+
+
+def test_a_busy_site_says_so_and_counts_nothing(site: Any) -> None:
+    site.person("Ada")
+    hasher = site.app.extensions["fairboard"].passwords
+    browser = site.app.test_client()
+    token = site.form_token(browser)
+    form = {"csrf_token": token, "name": "Bob", "password": "guess"}
+    hasher._waiting[False].extend(range(10))  # a long line
+    answer = browser.post("/login", data=form)
+    hasher._waiting[False].clear()
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+    assert 'value="Bob"' in answer.text and "no try was counted" in answer.text
+    assert accounts.has_password(None, "guess", passwords=hasher) is False

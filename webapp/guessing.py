@@ -1,0 +1,69 @@
+"""Passwords that people enter: each counts as wrong before it is looked at, and no more if it is right."""
+
+from collections.abc import Callable
+from functools import partial
+
+from flask import g, request
+
+from grader import db
+from grader.models import User
+from grader.services import accounts, guesses, known_addresses
+from grader.services.guesses import Guesser
+from webapp import auth, devices
+from webapp.site import Site, current_site
+
+
+def authenticate(name: str, password: str) -> User | None:
+    """Return the account if the password is right; raise TooManyGuesses, TooManyHashes.
+
+    A name that nobody has costs the same work as one that somebody has.
+    """
+    site = current_site()
+    with site.database.read() as session:
+        user = accounts.find_by_name(session, name=name)
+        secret, here = site.settings.secret(), request.remote_addr
+        number = 0 if user is None else user.id
+        guesser = Guesser(
+            account=guesses.account_hash(name, secret=secret),
+            address=guesses.address_hash(here, secret=secret),
+            device=devices.number_of(site, user, cookie_name=auth.device_cookie(site)),
+            is_known_address=known_addresses.is_known(
+                session,
+                user_id=number,
+                address_hash=guesses.address_hash(here, secret=secret, user_id=number),
+                now=db.now(session),
+            ),
+        )
+    is_right = _look(site, guesser, partial(accounts.has_password, user, password, passwords=site.passwords))
+    return user if is_right else None
+
+
+def own_password_is_right(password: str) -> bool:
+    """Tell whether this is the password of the person who is logged in.
+
+    Raises TooManyGuesses, TooManyHashes.
+    """
+    site = current_site()
+    secret = site.settings.secret()
+    guesser = Guesser(
+        account=guesses.account_hash(g.user.name, secret=secret),
+        address=guesses.address_hash(request.remote_addr, secret=secret),
+        is_logged_in=True,
+    )
+    return _look(site, guesser, partial(accounts.has_password, g.user, password, passwords=site.passwords))
+
+
+def _look(site: Site, guesser: Guesser, is_right: Callable[[], bool]) -> bool:
+    """Count, then look; refuse before that what would not be looked at, for that costs little."""
+    if not site.settings.rate_limits:
+        return is_right()
+    with site.database.read() as session:
+        guesses.require_room(session, guesser=guesser, now=db.now(session))
+    with site.passwords.turn(is_known=guesser.is_known):
+        with site.database.write() as session:
+            counted = guesses.begin(session, guesser=guesser, now=db.now(session))
+        found = is_right()
+    if found:
+        with site.database.write() as session:
+            guesses.take_back(session, counted=counted)
+    return found
