@@ -4,6 +4,7 @@ A path that names nothing is 404, an address or a JSON body that cannot be read 
 form answers on its page. Nothing is ever our fault, and nothing is found out by the database alone.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import cycle, islice
 
@@ -36,6 +37,10 @@ UPLOADS = {
     "/competitions/toxicity/organize/data/baseline": "Root",
     "/competitions/toxicity/organize/solution": "Root",
 }
+SLIP = re.compile(
+    r"(?<!\.)\.\.(?![./])|[.,;:][;,]|[,;:]\.(?!\w)|\w [.,;](?!\w)|\b([a-z]+) \1\b"
+    r"|(?<![\w.,#:+-])1 (?!as\b|has\b|is\b|was\b|less\b|makes\b|needs\b|this\b|us\b|minus\b|plus\b)[a-z]+s\b"
+)
 LONG = (pytest.mark.long, pytest.mark.timeout(7200))
 HOW_MANY = pytest.mark.parametrize("how_many", ["one", pytest.param("all", marks=LONG)])
 
@@ -84,6 +89,25 @@ def test_parameters_of_every_kind_are_found(found: list[Parameter]) -> None:
     } <= names
     assert {("field", "against"), ("field", "identities"), ("field", "user_id"), ("json", "code")} <= names
     assert {("field", "closes_at_date"), ("field", "overall_auc"), ("field", "extra_submissions")} <= names
+
+
+@pytest.mark.parametrize(
+    "line", ["1 teams found.", "of each identity..", "two words.; #2", "it is , so", "the the", "end ."]
+)
+def test_slips_are_seen(line: str) -> None:
+    assert SLIP.search(line)
+
+
+def test_every_sentence_of_every_page_is_one(found: list[Parameter], looked: list[Found]) -> None:
+    """No stop after a stop, no word twice, and one thing is no several things."""
+    wrong = [
+        f"{where}: {line}"
+        for where, page in looked[0].pages.items()
+        for line in page.splitlines()
+        if SLIP.search(line)
+    ]
+    assert len(looked[0].pages) > 150
+    assert not wrong, "\n".join(wrong)
 
 
 @HOW_MANY
