@@ -230,10 +230,9 @@ def test_no_migration_imports_code_that_may_change() -> None:
 
 def test_there_is_one_newest_migration_and_they_are_numbered() -> None:
     scripts = ScriptDirectory(str(Path(migrations.__file__).parent))
-    numbers = sorted(script.revision for script in scripts.walk_revisions())
+    numbers = [script.revision for script in scripts.walk_revisions()][::-1]
     assert len(scripts.get_heads()) == 1
-    assert all(len(number) == 4 and number.isdigit() for number in numbers)
-    assert len(set(numbers)) == len(numbers)
+    assert numbers == [f"{number:04}" for number in range(1, len(numbers) + 1)]
 
 
 def _insert(database: Database, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None:
