@@ -25,6 +25,8 @@ class Application:
         self.heads: list[str] = []
         self.may_answer = threading.Event()
         self.may_answer.set()
+        self.may_hash = threading.Event()
+        self.may_hash.set()
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
         path = environ["PATH_INFO"]
@@ -37,7 +39,7 @@ class Application:
             start_response("204 No Content", [])
             return []
         self.asked.append(path)
-        self.may_answer.wait(60)
+        (self.may_hash if path == "/login" else self.may_answer).wait(60)
         body = environ["wsgi.input"].read()
         said = f"{environ['REQUEST_METHOD']} {path} {environ['HTTP_HOST']} {len(body)} of "
         text = said.encode() + environ.get("CONTENT_LENGTH", "none").encode()
@@ -80,11 +82,13 @@ class Running:
 
     def close(self) -> None:
         self.application.may_answer.set()
+        self.application.may_hash.set()
         self._stop.set()
         self._thread.join()
         for channel in self.server.channels:
             channel.handle_close()
         self.server.task_dispatcher.shutdown()
+        self.server.password_dispatcher.shutdown()
         self.server.trigger.close()
         self._listener.close()
 

@@ -200,6 +200,18 @@ def test_a_request_that_is_worked_on_has_no_deadline_here(make_running: Any) -> 
         assert everything(client).endswith(b"GET /a localhost 0 of none")
 
 
+def test_a_class_that_logs_in_together_takes_no_thread_of_pages_and_uploads(running: Any) -> None:
+    running.application.may_hash.clear()
+    sent = post(b"/login", b"Content-Length: 0")
+    waiting = [running.connect(sent, address=f"127.0.0.{n // 10 + 1}") for n in range(30)]
+    until(lambda: running.application.asked.count("/login") == 30)  # all of them before anybody is answered
+    assert running.ask(GET + END).startswith(b"HTTP/1.1 200 OK")  # with two threads
+    running.application.may_hash.set()
+    for client in waiting:
+        with client:
+            assert everything(client).startswith(b"HTTP/1.1 200 OK")
+
+
 def test_who_does_not_read_the_answer_holds_no_thread_and_is_cut_off(make_running: Any) -> None:
     running = make_running(grace_seconds=1.5, slowest_bytes_per_second=1 << 30)
     readers = [running.connect(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n") for _ in range(4)]

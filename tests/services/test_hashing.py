@@ -61,6 +61,7 @@ def test_a_long_line_sends_strangers_away_at_once_and_keeps_a_place_for_who_is_k
 ) -> None:
     for name in ("WAIT_SECONDS", "KNOWN_WAIT_SECONDS"):
         monkeypatch.setattr(hashing, name, 100)
+    monkeypatch.setattr(hashing, "MOST_WAITING", 4)
     strangers = [False] * (hashing.MOST_WAITING + 2)
     with line(hasher, [*strangers, True]) as ends:
         assert sorted(ends) == ["4 away", "5 away"]

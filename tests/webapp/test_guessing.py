@@ -1,13 +1,17 @@
 """Wrong passwords through the pages: nobody is locked out by others, and no place guesses without end."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from grader.services import accounts, guesses, resets
+from grader.services import accounts, guesses, hashing, resets, setup_links, sign_ups
+from webapp.front import lanes
 
 PASSWORD = "correct horse battery"
+ENDING_LOGINS = {"account.log_out", "account.log_out_everywhere", "account.end_login"}
 HOME, ELSEWHERE = "192.0.2.1", "198.51.100.7"
 
 
@@ -149,9 +153,65 @@ def test_a_busy_site_says_so_and_counts_nothing(site: Any) -> None:
     browser = site.app.test_client()
     token = site.form_token(browser)
     form = {"csrf_token": token, "name": "Bob", "password": "guess"}
-    hasher._waiting[False].extend(range(10))  # a long line
+    hasher._waiting[False].extend(range(hashing.MOST_WAITING))  # a long line
     answer = browser.post("/login", data=form)
     hasher._waiting[False].clear()
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
     assert 'value="Bob"' in answer.text and "no try was counted" in answer.text
     assert accounts.has_password(None, "guess", passwords=hasher) is False
+
+
+def test_every_form_that_hashes_a_password_has_the_lane_of_its_own(
+    site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with site.database.write() as session:
+        setup = setup_links.create(session, now=site.now())
+    ada = site.person("Ada")
+    with site.database.write() as session:
+        reset = resets.create_link(session, user=ada.user, created_by="tests", now=site.now())
+        invitation = sign_ups.invite(session, created_by="tests", now=site.now())
+    tokens = {"/setup": setup, "/reset": reset, "/sign-up": invitation}
+    waited: set[str] = set()
+
+    @contextmanager
+    def turn(_hasher: object, *, is_known: bool = False) -> Iterator[None]:
+        waited.add(path)
+        raise hashing.TooManyHashes
+        yield
+
+    monkeypatch.setattr(hashing.BoundedHasher, "turn", turn)
+    form = {
+        "name": "Bob",
+        "email": "ada@example.org",
+        **dict.fromkeys(("password", "current_password", "new_password", "old_password"), PASSWORD),
+    }
+    for rule in site.app.url_map.iter_rules():
+        is_ours = rule.rule.startswith("/") and not rule.rule.startswith(("/api", "/competitions"))
+        if "POST" not in rule.methods or not is_ours or rule.endpoint in ENDING_LOGINS:
+            continue
+        path = re.sub("<int:.*?>", "1", rule.rule)
+        path = re.sub("<.*?>", str(next((v for k, v in tokens.items() if path.startswith(k)), "x")), path)
+        stranger = site.app.test_client()
+        stranger.post(path, data={"csrf_token": site.form_token(stranger), **form})
+        ada.post(path, form)
+    assert {path for path in waited if not lanes.hashes_a_password("POST", path)} == set()
+    for begin in lanes.PATHS:
+        assert any(path == begin or path.startswith(f"{begin}/") for path in waited), begin
+
+
+def test_who_waits_to_sign_up_holds_no_connection_to_the_database(
+    site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = site.app.extensions["fairboard"].database.engine.pool
+    held: list[int] = []
+    real = hashing.BoundedHasher.turn
+
+    def turn(hasher: hashing.BoundedHasher, *, is_known: bool = False) -> Any:
+        held.append(pool.checkedout())
+        return real(hasher, is_known=is_known)
+
+    monkeypatch.setattr(hashing.BoundedHasher, "turn", turn)
+    browser = site.app.test_client()
+    form = {"csrf_token": site.form_token(browser, "/sign-up"), "name": "Bob", "password": PASSWORD}
+    assert browser.post("/sign-up", data=form).status_code == 302
+    assert held == [0]

@@ -9,6 +9,7 @@ from waitress.channel import HTTPChannel
 from waitress.task import WSGITask
 from waitress.utilities import InternalServerError
 
+from webapp.front import lanes
 from webapp.front.asking import Answer, Head, ask
 from webapp.front.bounds import Bounds
 from webapp.front.requests import Refusal, Request, TooLate
@@ -79,6 +80,12 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def is_idle(self) -> bool:
         """Whether the client has sent no part of a request yet."""
         return self.is_waiting and self.request is None
+
+    @property
+    def hashes_a_password(self) -> bool:
+        """Whether the request that is worked on next may wait for its turn to hash a password."""
+        next_: Request = self.requests[0]
+        return not next_.error and lanes.hashes_a_password(next_.command, next_.path)
 
     def readable(self) -> bool:
         """Tell whether more may be read now."""

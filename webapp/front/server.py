@@ -11,6 +11,7 @@ from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
+from webapp.front import lanes
 from webapp.front.bounds import Bounds
 from webapp.front.channel import Channel
 from webapp.front.requests import Request
@@ -48,6 +49,8 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
         self.trusted_proxies = trusted_proxies
         dispatcher = ThreadedTaskDispatcher()
         dispatcher.set_thread_count(threads)
+        self.password_dispatcher = ThreadedTaskDispatcher()
+        self.password_dispatcher.set_thread_count(lanes.THREADS)
         super().__init__(
             application,
             map={},
@@ -57,6 +60,13 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
             sockinfo=(listener.family, listener.type, listener.proto, listener.getsockname()),
             bind_socket=False,
         )
+
+    def add_task(self, task: Any) -> None:
+        """Hand work to a thread of its lane."""
+        dispatcher = self.task_dispatcher
+        if isinstance(task, Channel) and task.hashes_a_password:
+            dispatcher = self.password_dispatcher
+        dispatcher.add_task(task)
 
     @property
     def channels(self) -> list[Channel]:

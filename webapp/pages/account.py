@@ -82,9 +82,10 @@ def change_password() -> ResponseReturnValue:
         return _page(problems={"old_password": fault.message}), fault.status, fault.headers
     site = current_site()
     try:
-        password_hash = accounts.hashed(
-            request.form.get("new_password", ""), name=g.user.name, passwords=site.passwords
-        )
+        with site.passwords.turn(is_known=True):
+            password_hash = accounts.hashed(
+                request.form.get("new_password", ""), name=g.user.name, passwords=site.passwords
+            )
     except accounts.InvalidAccount as error:
         return _page(problems={"new_password": error.problems["password"]}), 422
     with site.database.write() as session:

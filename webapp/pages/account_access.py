@@ -68,7 +68,7 @@ def sign_up() -> ResponseReturnValue:
         return render_template("account/sign_up.html", problems={}, name="")
     name, password = _credentials()
     try:
-        with site.database.write() as session:
+        with site.passwords.turn(), site.database.write() as session:  # who waits holds no connection
             user = accounts.sign_up(
                 session, name=name, password=password, passwords=site.passwords, now=db.now(session)
             )
@@ -89,7 +89,7 @@ def sign_up_by_link(token: str) -> ResponseReturnValue:
         return render_template("account/sign_up.html", problems={}, name="")
     name, password = _credentials()
     try:
-        with site.database.write() as session:
+        with site.passwords.turn(), site.database.write() as session:  # who waits holds no connection
             user = sign_ups.use(
                 session,
                 token=token,
@@ -114,7 +114,7 @@ def set_up(token: str) -> ResponseReturnValue:
         return render_template("account/set_up.html", problems={}, name="")
     name, password = _credentials()
     try:
-        with site.database.write() as session:
+        with site.passwords.turn(), site.database.write() as session:  # who waits holds no connection
             user = setup_links.use(
                 session,
                 token=token,

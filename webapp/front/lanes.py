@@ -1,0 +1,16 @@
+"""Which requests have threads of their own: those that hash a password, and wait in line for it.
+
+A crowd that logs in together waits for seconds. Uploads and pages do not wait for it.
+"""
+
+from grader.services import hashing
+
+# Each begins the address of forms that take a password; a test compares them with the application.
+PATHS = ("/login", "/sign-up", "/setup", "/reset", "/account/password", "/account/email", "/account/delete")
+# As many as may wait or have their turn, and some that send away who is too much.
+THREADS = hashing.AT_ONCE + hashing.MOST_WAITING + hashing.MOST_KNOWN_WAITING + 4
+
+
+def hashes_a_password(method: str, path: str) -> bool:
+    """Tell whether a request may have to wait for its turn to hash a password."""
+    return method == "POST" and any(path == each or path.startswith(f"{each}/") for each in PATHS)
