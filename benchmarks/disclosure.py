@@ -71,7 +71,7 @@ def write_parquet(path: Path, size: int) -> None:
     import fastparquet
     import pandas as pd
 
-    random, row = np.random.default_rng(1), 0
+    random, row = np.random.default_rng(2), 0  # not the numbers of the solution
     while not path.exists() or path.stat().st_size < size:
         frame = pd.DataFrame({f"c{n}": random.random(200_000) for n in range(COLUMNS)})
         frame.insert(0, "id", np.arange(row, row + 200_000) + 1_000_000_000)

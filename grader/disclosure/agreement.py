@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,6 @@ TOLERANCE = 0.02
 # An agreement by chance has a probability below 2^-BITS, beside what choosing the coding makes likelier.
 BITS = 20.0
 MOST_CATEGORIES = 16
-MANY = 255
 BLANK = 0
 TARGETS_AT_ONCE = 8
 NEARLY = 1e-9
@@ -29,13 +29,13 @@ class Values:
         Which rows of the truth.
     codes : array of uint8, shape (m,), or None
         Categories from 0 on, `BLANK` for an empty field; None where there are too many.
-    numbers : array of float64, shape (m,)
-        NaN where the field is no number.
+    numbers : array of float64, shape (m,), or None
+        NaN where the field is no number; None where none is.
     """
 
     rows: NDArray[np.intp]
     codes: NDArray[np.uint8] | None
-    numbers: NDArray[np.float64]
+    numbers: NDArray[np.float64] | None
 
 
 def agreeing(values: Values, truths: NDArray[np.bool_], raw: list[NDArray[np.float64] | None]) -> list[int]:
@@ -57,14 +57,65 @@ def agreeing(values: Values, truths: NDArray[np.bool_], raw: list[NDArray[np.flo
     found = set()
     if values.codes is not None:
         found |= _by_category(values.codes, truths[values.rows])
-    is_number = np.isfinite(values.numbers)
-    if np.count_nonzero(is_number) > 1:
-        rows, numbers = values.rows[is_number], values.numbers[is_number]
+    rows, numbers = _numbers(values)
+    if numbers.size > 1:
         found |= _by_threshold(numbers, truths[rows], found)
         for target, said in enumerate(raw):
             if target not in found and said is not None and _are_equal(numbers, said[rows]):
                 found.add(target)
     return sorted(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """How many rows a column may tell wrongly at most, however many more rows it says something of.
+
+    A column's errors never get fewer by further rows; so what is past these bounds cannot agree any more.
+    """
+
+    truths: NDArray[np.bool_]
+    raw: list[NDArray[np.float64] | None]
+
+    @cached_property
+    def _most(self) -> NDArray[np.float64]:
+        true = self.truths.sum(axis=0)
+        most: NDArray[np.float64] = TOLERANCE * np.minimum(true, self.truths.shape[0] - true)
+        return most
+
+    @cached_property
+    def _most_differing(self) -> dict[int, float]:
+        found = {}
+        for target, said in enumerate(self.raw):
+            if said is not None:
+                _, counts = np.unique(said[np.isfinite(said)], return_counts=True)
+                found[target] = TOLERANCE * float(counts.sum() - counts.max(initial=0))
+        return found
+
+    def may_agree(self, values: Values) -> bool:
+        """Tell whether further rows could make a column agree with anything."""
+        if values.numbers is None:
+            return True  # numbers may come; texts of many kinds cost nearly nothing
+        if values.codes is not None:
+            errors, _ = _errors(values.codes, self.truths[values.rows])
+            if (errors <= self._most).any():
+                return True
+        rows, numbers = _numbers(values)
+        least = _least(numbers, self.truths[rows], list(range(self.truths.shape[1]))) if numbers.size else []
+        if not numbers.size or any(errors <= self._most[target] for target, errors, _ in least):
+            return True
+        for target, most in self._most_differing.items():
+            said = self.raw[target]
+            if said is not None and np.count_nonzero(np.abs(said[rows] - numbers) > NEARLY) <= most:
+                return True
+        return False
+
+
+def _numbers(values: Values) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return the rows that have a number, and the numbers."""
+    if values.numbers is None:
+        return values.rows[:0], np.empty(0)
+    is_number = np.isfinite(values.numbers)
+    return values.rows[is_number], values.numbers[is_number]
 
 
 def is_no_chance(rows: int, rarer: int, errors: int, choices: float) -> bool:
@@ -81,13 +132,10 @@ def _bits(rows: int, chosen: int) -> float:
 
 
 def _by_category(codes: NDArray[np.uint8], truths: NDArray[np.bool_]) -> set[int]:
-    rows = np.bincount(codes)
-    used = np.flatnonzero(rows)
-    if used.size < 2:
+    used = np.unique(codes).size
+    if used < 2:
         return set()
-    true = np.stack([truths[codes == code].sum(axis=0) for code in used])
-    false = rows[used][:, None] - true
-    errors, positives = np.minimum(true, false).sum(axis=0), true.sum(axis=0)
+    errors, positives = _errors(codes, truths)
     return {
         target
         for target in range(truths.shape[1])
@@ -95,9 +143,17 @@ def _by_category(codes: NDArray[np.uint8], truths: NDArray[np.bool_]) -> set[int
             codes.size,
             min(int(positives[target]), codes.size - int(positives[target])),
             int(errors[target]),
-            float(used.size),
+            float(used),
         )
     }
+
+
+def _errors(codes: NDArray[np.uint8], truths: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return by target the errors of the best coding of the categories, and the positive rows."""
+    rows = np.bincount(codes)
+    used = np.flatnonzero(rows)
+    true = np.stack([truths[codes == code].sum(axis=0) for code in used])
+    return np.minimum(true, rows[used][:, None] - true).sum(axis=0), true.sum(axis=0)
 
 
 def _by_threshold(numbers: NDArray[np.float64], truths: NDArray[np.bool_], known: set[int]) -> set[int]:
@@ -127,9 +183,9 @@ def _least(
     found = []
     for first in range(0, len(targets), TARGETS_AT_ONCE):
         some = targets[first : first + TARGETS_AT_ONCE]
-        below = truths[order][:, some].cumsum(axis=0, dtype=np.int64)[ends]
+        below = truths[:, some][order].cumsum(axis=0, dtype=np.int32)[ends]
         positives = below[-1]
-        wrong = below + (numbers.size - positives) - ((ends + 1)[:, None] - below)
+        wrong = below + (numbers.size - positives) - ((ends + 1)[:, None].astype(np.int32) - below)
         errors = np.minimum(wrong.min(axis=0), (numbers.size - wrong).min(axis=0))
         found += [
             (target, int(least), min(int(count), numbers.size - int(count)))

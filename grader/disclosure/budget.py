@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from typing import IO
 
 CHUNK_BYTES = 1 << 20
+MAX_BYTES = 20_000_000_000
+SECONDS_PER_GIGABYTE = 60.0
+LEAST_SECONDS = 60.0
 
 
 class GivenUp(Exception):
@@ -17,23 +20,32 @@ class GivenUp(Exception):
 class Budget:
     """What one file may cost, all that is packed into it together.
 
-    `tell` is called with the unpacked bytes now and then.
+    The time is that of the processor: on a busy machine a file takes longer, and is looked through all the
+    same. It grows with `size`, the bytes of the file, or with what is unpacked where that is more. `tell` is
+    called with the unpacked bytes now and then.
     """
 
-    max_bytes: int
-    max_seconds: float
+    max_bytes: int = MAX_BYTES
+    seconds_per_gigabyte: float = SECONDS_PER_GIGABYTE
+    least_seconds: float = LEAST_SECONDS
+    size: int = 0
     tell: Callable[[int], None] = lambda _: None
     spent: int = field(default=0, init=False)
-    _begun_at: float = field(default_factory=time.monotonic, init=False)
+    _begun_at: float = field(default_factory=time.process_time, init=False)
 
     def spend(self, size: int) -> None:
         """Count unpacked bytes; raise GivenUp where it is too much."""
         self.spent += size
         if self.spent > self.max_bytes:
             raise GivenUp(f"it holds more than {self.max_bytes / 1e9:,.1f} GB unpacked")
-        if time.monotonic() - self._begun_at > self.max_seconds:
-            raise GivenUp(f"it cannot be read within {self.max_seconds / 60:,.0f} minutes")
+        self.go_on()
         self.tell(self.spent)
+
+    def go_on(self) -> None:
+        """Raise GivenUp where the time is over."""
+        allowed = max(self.least_seconds, self.seconds_per_gigabyte * max(self.size, self.spent) / 1e9)
+        if time.process_time() - self._begun_at > allowed:
+            raise GivenUp(f"it cannot be looked through within {allowed:,.0f} seconds of processor time")
 
 
 class CountedStream(io.RawIOBase):

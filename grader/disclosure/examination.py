@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from typing import IO
 
 from grader.disclosure.agreement import Values, agreeing
-from grader.disclosure.budget import Budget, GivenUp
+from grader.disclosure.budget import Budget
 from grader.disclosure.evidence import Evidence
 from grader.disclosure.hidden import Hidden, Kind
-from grader.disclosure.layers import DAMAGED, Unopened, opened
+from grader.disclosure.layers import DAMAGED_OR_GIVEN_UP, Unopened, opened, unopened_by
 from grader.disclosure.tables import Table
 
-MAX_BYTES = 20_000_000_000
-MAX_SECONDS = 1200.0
 ORDER, PRESENCE = "the order of its rows", "which rows are in it"
 MOST_UNOPENED = 50
 
@@ -77,21 +75,17 @@ def examine(file: IO[bytes], hidden: Hidden, *, budget: Budget | None = None) ->
     Examined
         It raises nothing at what a file holds: what cannot be read is named.
     """
-    budget = budget or Budget(MAX_BYTES, MAX_SECONDS)
+    budget = budget or Budget()
     disclosures: list[Disclosure] = []
     unopened: list[Unopened] = []
     unopened_count = tables = rows = 0
     for each in opened(file, budget):
-        fault, evidence = None, Evidence(hidden)
+        fault: Unopened | None
         if isinstance(each, Unopened):
             fault = each
         else:
-            try:
-                evidence.read(each.chunks)
-            except GivenUp as given_up:
-                fault = Unopened(each.name, str(given_up))
-            except DAMAGED as error:
-                fault = Unopened(each.name, f"it is damaged ({type(error).__name__}: {str(error)[:200]})")
+            evidence = Evidence(hidden, budget.go_on)
+            fault = _read(each, evidence)
             tables, rows = tables + 1, rows + evidence.row_count
             disclosures += _found(each, evidence)
         if fault is not None:
@@ -100,17 +94,25 @@ def examine(file: IO[bytes], hidden: Hidden, *, budget: Budget | None = None) ->
     return Examined(tuple(dict.fromkeys(disclosures)), tuple(unopened), unopened_count, tables, rows)
 
 
+def _read(table: Table, evidence: Evidence) -> Unopened | None:
+    """Read a table, so far as that is possible; what was read is looked at all the same."""
+    try:
+        evidence.read(table.chunks)
+    except DAMAGED_OR_GIVEN_UP as error:
+        return unopened_by(table.name, error)
+    return None
+
+
 def _found(table: Table, evidence: Evidence) -> Iterator[Disclosure]:
     for gathered in evidence.by_id.values():
         for column, values in gathered.all():
             yield from _told(table, column, values, evidence.hidden)
         yield from _told(table, ORDER, gathered.places(), evidence.hidden)
         yield from _told(table, PRESENCE, gathered.presence(), evidence.hidden)
-    for order, in_order in evidence.aligned():
-        for column, values in in_order.all():
-            for told in _told(table, column, values, evidence.hidden):
-                if told.kind is not Kind.USAGE or not order.is_by_usage:  # any count of the rows agrees then
-                    yield told
+    for order, column, values in evidence.aligned():
+        for told in _told(table, column, values, evidence.hidden):
+            if told.kind is not Kind.USAGE or not order.is_by_usage:  # any count of the rows agrees then
+                yield told
 
 
 def _told(table: Table, column: str, values: Values, hidden: Hidden) -> Iterator[Disclosure]:

@@ -1,12 +1,15 @@
 """What a competition hides, as questions with two answers: is a row positive, or public?"""
 
 import enum
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from grader.disclosure.agreement import Bounds
 
 THRESHOLD = 0.5
 USAGE_NAMES = ("Ignored", "Public", "Private")
@@ -98,9 +101,9 @@ class Hidden:
             for each in other.targets
         ]
         new = tuple(each for each in added if (each.kind, each.name, each.is_true.tobytes()) not in known)
-        seen = {order.places.tobytes() for order in self.orders}
+        seen = {_digest(order.places) for order in self.orders}
         others = (Order(here[order.places], order.is_by_usage) for order in other.orders)
-        orders = tuple(order for order in others if order.places.tobytes() not in seen)
+        orders = tuple(order for order in others if _digest(order.places) not in seen)
         return Hidden(self.ids, self.targets + new, self.orders + orders)
 
     @cached_property
@@ -128,10 +131,19 @@ class Hidden:
         return np.stack([each.is_true[self.drawn] for each in self.targets], axis=1)
 
     @cached_property
+    def bounds(self) -> Bounds:
+        """What a column of the rows that are looked at can be let go by."""
+        return Bounds(self.truths, self.said)
+
+    @cached_property
     def said(self) -> list[NDArray[np.float64] | None]:
         """What the solution says in numbers of the rows that are looked at, by target."""
         said = [None if each.values is None else each.values[self.drawn] for each in self.targets]
         return [None if each is None or _says_no_more(each) else each for each in said]
+
+
+def _digest(places: NDArray[np.intp]) -> bytes:
+    return hashlib.sha256(places.tobytes()).digest()
 
 
 def _says_no_more(values: NDArray[np.float64]) -> bool:
@@ -148,8 +160,8 @@ def _orders(ids: Sequence[str], usage: NDArray[np.int8]) -> Iterator[Order]:
         parts = ((public, private), (public, private, ignored), (private, public))
         orders += [Order(np.concatenate(each), is_by_usage=True) for each in parts]
         for order in orders:
-            if order.places.size and order.places.tobytes() not in seen:
-                seen.add(order.places.tobytes())
+            if order.places.size and _digest(order.places) not in seen:
+                seen.add(_digest(order.places))
                 yield order
 
 

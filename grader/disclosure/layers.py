@@ -15,8 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
-from grader.disclosure import tables
+from grader.disclosure import json_tables, tables
 from grader.disclosure.budget import CHUNK_BYTES, Budget, CountedStream, GivenUp
+from grader.disclosure.delimited import delimited
+from grader.disclosure.parquet import parquet
 from grader.disclosure.tables import Table
 
 BEGINNING = 1 << 12
@@ -70,6 +72,7 @@ DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
 )
+DAMAGED_OR_GIVEN_UP = (*DAMAGED, GivenUp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,15 @@ class Unopened:
 
     name: str
     reason: str
+
+
+def unopened_by(name: str, error: Exception) -> Unopened:
+    """Return what could not be looked at, with the reason that an error gives."""
+    if isinstance(error, GivenUp):
+        return Unopened(name, str(error))
+    if isinstance(error, MemoryError):
+        return Unopened(name, "it takes too much memory to be read")
+    return Unopened(name, f"it is damaged ({type(error).__name__}: {str(error)[:200]})")
 
 
 def opened(file: IO[bytes], budget: Budget) -> Iterator[Table | Unopened]:
@@ -92,10 +104,8 @@ def opened(file: IO[bytes], budget: Budget) -> Iterator[Table | Unopened]:
 def _opened(stream: IO[bytes], name: str, budget: Budget, depth: int) -> Iterator[Table | Unopened]:
     try:
         yield from _layer(stream, name, budget, depth)
-    except GivenUp as given_up:
-        yield Unopened(name, str(given_up))
-    except DAMAGED as error:
-        yield Unopened(name, f"it is damaged ({type(error).__name__}: {str(error)[:200]})")
+    except DAMAGED_OR_GIVEN_UP as error:
+        yield unopened_by(name, error)
 
 
 def _layer(stream: IO[bytes], name: str, budget: Budget, depth: int) -> Iterator[Table | Unopened]:
@@ -116,7 +126,7 @@ def _layer(stream: IO[bytes], name: str, budget: Budget, depth: int) -> Iterator
         yield from _tar(stream, name, budget, depth)
     elif beginning.startswith(b"PAR1"):
         with _on_disk(stream) as path:
-            yield Table(name, tables.parquet(path))
+            yield Table(name, parquet(path, budget))
     else:
         yield from _text(stream, beginning, name, is_counted=depth > 0, budget=budget)
 
@@ -132,11 +142,11 @@ def _text(
     text = tables.as_text(io.BufferedReader(_Raw(counted), CHUNK_BYTES), encoding)
     shown = beginning.decode(encoding, "replace").lstrip("\ufeff \t\r\n")
     if not shown.startswith(("{", "[")):
-        yield Table(name, tables.delimited(text))
-    elif tables.is_json_lines(_first_lines(shown, stream)):
-        yield Table(name, tables.json_lines(text))
+        yield Table(name, delimited(text))
+    elif json_tables.is_json_lines(_first_lines(shown, stream)):
+        yield Table(name, json_tables.json_lines(text))
     else:
-        yield from tables.json_tables(name, tables.document_of(text))
+        yield from json_tables.json_tables(name, json_tables.document_of(text))
 
 
 def _first_lines(shown: str, stream: IO[bytes]) -> str:

@@ -8,12 +8,14 @@ from grader import db
 from grader.crash_points import reach
 from grader.disclosure import Examined, Hidden, examine
 from grader.disclosure.budget import Budget
-from grader.disclosure.examination import MAX_BYTES, MAX_SECONDS
 from grader.files import RowIds
 from grader.models import Competition, DataFile, Solution
 from grader.services import data_checks
 from grader.services.truth import Truth
+from grader.worker.limits import memory_limited_beyond_now
 from grader.worker.work import Work
+
+MEMORY_MB = 512  # beside what the imports and the solution take
 
 
 def check(work: Work) -> dict[str, Any]:
@@ -71,8 +73,8 @@ def hidden_by(work: Work, solutions: Sequence[Solution]) -> Hidden:
 def _examined(work: Work, file: DataFile, hidden: Hidden) -> Examined:
     tell = partial(_tell, work, file)
     tell(0)
-    with work.storage.open(file.sha256) as stream:
-        return examine(stream, hidden, budget=Budget(MAX_BYTES, MAX_SECONDS, tell))
+    with memory_limited_beyond_now(MEMORY_MB), work.storage.open(file.sha256) as stream:
+        return examine(stream, hidden, budget=Budget(size=file.size_bytes, tell=tell))
 
 
 def _tell(work: Work, file: DataFile, size: int) -> None:

@@ -259,7 +259,7 @@ def test_parts_that_cannot_be_opened_are_named_and_the_others_looked_through(hid
 
 def test_a_bomb_ends_at_its_limit(hidden: Hidden) -> None:
     bomb = gzip.compress(gzip.compress(b"0,0\n" * 20_000_000))
-    examined, told = unopened(hidden, bomb, budget=Budget(5_000_000, 60))
+    examined, told = unopened(hidden, bomb, budget=Budget(5_000_000))
     assert examined.disclosures == ()
     assert any("more than 0.0 GB unpacked" in each for each in told)
     deep = b"x"
@@ -269,9 +269,50 @@ def test_a_bomb_ends_at_its_limit(hidden: Hidden) -> None:
 
 
 def test_what_takes_too_long_is_given_up(hidden: Hidden) -> None:
-    assert "cannot be read within" in unopened(hidden, csv(frame(x=1)), budget=Budget(10**9, -1.0))[1][0]
+    assert (
+        "cannot be looked through within"
+        in unopened(hidden, csv(frame(x=1)), budget=Budget(least_seconds=-1.0))[1][0]
+    )
 
 
 def test_an_empty_file_gives_nothing_away(hidden: Hidden) -> None:
     for data in (b"", b"\n", b"id\n", b"{}", b"[]", gzip.compress(b"")):
         assert found(hidden, data) == set()
+
+
+def test_evidence_that_comes_late_in_a_sorted_file_is_found() -> None:
+    rows = 30_000
+    random = np.random.default_rng(3)
+    ids, label = [f"r{n}" for n in range(rows)], (random.random(rows) < 0.1).astype(float)
+    large = Hidden.of(
+        ids,
+        label=("y", label),
+        other_labels={},
+        identities={},
+        usage=random.choice(np.array([1, 2], np.int8), rows),
+    )
+    noise = random.random(rows)
+    table = pd.DataFrame(
+        {"id": ids, "x": 9 * label + noise, "noise": noise, "text": [f"t {n}" for n in range(rows)]}
+    )
+    shuffled = table.sample(frac=1, random_state=1)
+    for each in (shuffled, shuffled.sort_values("x")):
+        told = examine(io.BytesIO(csv(each)), large).disclosures
+        assert ("x", ("y",), rows) in {(found.column, found.names, found.rows) for found in told}
+        assert not {"noise", "text"} & {found.column for found in told}
+
+
+def test_a_file_that_takes_too_much_memory_is_named(hidden: Hidden, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.disclosure.parquet.LARGEST_COLUMN_BYTES", 10_000)
+    examined, told = unopened(hidden, parquet(frame(x=LABELS)))
+    assert "too large in column id" in told[0]
+    assert {each.names for each in examined.disclosures} == {("toxicity",)}  # by its order; x was read
+
+
+def test_values_of_very_many_columns_are_looked_at_in_little_memory(
+    hidden: Hidden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.disclosure.values.MEMORY_BYTES", 60_000)
+    monkeypatch.setattr("grader.disclosure.values.FEWEST_ROWS", 100)
+    columns = {f"c{n}": RANDOM.random(ROWS) for n in range(40)}
+    assert LABEL in found(hidden, csv(frame(**columns, x=LABELS)))
