@@ -57,6 +57,7 @@ def _look(site: Site, guesser: Guesser, is_right: Callable[[], bool]) -> bool:
     """Count, then look; refuse before that what would not be looked at, for that costs little."""
     if not site.settings.rate_limits:
         return is_right()
+    site.passwords.require_place(is_known=guesser.is_known)
     with site.database.read() as session:
         guesses.require_room(session, guesser=guesser, now=db.now(session))
     with site.passwords.turn(is_known=guesser.is_known):

@@ -57,6 +57,12 @@ class BoundedHasher(PasswordHasher):
             self._mine.is_held = False
             self._leave()
 
+    def require_place(self, *, is_known: bool) -> None:
+        """Raise TooManyHashes where the line is full; what else a guess needs costs far more."""
+        with self._lock:
+            if len(self._waiting[is_known]) >= (MOST_KNOWN_WAITING if is_known else MOST_WAITING):
+                raise TooManyHashes
+
     def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:
         """Hash a password in one's turn."""
         with self._turn_unless_held():
