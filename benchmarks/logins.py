@@ -31,7 +31,7 @@ from grader.supervisor.child import Child
 from grader.supervisor.listener import open_listener
 
 ROWS = 2_000
-THREADS = 40
+THREADS = 300  # more than may wait in two processes, so that the others come at their rate
 WIDE = {
     "max_daily_submissions": None,
     "max_total_submissions": None,
@@ -184,10 +184,10 @@ class Flood:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.seconds = time.monotonic() - self._begun
         self._stop.set()
         for thread in self._threads:
             thread.join()
-        self.seconds = time.monotonic() - self._begun
 
     def told(self) -> list[tuple[int, int]]:
         return sorted(self.answers.items())

@@ -1,5 +1,6 @@
 """How requests are received: whole, in time, and as long as they say."""
 
+import dataclasses
 import socket
 import time
 from collections.abc import Callable
@@ -212,11 +213,15 @@ def test_a_class_that_logs_in_together_takes_no_thread_of_pages_and_uploads(runn
             assert everything(client).startswith(b"HTTP/1.1 200 OK")
 
 
-def test_who_does_not_read_the_answer_holds_no_thread_and_is_cut_off(make_running: Any) -> None:
-    running = make_running(grace_seconds=1.5, slowest_bytes_per_second=1 << 30)
+def test_who_does_not_read_the_answer_holds_no_thread_and_is_cut_off(running: Any) -> None:
     readers = [running.connect(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n") for _ in range(4)]
     until(lambda: len(running.application.asked) == 4)  # with two threads
     assert running.ask(GET + END).startswith(b"HTTP/1.1 200 OK")
+    assert len(running.server.channels) >= 4
+    for channel in running.server.channels:
+        channel.bounds = dataclasses.replace(
+            channel.bounds, grace_seconds=0.3, slowest_bytes_per_second=1 << 30
+        )
     until(lambda: not running.server.channels)
     for reader in readers:
         reader.close()

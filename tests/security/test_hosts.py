@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import webapp
-from grader.models import User
 
 TEAM = "/competitions/toxicity/team"
 FORGED = (
@@ -29,9 +28,7 @@ class Linking:
 
     def __init__(self, arena: Any) -> None:
         arena.competition()
-        self.ann, self.root = arena.person("Ann"), arena.person("Root")
-        with arena.database.write() as session:
-            session.get(User, self.root.user.id).is_admin = True
+        self.ann, self.root = arena.person("Ann"), arena.person("Root", is_admin=True)
         assert self.root.post(f"{TEAM}", {"name": "Aces"}).status_code == 303
 
     def pages(self, host: str) -> list[str]:

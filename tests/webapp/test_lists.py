@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from grader.models import User
 from grader.services import closing, competitions
 from grader.services.audit import Actor
 
@@ -43,14 +42,13 @@ def people(make_arena: Callable[..., Any], database_url: str) -> tuple[Any, Any]
     """Ann, who sent a file to a competition that is over and final, and an administrator."""
     arena = make_arena(database_url=database_url)
     arena.competition()
-    ann, root = arena.person("Ann"), arena.person("Root")
+    ann, root = arena.person("Ann"), arena.person("Root", is_admin=True)
     arena.submit(ann, arena.truth.predictions())
     arena.score_all()
     arena.reveal()
     with arena.database.write() as session:
         competition = competitions.get(session, slug="toxicity")
         closing.finalize(session, competition=competition, actor=Actor(None, "tests"))
-        session.get_one(User, root.user.id).is_admin = True
     return ann, root
 
 
