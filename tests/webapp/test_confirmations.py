@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.models import ApiToken, MergeRequest, Role, User
-from grader.services import competitions, organizers, tokens
+from grader.services import competitions, organizers, rosters, tokens
 from grader.services.audit import Actor
 from tests.fixtures.arena import hidden_fields
 from tests.webapp.test_rescoring_pages import ROOT, begin, check, page, people
@@ -154,6 +154,51 @@ def test_accepting_a_merger_asks_with_what_happens_to_both_teams(arena: Any, peo
     again = bob.post(f"{team}/mergers/1/accept", hidden_fields(asked.text))
     assert again.status_code == 409 and "1 and 2 make 3" in again.text
     assert bob.post(f"{team}/mergers/1/accept", hidden_fields(again.text)).status_code == 303
+
+
+def test_leaving_and_handing_over_ask_with_who_leads_then(arena: Any, people: dict[str, Any]) -> None:
+    ann, cay = people["Ann"], arena.person("Cay")
+    team = "/competitions/toxicity/team"
+    assert ann.post(f"{team}/invitations", {"name": "Cay"}).status_code == 303
+    assert cay.post(f"{team}/invitations/1/accept").status_code == 303
+
+    asked = ann.post(f"{team}/leader", {"user_id": str(cay.user.id)})
+    assert asked.status_code == 409 and "Let Cay lead Ann?" in asked.text
+    assert "Cay alone renames the team, makes its link and answers mergers then" in asked.text
+    assert led_by(arena, ann) == "Ann"
+    other = ann.post(f"{team}/leader", hidden_fields(asked.text) | {"user_id": str(ann.user.id)})
+    assert other.status_code == 409 and "Let Ann lead Ann?" in other.text  # what was confirmed was Cay
+    assert ann.post(f"{team}/leader", hidden_fields(asked.text)).status_code == 303
+    assert led_by(arena, ann) == "Cay"
+
+    asked = cay.post(f"{team}/leave")
+    assert asked.status_code == 409 and "Leave Ann?" in asked.text
+    assert "Submissions stay with Ann, also yours; you see them no more." in asked.text
+    assert "Ann leads it then." in asked.text and "Only an invitation brings you back." in asked.text
+    assert led_by(arena, ann) == "Cay"
+    assert cay.post(f"{team}/leave", hidden_fields(asked.text)).status_code == 303
+    assert led_by(arena, ann) == "Ann"
+
+
+def test_leaving_a_team_of_ones_own_without_a_file_says_that_it_ends(
+    arena: Any, people: dict[str, Any]
+) -> None:
+    dan, team = arena.person("Dan"), "/competitions/toxicity/team"
+    assert people and dan.post(team, {"name": "Short-lived"}).status_code == 303
+    asked = dan.post(f"{team}/leave")
+    assert asked.status_code == 409
+    assert "it has sent no file: Short-lived ends, and its name is free for others." in asked.text
+    assert "Submissions stay" not in asked.text and "leads it then" not in asked.text
+    assert dan.post(f"{team}/leave", hidden_fields(asked.text)).status_code == 303
+    assert "You have no team yet." in page(dan, team)
+
+
+def led_by(arena: Any, member: Any) -> str:
+    """Return who leads a person's team."""
+    with arena.database.read() as session:
+        competition = competitions.get(session, slug="toxicity")
+        team = rosters.require_team(session, competition=competition, user=member.user)
+        return str(team.leader.name)
 
 
 @pytest.mark.parametrize("who", ["Vic", "Eva"])

@@ -87,14 +87,18 @@ def leave(slug: str) -> ResponseReturnValue:
     """Leave the team."""
 
     def act(*, session: Any, competition: Competition, user: User) -> None:
-        name = rosters.require_team(session, competition=competition, user=user).name
+        team = rosters.require_team(session, competition=competition, user=user)
+        name, led = team.name, team.leader_id == user.id
         teams.leave(session, competition=competition, user=user)
+        left = rosters.present(session, team=team)
         bound = participations.find(session, competition=competition, user=user)
-        sentences = [f"Submissions stay with {name}, also yours; you see them no more."]
-        if bound is not None and bound.bound_team_id:
-            sentences.append(
-                "You cannot enter this competition through another team. Only an invitation brings you back."
-            )
+        sentences = team_acts.leaving(
+            name,
+            leader=left[0].user.name if led and left else "",
+            ends=not left,
+            has_submitted=rosters.has_submissions(session, team=team),
+            is_bound=bound is not None and bound.bound_team_id is not None,
+        )
         _confirm(slug, f"Leave {name}?", tuple(sentences), "Leave the team")
 
     return _act(slug, act, "You have left the team.")

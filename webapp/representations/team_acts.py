@@ -1,4 +1,4 @@
-"""What a team's acts that cannot be undone do, in sentences, for the page that asks first."""
+"""What merging and leaving do to a team, in sentences, for the page that asks first."""
 
 from collections.abc import Iterator
 
@@ -31,6 +31,20 @@ def merger(outlook: Outlook) -> Iterator[str]:
         )
     else:
         yield f"Selected submissions add up to {picks:,} of {outlook.selection_count:,}."
+
+
+def leaving(name: str, *, leader: str, ends: bool, has_submitted: bool, is_bound: bool) -> Iterator[str]:
+    """Say what happens when a person leaves; `leader` is who leads then, blank where that does not change."""
+    if ends:
+        yield f"You are its last member and it has sent no file: {name} ends, and its name is free for others."
+    elif has_submitted:
+        yield f"Submissions stay with {name}, also yours; you see them no more."
+    else:
+        yield f"{name} goes on without you."
+    if leader:
+        yield f"{leader} leads it then."
+    if is_bound:
+        yield "You cannot enter this competition through another team. Only an invitation brings you back."
 
 
 def _members(side: Side) -> str:
