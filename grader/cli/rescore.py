@@ -14,7 +14,7 @@ from grader.cli.parameters import LocalPath, Time
 from grader.cli.progress import ProgressLine
 from grader.cli.rescoring_difference import describe_difference, write_difference
 from grader.cli.solution_report import describe
-from grader.cli.switching import switch_confirmed
+from grader.cli.switching import Agreement, switch_confirmed
 from grader.crash_points import reach
 from grader.errors import OrganizerError
 from grader.files import ColumnRole, guess_columns, read_solution
@@ -292,9 +292,17 @@ def _publish(
             lose_scores=lose_scores,
         )
 
+    agreement = Agreement()  # a file that arrives after the answer is scored, and nobody is asked again
+
     def switch() -> None:
         switch_confirmed(
-            installation, competition, version.number, publish, reached="publish.after_commit", yes=yes
+            installation,
+            competition,
+            version.number,
+            publish,
+            reached="publish.after_commit",
+            yes=yes,
+            agreement=agreement,
         )
 
     _score(installation, version, switch)

@@ -14,6 +14,13 @@ from grader.services.rescoring_difference import Compared
 from grader.services.rescoring_summary import Summary
 
 
+class Agreement:
+    """What somebody has said yes to; with it nobody is asked twice about the same difference."""
+
+    def __init__(self) -> None:
+        self.digest: str | None = None
+
+
 class _Unconfirmed(Exception):
     """A switch that was tried and undone, because nobody has said yes to what it changes."""
 
@@ -30,21 +37,23 @@ def switch_confirmed(
     *,
     reached: str,
     yes: bool,
+    agreement: Agreement | None = None,
 ) -> ScoringVersion:
     """Do an act that switches the boards; first tell what it changes and ask, unless `yes`.
 
     What refuses the act comes before the question. A difference that is another one when the answer comes is
-    told and asked for again. Where the version is only prepared nothing is asked.
+    told and asked for again. Where the version is only prepared nothing is asked. An `agreement` keeps the
+    answer for the next try, where the act was refused after it.
     """
-    agreed = None
+    agreement = agreement or Agreement()
     while True:
         try:
-            version, summary = _try(installation, competition, number, act, agreed, yes=yes)
+            version, summary = _try(installation, competition, number, act, agreement.digest, yes=yes)
         except _Unconfirmed as unconfirmed:
-            if agreed is not None:
+            if agreement.digest is not None:
                 click.echo("What it changes is different now. Nothing is switched yet.")
             click.echo(unconfirmed.summary.text)
-            agreed = unconfirmed.summary.digest
+            agreement.digest = unconfirmed.summary.digest
             question = f"Switch every board of {competition.slug} to scoring version {number}?"
             if not is_answered_yes(question):
                 raise click.ClickException(

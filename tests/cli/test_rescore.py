@@ -172,6 +172,26 @@ def test_a_difference_that_is_another_one_when_the_answer_comes_is_asked_again(
     assert len(asked) == 2 and "What it changes is different now." in done.output
 
 
+def test_a_file_that_arrives_with_the_answer_and_changes_nothing_is_not_asked_about(
+    service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    path, asked = tmp_path / "corrected.csv", []
+    path.write_bytes(solution_csv(seed=2))
+
+    def answer(question: str) -> bool:
+        asked.append(question)
+        if len(asked) == 1:
+            weak = service.submit(scored, user="ada", seed=6, skill=0.0)
+            service.run(min(weak.job_ids))  # it has its score under the live version, not yet under the new one
+        return True
+
+    monkeypatch.setattr(switching, "is_answered_yes", answer)
+    done = rescore(path, "--reason", "Other labels.")
+    assert done.exit_code == 0, done.output
+    assert len(asked) == 1 and "different now" not in done.output
+    assert live(service)[0] == 2
+
+
 def test_a_rescoring_that_changes_nothing_says_so(
     service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path
 ) -> None:
