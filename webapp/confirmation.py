@@ -12,8 +12,9 @@ from flask.typing import ResponseReturnValue
 from webapp.errors import wants_json
 
 FIELD = "confirmed"
+CHANGE = "change"
 STATUS = 409
-_NOT_KEPT = frozenset({FIELD, "csrf_token"})
+_NOT_KEPT = frozenset({FIELD, CHANGE, "csrf_token"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,8 @@ class Question:
     """What is asked: the act as a question, what it does in sentences, the words of the button, the way back.
 
     The answer is bound to `state`, by default the sentences. What `is_final` cannot be undone. `links` are
-    words and addresses of what to look at or do first.
+    words and addresses of what to look at or do first. Where `can_change`, a button leads back to the form
+    with what was entered: the page looks for it with `wants_to_change`.
     """
 
     heading: str
@@ -31,6 +33,7 @@ class Question:
     state: str = ""
     is_final: bool = False
     links: tuple[tuple[str, str], ...] = ()
+    can_change: bool = False
 
     @property
     def token(self) -> str:
@@ -53,6 +56,11 @@ def confirm(question: Question) -> None:
         raise Unconfirmed(question)
 
 
+def wants_to_change() -> bool:
+    """Tell whether the answer was to change what was entered."""
+    return CHANGE in request.form
+
+
 def init_app(app: Flask) -> None:
     """Answer every act that waits for a confirmation with its question."""
     app.register_error_handler(Unconfirmed, _ask)
@@ -64,7 +72,12 @@ def _ask(unconfirmed: Unconfirmed) -> ResponseReturnValue:
         return _json(question), STATUS
     kept = [(name, value) for name, value in request.form.items(multi=True) if name not in _NOT_KEPT]
     page = render_template(
-        "confirm.html", question=question, kept=kept, field=FIELD, is_asked_again=FIELD in request.form
+        "confirm.html",
+        question=question,
+        kept=kept,
+        field=FIELD,
+        change=CHANGE,
+        is_asked_again=FIELD in request.form,
     )
     return page, STATUS
 

@@ -1,6 +1,7 @@
 """`fairboard competition data` and `allow-data`: what data files would give away, and giving them out."""
 
 from collections.abc import Mapping
+from shlex import quote
 
 import click
 
@@ -11,6 +12,7 @@ from grader.errors import OrganizerError
 from grader.models import DataCheckState
 from grader.services import competitions, data_checks, data_files, data_findings
 from grader.services.audit import Actor
+from grader.services.data_findings import Found
 
 STATES = {
     DataCheckState.UNCHECKED: "not checked",
@@ -19,6 +21,9 @@ STATES = {
     DataCheckState.HELD: "held back",
     DataCheckState.ALLOWED: "given out all the same",
 }
+
+
+SHOWN_SENTENCES = 6
 
 
 class FilesHeld(OrganizerError):
@@ -39,8 +44,9 @@ def data(slug: str) -> None:
         for file in files:
             click.echo(f"{file.name}: {STATES[file.check_state]}.")
             found = data_findings.found_in(file)
-            for sentence in found.discloses + found.unopened:
-                click.echo(f"- {sentence}.")
+            if file.check_state is not DataCheckState.HELD:  # of these the error tells
+                for sentence in _told(found):
+                    click.echo(f"- {sentence}.")
         _require_none_held(installation, slug)
 
 
@@ -100,6 +106,14 @@ def _allow(installation: Installation, slug: str, name: str, words: str, *, reas
     click.echo(f"{name} is given out. Public is {found.consequence}.")
 
 
+def _told(found: Found) -> list[str]:
+    """Return what a check found, in so many lines that a screen holds them."""
+    sentences = found.discloses + found.unopened
+    left = len(sentences) - SHOWN_SENTENCES
+    more = [f"{left:,} more; the organizers' page has them all"] if left > 0 else []
+    return [*sentences[:SHOWN_SENTENCES], *more]
+
+
 def _require_none_held(installation: Installation, slug: str) -> None:
     with installation.database.read() as session:
         files = data_files.list_all(session, competition=competitions.get(session, slug=slug))
@@ -107,10 +121,10 @@ def _require_none_held(installation: Installation, slug: str) -> None:
     for file in files:
         if file.check_state is DataCheckState.HELD:
             found = data_findings.found_in(file)
-            told += [f"{file.name} is held back: {each}." for each in found.discloses + found.unopened]
+            told += [f"{file.name} is held back:", *(f"- {each}." for each in _told(found))]
             told.append(
                 f"To give {file.name} out all the same: fairboard competition allow-data {slug} "
-                f"'{file.name}' '{found.phrase}'"
+                f"{quote(file.name)} {quote(found.phrase)}"
             )
     if told:
         raise FilesHeld("\n".join(told))

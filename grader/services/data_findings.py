@@ -31,7 +31,7 @@ def found_in(file: DataFile) -> Found:
     findings = file.findings
     discloses = tuple(
         f"{_place(each)} agrees with {_kind(each)} {_names(each['names'])} ({each['rows']:,} rows)"
-        for each in findings.get("disclosures", ())
+        for each in sorted(findings.get("disclosures", ()), key=_is_identity)  # few labels, many identities
     )
     unopened = tuple(
         f"{each['name'] or file.name} was not looked through: {each['reason']}"
@@ -80,7 +80,7 @@ def _phrase(findings: Mapping[str, Any]) -> str:
 def _consequence(file: DataFile) -> str:
     kinds = {each["kind"] for each in file.findings.get("disclosures", ())}
     told = {
-        Kind.LABEL: "the labels: whoever downloads the file can submit them and get a perfect score",
+        Kind.LABEL: "the labels: who submits them gets a perfect score",
         Kind.IDENTITY: "which rows mention the identities: models can be fitted to them",
         Kind.USAGE: "which rows decide the final standings",
     }
@@ -98,6 +98,10 @@ def _place(disclosure: Mapping[str, Any]) -> str:
         if from_rows
         else (f"Column {disclosure['column']!r}{within}")
     )
+
+
+def _is_identity(disclosure: Mapping[str, Any]) -> bool:
+    return Kind(disclosure["kind"]) is Kind.IDENTITY
 
 
 def _kind(disclosure: Mapping[str, Any]) -> str:

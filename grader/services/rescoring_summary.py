@@ -47,7 +47,10 @@ def _sentences(found: Preview) -> Iterator[str]:
     if is_same and not (public.moved or private.moved or difference.selections):
         yield "Nothing changes: every submission keeps its displayed scores, and every team its place."
         return
-    moves = f"{_moving(public)} on the public leaderboard and {_moving(private)} on the private one"
+    if public.moved or private.moved:
+        moves = f"{_moving(public)} on the public leaderboard and {_moving(private)} on the private one"
+    else:
+        moves = "No team moves on either leaderboard"
     leaders = [*_leaders(found, public, "public"), *_leaders(found, private, "private")]
     yield f"{moves}; {'; '.join(leaders) or 'first place stays on both'}."
     yield _scores(found)

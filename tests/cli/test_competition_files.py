@@ -194,9 +194,9 @@ def test_a_file_that_gives_labels_away_stops_unless_the_file_says_what_may_be_pu
     run("user", "create", "ada")
     result = run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")
     assert result.exit_code == 1
-    assert "test.csv is held back: Column 'x' agrees with the label toxicity" in result.stderr
+    assert "test.csv is held back:\n- Column 'x' agrees with the label toxicity" in result.stderr
     assert "toxic stays as a draft" in result.stderr
-    words = re.search(r"allow-data toxic 'test.csv' '([^']+)'", result.stderr)[1]
+    words = re.search(r"allow-data toxic test.csv '([^']+)'", result.stderr)[1]
     told = run("competition", "data", "toxic")
     assert told.exit_code == 1 and "test.csv: held back." in told.stdout
     assert run("competition", "publish", "toxic").exit_code == 1

@@ -182,7 +182,7 @@ def test_a_file_that_arrives_with_the_answer_and_changes_nothing_is_not_asked_ab
         asked.append(question)
         if len(asked) == 1:
             weak = service.submit(scored, user="ada", seed=6, skill=0.0)
-            service.run(min(weak.job_ids))  # it has its score under the live version, not yet under the new one
+            service.run(min(weak.job_ids))  # it has its score under the live version alone
         return True
 
     monkeypatch.setattr(switching, "is_answered_yes", answer)

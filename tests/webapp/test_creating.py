@@ -228,8 +228,9 @@ def test_the_solution_as_a_data_file_is_held_until_the_words_are_typed(arena: An
     assert ann.browser.get(address).status_code == 503
     assert root.browser.get(address).data == solution  # an organizer has it anyway
     phrase = re.search(r"Type <code>([^<]+)</code>", page)[1]
-    refused = root.post(f"{HERE}/data/allow", {"name": "extra.csv", "typed": "yes"})
+    refused = root.post(f"{HERE}/data/allow", {"name": "extra.csv", "typed": "publ", "reason": "Why so"})
     assert refused.status_code == 422 and phrase in html.unescape(refused.text)
+    assert 'value="publ"' in refused.text and 'value="Why so"' in refused.text  # what was entered stays
     assert root.post(f"{HERE}/data/check", {"name": "extra.csv"}).status_code == 303
     check_files(arena)
     assert ann.browser.get(address).status_code == 503

@@ -94,7 +94,7 @@ class CompetitionView:
     @property
     def deadline(self) -> Deadline | None:
         """The moment that the page's head names."""
-        if self.phase is Phase.SCHEDULED and self.opens_at:
+        if self.phase is Phase.SCHEDULED and self.opens_at and self.opens_at > self._now:
             return Deadline("opens", self.opens_at, formats.span(self.opens_at - self._now))
         if self.closes_at is None or (self.is_archived and self.closes_at > self._now):
             return None

@@ -15,12 +15,17 @@ WORDS = {
 }
 
 
+SHOWN_SENTENCES = 6
+
+
 class FileCheckView:
     """What the check of one file says."""
 
     def __init__(self, file: DataFile, *, is_waiting: bool) -> None:
         self.name = file.name
         self.found = data_findings.found_in(file)
+        sentences = self.found.discloses + self.found.unopened
+        self.first, self.others = sentences[:SHOWN_SENTENCES], sentences[SHOWN_SENTENCES:]
         self.words, self.pill = WORDS[file.check_state]
         if is_waiting and file.check_state is not DataCheckState.WAITING:
             self.words += ", being checked again" if file.findings else ", is being checked"

@@ -36,7 +36,7 @@ def merger(outlook: Outlook) -> Iterator[str]:
 def leaving(name: str, *, leader: str, ends: bool, has_submitted: bool, is_bound: bool) -> Iterator[str]:
     """Say what happens when a person leaves; `leader` is who leads then, blank where that does not change."""
     if ends:
-        yield f"You are its last member and it has sent no file: {name} ends, and its name is free for others."
+        yield f"You are its last member and it has sent no file: {name} ends, and others can take its name."
     elif has_submitted:
         yield f"Submissions stay with {name}, also yours; you see them no more."
     else:

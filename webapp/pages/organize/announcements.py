@@ -7,7 +7,7 @@ from grader import db
 from grader.models import Role
 from grader.services import announcements
 from webapp import finding, prose
-from webapp.confirmation import Question, confirm
+from webapp.confirmation import Question, confirm, wants_to_change
 from webapp.errors import status_of
 from webapp.organizing import actor, organizers_only
 from webapp.representations.competition import CompetitionView
@@ -30,6 +30,8 @@ def index(slug: str) -> ResponseReturnValue:
 def post(slug: str) -> ResponseReturnValue:
     """Post an announcement, or show first how it will look."""
     form = request.form
+    if wants_to_change():
+        return _page(slug)
     if form.get("act") == "preview":
         return _page(slug, preview=form.get("body", ""))
     try:
@@ -54,6 +56,7 @@ def post(slug: str) -> ResponseReturnValue:
                         back=url_for(".index", slug=slug),
                         state=f"{posted.title}\n{posted.body}",
                         is_final=True,
+                        can_change=True,
                     )
                 )
     except announcements.InvalidAnnouncement as error:

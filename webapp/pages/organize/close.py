@@ -21,7 +21,7 @@ from grader.services import (
 from grader.services.close_checks import CloseState
 from grader.services.organizer_jobs import UnknownOrganizerJob
 from webapp import finding
-from webapp.confirmation import Question, confirm
+from webapp.confirmation import Question, confirm, wants_to_change
 from webapp.errors import BadRequest, wants_json
 from webapp.organizing import actor, organizers_only
 from webapp.representations.close import CloseView, JobView, live_json
@@ -138,6 +138,8 @@ def _act(
 
     With the words `unverified` it is asked first where what competes was not verified.
     """
+    if wants_to_change():
+        return _page(slug)
     try:
         if must_confirm:
             require_confirmed()
@@ -169,6 +171,7 @@ def _unverified(slug: str, state: CloseState, heading: str, button: str) -> Ques
         back=here,
         is_final=True,
         links=((("Verify", f"{here}#verify"),) if can_verify else ()),
+        can_change=bool(request.form.get("reason", "").strip()),
     )
 
 

@@ -183,6 +183,9 @@ def _page(slug: str, *, problems: list[str] | None = None) -> str:
         etag=_status(checks).headers["ETag"],
         benchmarks=benchmarks,
         problems=problems or [],
+        entered_for=request.form.get("name", ""),
+        typed=request.form.get("typed", ""),
+        reason=request.form.get("reason", ""),
         max_bytes=data_files.MAX_BYTES,
     )
 

@@ -14,7 +14,7 @@ from grader.models import Competition, Role, ScoringVersion
 from grader.services import competitions, grants, rescoring, rescoring_difference, rescoring_publication
 from grader.services.rescoring_summary import Summary
 from webapp import finding
-from webapp.confirmation import Question, confirm
+from webapp.confirmation import Question, confirm, wants_to_change
 from webapp.errors import status_of, wants_json
 from webapp.organizing import actor, organizers_only
 from webapp.pages.organize.rescoring import blueprint
@@ -130,6 +130,8 @@ def _switch(
     The act itself comes before the question, and is undone with it: what refuses it is told first.
     """
     form, done = PublishForm.entered(), words.done
+    if wants_to_change():
+        return _show(slug, number, form=form)
     with current_site().database.read() as session:  # computed here, it is kept for the locked transaction
         _summary(session, *finding.scoring_version_of(session, slug, number))
     try:
@@ -171,6 +173,7 @@ def _question(slug: str, number: int, words: _Words, summary: Summary, form: Pub
         back=url_for(".show", slug=slug, number=number),
         state=" ".join((summary.digest, str(form.lose_scores), *given)),
         links=(("The whole difference", url_for(".difference", slug=slug, number=number)),),
+        can_change=True,
     )
 
 

@@ -12,7 +12,7 @@ from grader.services import competition_settings, leak_budgets, past_dates
 from grader.services.competition_settings import DATES, FOLLOWING, METRIC_IS_FIXED
 from grader.services.conditions import Fault
 from webapp import finding, settings_forms
-from webapp.confirmation import Question, confirm
+from webapp.confirmation import Question, confirm, wants_to_change
 from webapp.organizing import actor, organizers_only
 from webapp.representations.competition import CompetitionView
 from webapp.settings_forms import Read
@@ -42,6 +42,8 @@ def show(slug: str, step: str) -> ResponseReturnValue:
 def save(slug: str, step: str) -> ResponseReturnValue:
     """Change the settings of a step; what is wrong is told all at once, and what was entered stays."""
     page = BY_KEY[step]
+    if wants_to_change():
+        return _page(slug, page, found=Read({}, {}))
     faults: list[Fault] = []
     changed: frozenset[str] = frozenset()
     past: list[Fault] = []
@@ -68,14 +70,28 @@ def save(slug: str, step: str) -> ResponseReturnValue:
     if found.problems or faults:
         return _page(slug, page, found=found, faults=faults), 422
     flash("Saved." if changed else "Nothing was changed.")
-    for fault in past:
-        flash(fault.sentence)
+    for words in _past_words(slug, past):
+        flash(words)
     following = STEPS.index(page) + 1
     if "next" not in request.form or past:
         return redirect(url_for("organize_settings.show", slug=slug, step=page.key), 303)
     if following < len(STEPS):
         return redirect(url_for("organize_settings.show", slug=slug, step=STEPS[following].key), 303)
     return redirect(url_for("organize_solution.index", slug=slug), 303)
+
+
+def _past_words(slug: str, past: Sequence[Fault]) -> list[str]:
+    """Say what was saved with dates in the past: what the page tells at a field is only counted."""
+    with current_site().database.read() as session:
+        competition, now = finding.competition_of(session, slug), db.now(session)
+        locks = competition_settings.locks(competition, now)
+        shown = {fault.sentence for fault in past_dates.warnings(competition, now)}
+    beside = [f for f in past if f.sentence in shown and not any(name in locks for name in f.names)]
+    words = [fault.sentence for fault in past if fault not in beside]
+    if beside:
+        lies = "One date lies" if len(beside) == 1 else f"{len(beside)} dates lie"
+        words.append(f"{lies} in the past: read below what follows from it.")
+    return words
 
 
 def _reveals_now(slug: str, step: Step, past: Sequence[Fault]) -> Question:
@@ -86,6 +102,7 @@ def _reveals_now(slug: str, step: Step, past: Sequence[Fault]) -> Question:
         button="Save it",
         back=url_for("organize_settings.show", slug=slug, step=step.key),
         is_final=True,
+        can_change=True,
     )
 
 
