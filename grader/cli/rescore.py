@@ -9,6 +9,7 @@ from typing import Any
 import click
 from sqlalchemy.orm import Session
 
+from grader.cli.data import look_through
 from grader.cli.installation import Installation, opened
 from grader.cli.parameters import LocalPath, Time
 from grader.cli.progress import ProgressLine
@@ -281,7 +282,10 @@ def _publish(
     *,
     yes: bool,
 ) -> None:
-    """Score what is open and publish; new files that arrive meanwhile are scored too."""
+    """Score what is open and publish; new files that arrive meanwhile are scored too.
+
+    Data files are looked through with the new solution first: nothing is published before.
+    """
 
     def publish(session: Session) -> ScoringVersion:
         return rescoring_publication.publish(
@@ -305,6 +309,7 @@ def _publish(
             agreement=agreement,
         )
 
+    look_through(installation, competition.slug)
     _score(installation, version, switch)
 
 

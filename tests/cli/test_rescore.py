@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from grader.cli import main, switching
 from grader.files import ColumnRole, read_solution
-from grader.services import boards, competitions, solutions
+from grader.services import boards, competitions, data_checks, data_files, solutions
 from grader.services.audit import Actor
 
 
@@ -58,6 +58,22 @@ def test_a_preview_publishes_nothing_and_tells_the_difference(
     assert rescore("--difference").exit_code == 1
     back = rescore("--rollback", 1, "--reason", "It was right.", "--yes")
     assert back.exit_code == 0 and live(service) == before
+
+
+def test_data_files_are_looked_through_with_the_new_solution_before_it_is_published(
+    service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path
+) -> None:
+    with service.database.write() as session:
+        blob = service.storage.put(b"id,text\n1,one\n")
+        shell = Actor(None, "shell (tests)")
+        data_files.add(session, competition=scored, name="test.csv", blob=blob, actor=shell, now=service.now)
+    path = tmp_path / "corrected.csv"
+    path.write_bytes(solution_csv(seed=2))
+    done = rescore(path, "--reason", "Other labels.", "--yes")
+    assert done.exit_code == 0, done.output
+    assert live(service)[0] == 2
+    with service.database.read() as session:
+        assert data_checks.stale(session, competition=scored) == []
 
 
 def test_a_corrected_solution_keeps_the_columns_for_diagnosis_that_it_has(
