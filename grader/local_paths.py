@@ -2,8 +2,8 @@
 
 import re
 
-# A scheme, a host or user@host before a colon and a slash; one letter is a drive of Windows.
-_ELSEWHERE = re.compile(r"[A-Za-z][\w.+@-]+:/")
+# A scheme or a host (one letter is a drive of Windows) before a colon and a slash; user@host before a colon.
+_ELSEWHERE = re.compile(r"(\w[\w.+-]+|\[[\da-fA-F:.]+\]):/|[\w.+-]+@[\w.:\[\]-]+:")
 
 
 def is_elsewhere(path: str) -> bool:
@@ -16,8 +16,8 @@ def is_elsewhere(path: str) -> bool:
     Returns
     -------
     bool
-        True also for ``file:`` URLs and for what became of a URL as a path, ``s3:/bucket``. A path that
-        really has such a name is written ``./s3:/bucket``.
+        True also for ``file:`` URLs, for what became of a URL as a path, ``s3:/bucket``, and for
+        ``user@host:x``. A path that really has such a name is written ``./s3:/bucket``.
 
     Examples
     --------

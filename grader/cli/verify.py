@@ -19,7 +19,7 @@ FILE = LocalPath(exists=True, dir_okay=False)
 @click.option(
     "--nonce",
     type=FILE,
-    help="The nonce, as published with the solution; a receipt of after the publication holds it.",
+    help="The nonce, as published with the solution; a receipt that was made after that holds it.",
 )
 def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce: Path | None) -> None:
     """Recompute the score of RECEIPT from the files and compare every count and every bit.

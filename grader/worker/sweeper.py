@@ -12,6 +12,7 @@ from pathlib import Path
 
 from grader import db
 from grader.db import Database
+from grader.files.wording import counted
 from grader.services import batches, data_checks, lost_claims, organizer_jobs, scoring
 from grader.settings import Settings
 from grader.storage import open_storage
@@ -159,7 +160,8 @@ class Sweeper:
         with self._database.write() as session:
             count = lost_claims.free(session, holders=gone, now=db.now(session))
         if count:
-            logger.warning("%s claims of processes that died are free again.", count)
+            are = "is" if count == 1 else "are"
+            logger.warning("%s of processes that died %s free again.", counted(count, "claim"), are)
             self._look_at = 0.0
         return False
 

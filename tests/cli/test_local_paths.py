@@ -19,6 +19,12 @@ ADDRESSES = (
     "file:///srv/x",
     "s3:/bucket/x",
     "backup@host:/srv/x",
+    "backup@host:x",
+    "backup@host:",
+    "host.example.org:/srv/x",
+    "192.0.2.7:/srv/x",
+    "[2001:db8::7]:/srv/x",
+    "backup@[2001:db8::7]:x",
 )
 
 

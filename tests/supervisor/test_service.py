@@ -140,7 +140,7 @@ def test_a_score_does_not_wait_for_the_lease_of_workers_that_were_killed(make_se
     print(f"{time.monotonic() - begin:.1f} s from kill -9 of both workers to the score.")
     os.close(*holding)
     assert found["status"] == "scored"
-    assert "claims of processes that died are free again" in running.log()
+    assert "1 claim of processes that died is free again" in running.log()
 
 
 def open_for_writing(fifo):
