@@ -1,12 +1,17 @@
-"""The fixtures that several folders of tests share, which files begin, and how many threads compute."""
+"""What all tests share: fixtures, Hypothesis without a clock, which files begin, how many threads compute."""
 
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Several processes share few cores: threads of one that wait for each other took 19 s for 0.7 s of work.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+# Hypothesis looks for counterexamples here, not for a machine that is busy.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 pytest_plugins = (
     "tests.fixtures.guarded",

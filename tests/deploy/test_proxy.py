@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.proxy import CONFIGURATION, Proxy, locations
 from tests.fixtures.slow_clients import HALF_A_HEAD, SMALL_BODY, SlowClients
 from tests.fixtures.web import form
@@ -129,7 +130,7 @@ def test_nothing_but_the_site_is_behind_it(proxy: Proxy) -> None:
 
 @on_sqlite
 def test_who_comes_without_tls_is_sent_to_it(proxy: Proxy) -> None:
-    plain = http.client.HTTPConnection(*proxy.http, timeout=60)
+    plain = http.client.HTTPConnection(*proxy.http, timeout=HANG_SECONDS)
     plain.request("GET", "/competitions/toxicity?page=2", headers={"Host": "board.example"})
     answer = plain.getresponse()
     assert (answer.status, answer.headers["Location"]) == (308, f"{ADDRESS}/competitions/toxicity?page=2")

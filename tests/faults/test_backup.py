@@ -16,6 +16,7 @@ from grader.models import Submission, User
 from grader.services import backups, mail
 from grader.settings import Settings
 from grader.storage import open_storage
+from tests.fixtures.patience import HANG_SECONDS
 
 PEOPLE = ("ada", "bob")
 
@@ -107,7 +108,7 @@ def test_a_backup_alone_brings_everything_back_and_nobody_is_written_to_twice(
     eventually(lambda: _all_scored(database))
     eventually(lambda: _nothing_waits(database))
     second.terminate()
-    assert second.wait(30) == 0
+    assert second.wait(HANG_SECONDS) == 0
     check_invariants(database, storage, acknowledged=found)
     sent = [(to[0], each["Subject"]) for each, to in zip(post.received, post.recipients, strict=True)]
     assert len(sent) == len(set(sent))

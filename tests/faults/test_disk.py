@@ -16,6 +16,7 @@ from sqlalchemy import select
 from grader.models import ScoringJob
 from grader.settings import Settings
 from grader.worker.scoring import Scorer
+from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.web import BOUNDARY, form
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -177,7 +178,7 @@ def test_everything_is_on_the_disk_before_an_upload_is_answered(
         assert answer.status == 201
     finally:
         strace.terminate()
-        strace.wait(30)
+        strace.wait(HANG_SECONDS)
         strace.stderr.close()
     calls = [match.groups() for line in log.read_text().splitlines() if (match := CALL.match(line))]
     name = sha256(content).hexdigest()

@@ -119,7 +119,7 @@ def test_a_worker_that_is_stopped_beyond_its_lease_cannot_record_when_it_goes_on
     processes.signal(worker, signal.SIGCONT)
     caught.let_go()
     worker.send_signal(signal.SIGTERM)  # a warm shutdown ends when the task has
-    worker.wait(30)
+    worker.wait(HANG_SECONDS)
     assert watch.all_scored()
     assert watch.score_ids() == written and len(written) == 2
     assert watch.attempts() == [2]

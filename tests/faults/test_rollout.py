@@ -208,7 +208,7 @@ class _long_query:  # noqa: N801 - reads as a word of the test
     def __enter__(self) -> None:
         self._thread = threading.Thread(target=self._read)
         self._thread.start()
-        assert self._has_read.wait(60)
+        assert self._has_read.wait(HANG_SECONDS)
 
     def __exit__(self, *_: object) -> None:
         self._thread.join()
@@ -240,7 +240,7 @@ def test_web_servers_take_turns_under_traffic_and_what_is_arriving_arrives(
         time.sleep(0.5)
         assert process.is_running()  # it waits for the file that is arriving
         traffic.sent[finish()] = content
-        process.wait(60)
+        process.wait(HANG_SECONDS)
         traffic.wait_for_more()
         web.start()
         web.stop(web.children[1])

@@ -19,6 +19,7 @@ from grader.models import JobState, ScoringJob, SubmissionStatus
 from grader.settings import Settings
 from grader.worker.hints import Hints
 from grader.worker.scoring import Scorer
+from tests.fixtures.patience import HANG_SECONDS
 
 LEASE = timedelta(seconds=40)
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
@@ -167,7 +168,7 @@ def test_a_job_that_fifty_take_at_once_is_scored_once(service: Any, watch: Any, 
     start = threading.Barrier(8)
 
     def take(_: int) -> bool:
-        start.wait(60)
+        start.wait(HANG_SECONDS)
         return Scorer(service.database, service.storage, lease=LEASE).run(accepted.job_ids[0])
 
     with ThreadPoolExecutor(8) as pool:

@@ -22,6 +22,7 @@ from grader.supervisor.child import Child, Program
 from grader.worker.hints import Hints
 from grader.worker.organizer_child import OrganizerChild
 from grader.worker.scoring import Scorer
+from tests.fixtures.patience import HANG_SECONDS
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
@@ -42,7 +43,7 @@ def test_a_sweeper_that_is_stopped_hands_back_what_it_scores(
     sweeper = processes.sweeper(service.settings)
     eventually(caught.holds)
     sweeper.send_signal(signal.SIGTERM)
-    assert sweeper.wait(30) == 0
+    assert sweeper.wait(HANG_SECONDS) == 0
     assert (watch.states(), watch.attempts()) == ([JobState.WAITING], [0])
 
 
@@ -89,7 +90,7 @@ def test_an_organizers_job_that_is_stopped_starts_afresh_at_once(
     lane.start()
     eventually(caught.holds)
     child.stop()
-    lane.join(30)
+    lane.join(HANG_SECONDS)
     with service.database.read() as session:
         found = session.scalars(select(OrganizerJob)).one()
         assert (found.state, found.attempt_count) == (JobState.WAITING, 0)

@@ -20,6 +20,7 @@ from grader.models import Competition, ScoringJob, Submission
 from grader.services import closing
 from grader.services.audit import Actor
 from grader.settings import Settings
+from tests.fixtures.patience import HANG_SECONDS
 
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 DAY_SECONDS = 86_400
@@ -176,7 +177,7 @@ def test_what_is_accepted_before_the_close_counts_and_nothing_after_it(
             )
             for name in names
         ]
-        under_way.wait(60)
+        under_way.wait(HANG_SECONDS)
         closes_at = close_at(service, competition, in_seconds=LAST_SECONDS)
     sent = {key: content for each in uploads for key, content in each.result().items()}
     with service.database.read() as session:
@@ -211,7 +212,7 @@ def _upload_until_refused(
             assert not refusals
             accepted[answer.data["id"]] = content
             if len(accepted) == 1:
-                under_way.wait(60)
+                under_way.wait(HANG_SECONDS)
         else:
             assert (answer.status, answer.data["error"]) == (403, "competition_closed"), answer
             refusals += 1
@@ -242,5 +243,5 @@ def _pick_until_refused(caller: Any, ids: list[int], under_way: threading.Barrie
             refusals += 1
         turn += 1
         if turn == 1:
-            under_way.wait(60)
+            under_way.wait(HANG_SECONDS)
     return picked

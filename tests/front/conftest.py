@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from grader.supervisor.listener import open_listener
+from tests.fixtures.patience import HANG_SECONDS
 from webapp.front.asking import HEAD
 from webapp.front.bounds import Bounds
 from webapp.front.server import Server
@@ -39,7 +40,7 @@ class Application:
             start_response("204 No Content", [])
             return []
         self.asked.append(path)
-        (self.may_hash if path == "/login" else self.may_answer).wait(60)
+        (self.may_hash if path == "/login" else self.may_answer).wait(HANG_SECONDS)
         body = environ["wsgi.input"].read()
         said = f"{environ['REQUEST_METHOD']} {path} {environ['HTTP_HOST']} {len(body)} of "
         text = said.encode() + environ.get("CONTENT_LENGTH", "none").encode()
@@ -71,7 +72,7 @@ class Running:
 
     def connect(self, sent: bytes = b"", *, address: str = "127.0.0.1") -> socket.socket:
         """Return a connection on which this was sent."""
-        client = socket.create_connection(self.address, timeout=60, source_address=(address, 0))
+        client = socket.create_connection(self.address, timeout=HANG_SECONDS, source_address=(address, 0))
         client.sendall(sent)
         return client
 
@@ -79,6 +80,12 @@ class Running:
         """Return all that comes back before the server closes the connection."""
         with self.connect(sent) as client:
             return everything(client)
+
+    def bound(self, **bounds: Any) -> None:
+        """Change bounds of the running server, also of its open connections."""
+        self.server.bounds = dataclasses.replace(self.server.bounds, **bounds)
+        for channel in self.server.channels:
+            channel.bounds = self.server.bounds
 
     def close(self) -> None:
         self.application.may_answer.set()

@@ -3,28 +3,23 @@
 import dataclasses
 import socket
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from tests.fixtures.patience import eventually
 from tests.front.conftest import everything
 
 GET = b"GET /a HTTP/1.1\r\nHost: localhost\r\n"
 END = b"Connection: close\r\n\r\n"
-QUICK = {"idle_seconds": 0.3, "head_seconds": 0.3, "grace_seconds": 0.3}
+# Silence has the deadline of a hang in most tests: a busy machine is silent between connecting and sending.
+QUICK = {"head_seconds": 0.3, "grace_seconds": 0.3}
+IDLE = {"idle_seconds": 0.3}
 
 
 def post(path: bytes, *headers: bytes, close: bool = True) -> bytes:
     lines = [b"POST " + path + b" HTTP/1.1", b"Host: localhost", *headers]
     return b"\r\n".join([*lines, *([b"Connection: close"] if close else []), b"", b""])
-
-
-def until(condition: Callable[[], Any], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "It did not happen."
-        time.sleep(0.02)
 
 
 def test_an_absolute_address_as_of_a_client_that_takes_us_for_its_proxy_is_answered(running: Any) -> None:
@@ -154,13 +149,21 @@ def test_a_body_that_is_far_too_large_is_not_even_read_to_its_end(make_running: 
 
 def test_silence_half_a_head_and_a_dripping_body_end(make_running: Any) -> None:
     running = make_running(**QUICK)
-    assert running.ask(b"") == b""
     assert b"408 Request Timeout" in running.ask(GET)
     assert b"408 Request Timeout" in running.ask(post(b"/form", b"Content-Length: 100") + b"x")
     assert b"408 Request Timeout" in running.ask(post(b"/upload", b"Content-Length: 500000") + b"x")
-    with running.connect(GET + b"\r\n") as client:  # kept alive, and silent from then on
-        assert everything(client).startswith(b"HTTP/1.1 200 OK")
-    assert running.application.asked == ["/a"]
+    assert running.application.asked == []
+    running.bound(**IDLE)
+    assert running.ask(b"") == b""
+    # Kept alive, and silent from then on.
+    eventually(lambda: _answer_unless_late(running, GET + b"\r\n").startswith(b"HTTP/1.1 200 OK"))
+
+
+def _answer_unless_late(running: Any, sent: bytes) -> bytes:
+    try:
+        return running.ask(sent)
+    except ConnectionError:
+        return b""
 
 
 def test_a_byte_now_and_then_keeps_no_head_and_no_body_alive(make_running: Any) -> None:
@@ -168,7 +171,7 @@ def test_a_byte_now_and_then_keeps_no_head_and_no_body_alive(make_running: Any) 
     for beginning in (GET + b"X: ", post(b"/form", b"Content-Length: 1000")):
         with running.connect(beginning) as client:
             client.settimeout(0.1)
-            until(lambda client=client: _is_refused_after_a_byte(client))
+            eventually(lambda client=client: _is_refused_after_a_byte(client))
 
 
 def _is_refused_after_a_byte(client: socket.socket) -> bool:
@@ -182,20 +185,21 @@ def _is_refused_after_a_byte(client: socket.socket) -> bool:
 
 
 def test_a_slow_but_honest_body_arrives(make_running: Any) -> None:
-    running = make_running(grace_seconds=0.5, slowest_bytes_per_second=50_000)
-    size = 400_000
-    with running.connect(post(b"/upload", b"Content-Length: %d" % size)) as client:
-        for _ in range(20):  # 2 s in all, four times the grace
-            client.sendall(b"x" * (size // 20))
+    running = make_running(grace_seconds=0.3, slowest_bytes_per_second=100)
+    size, share = 400_000, 20_000  # a share is worth 200 s
+    with running.connect(post(b"/upload", b"Content-Length: %d" % size) + b"x" * share) as client:
+        for _ in range(size // share - 1):  # 2 s in all, six times the grace
             time.sleep(0.1)
+            client.sendall(b"x" * share)
         assert everything(client).endswith(b"400000 of 400000")
 
 
 def test_a_request_that_is_worked_on_has_no_deadline_here(make_running: Any) -> None:
-    running = make_running(**QUICK)
+    running = make_running()
     running.application.may_answer.clear()
     with running.connect(GET + END) as client:
-        until(lambda: running.application.asked)
+        eventually(lambda: running.application.asked)
+        running.bound(**QUICK, **IDLE)
         time.sleep(1.2)
         running.application.may_answer.set()
         assert everything(client).endswith(b"GET /a localhost 0 of none")
@@ -205,7 +209,9 @@ def test_a_class_that_logs_in_together_takes_no_thread_of_pages_and_uploads(runn
     running.application.may_hash.clear()
     sent = post(b"/login", b"Content-Length: 0")
     waiting = [running.connect(sent, address=f"127.0.0.{n // 10 + 1}") for n in range(30)]
-    until(lambda: running.application.asked.count("/login") == 30)  # all of them before anybody is answered
+    eventually(
+        lambda: running.application.asked.count("/login") == 30
+    )  # all of them before anybody is answered
     assert running.ask(GET + END).startswith(b"HTTP/1.1 200 OK")  # with two threads
     running.application.may_hash.set()
     for client in waiting:
@@ -215,14 +221,14 @@ def test_a_class_that_logs_in_together_takes_no_thread_of_pages_and_uploads(runn
 
 def test_who_does_not_read_the_answer_holds_no_thread_and_is_cut_off(running: Any) -> None:
     readers = [running.connect(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n") for _ in range(4)]
-    until(lambda: len(running.application.asked) == 4)  # with two threads
+    eventually(lambda: len(running.application.asked) == 4)  # with two threads
     assert running.ask(GET + END).startswith(b"HTTP/1.1 200 OK")
     assert len(running.server.channels) >= 4
     for channel in running.server.channels:
         channel.bounds = dataclasses.replace(
             channel.bounds, grace_seconds=0.3, slowest_bytes_per_second=1 << 30
         )
-    until(lambda: not running.server.channels)
+    eventually(lambda: not running.server.channels)
     for reader in readers:
         reader.close()
 
@@ -230,10 +236,10 @@ def test_who_does_not_read_the_answer_holds_no_thread_and_is_cut_off(running: An
 def test_an_address_with_too_many_connections_loses_those_that_wait_for_longest(running: Any) -> None:
     running.application.may_answer.clear()
     with running.connect(GET + END, address="127.0.1.1") as working:
-        until(lambda: running.application.asked)
+        eventually(lambda: running.application.asked)
         with running.connect(address="127.0.1.2") as other:
             crowd = [running.connect(GET, address="127.0.1.1") for _ in range(30)]
-            until(lambda: len(_of(running, "127.0.1.1")) == 20)
+            eventually(lambda: len(_of(running, "127.0.1.1")) == 20)
             assert _has_ended(crowd[0])
             crowd[-1].sendall(END)
             running.application.may_answer.set()
@@ -249,7 +255,7 @@ def test_a_full_server_makes_room_where_most_wait(running: Any) -> None:
     crowd = [running.connect(GET, address=f"127.0.1.{1 + number % 4}") for number in range(40)]
     few = running.connect(GET, address="127.0.2.1")
     more = [running.connect(GET, address="127.0.3.1") for _ in range(3)]
-    until(lambda: len(running.server.channels) == 40)
+    eventually(lambda: len(running.server.channels) == 40)
     for each in (few, *more):
         each.sendall(END)
         assert everything(each).startswith(b"HTTP/1.1 200 OK")
@@ -261,11 +267,11 @@ def test_behind_a_trusted_proxy_the_visitors_address_counts_and_never_the_proxys
     running = make_running(trusted_proxies=1, connections_per_address=5)
     named = GET.replace(b"/a", b"/form").replace(b"GET", b"POST") + b"Content-Length: 5\r\nX-Forwarded-For: "
     many = [running.connect(named + b"10.0.0.%d\r\n\r\n" % number) for number in range(20)]
-    until(lambda: len(running.server.channels) == 20)
+    eventually(lambda: len(running.server.channels) == 20)
     time.sleep(0.6)
     assert len(running.server.channels) == 20
     one = [running.connect(named + b"1.2.3.4, 10.0.0.99\r\n\r\n") for _ in range(8)]
-    until(lambda: _has_ended(one[2]))  # three too many, those that wait for longest
+    eventually(lambda: _has_ended(one[2]))  # three too many, those that wait for longest
     assert len(_of(running, "10.0.0.99")) == 5
     assert not _of(running, "1.2.3.4")
     for each in many:

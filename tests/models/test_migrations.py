@@ -16,6 +16,7 @@ from sqlalchemy import MetaData, Table, inspect, select, text
 import migrations
 from grader.db import Base, Database
 from grader.services import schema
+from tests.fixtures.patience import HANG_SECONDS
 
 NOON = datetime(2026, 1, 5, 12, 0, 0, 123, tzinfo=UTC)
 HASH = "0" * 64
@@ -166,7 +167,7 @@ def test_processes_that_start_together_migrate_once(empty_database: Database) ->
         "schema.upgrade(Database(sys.argv[1]))"
     )
     started = [subprocess.Popen([sys.executable, "-c", program, url]) for _ in range(3)]
-    assert [process.wait(60) for process in started] == [0, 0, 0]
+    assert [process.wait(HANG_SECONDS) for process in started] == [0, 0, 0]
     assert schema.is_current(empty_database)
 
 

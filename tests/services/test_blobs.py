@@ -143,7 +143,7 @@ def test_a_blob_that_is_held_just_before_its_deletion_stays(service: Any, monkey
     def find_then_be_overtaken(*arguments: Any, **options: Any) -> Any:
         listed = found(*arguments, **options)
         threading.Thread(target=touch).start()
-        assert held.wait(10)
+        assert held.wait(HANG_SECONDS)
         return listed
 
     def touch() -> None:

@@ -6,6 +6,7 @@ import pytest
 from redis import Redis
 
 from grader.supervisor import valkey
+from tests.fixtures.patience import HANG_SECONDS
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_a_stranded_server_is_ended(start):
 
     valkey.end_stranded(socket)
 
-    assert process.wait(5) == 0
+    assert process.wait(HANG_SECONDS) == 0
     assert not valkey.answers(socket)
 
 
