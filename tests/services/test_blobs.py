@@ -43,6 +43,7 @@ NAME_NO_BLOB = {
     "competition.positive_name": "a name",
     "competition.negative_name": "a name",
     "competition.entry_code": "a code",
+    "known_address.address_hash": "a hash",
     "organizer_job.progress": "numbers",
     "organizer_job.problems": "sentences",
     "score.counts": "numbers",
@@ -53,6 +54,7 @@ NAME_NO_BLOB = {
     "solution.report": "counts",
     "submission.problems": "sentences",
     "submission.notes": "sentences",
+    "tally.whose": "a hash",
     "user_account.unwanted_notices": "words",
 }
 
