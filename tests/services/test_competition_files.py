@@ -16,7 +16,7 @@ from grader.services import competition_files, competition_settings
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import InvalidCompetition
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=40)
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), max_size=40)
 MOMENTS = st.none() | st.datetimes(timezones=st.just(UTC))
 LIMITS = st.none() | st.integers(1, 10**6)
 SETTINGS = st.builds(

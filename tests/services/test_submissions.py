@@ -299,12 +299,12 @@ def test_a_submission_is_of_the_members_of_its_team_alone(service: Any) -> None:
     accept(service, competition, user=service.user("eve"))  # has a team too, another one
     with service.database.read() as session:
         submission = session.get_one(Submission, accepted.submission.id)
-        for name, is_own in (("ada", True), ("eve", False), ("nobody", False)):
+        for name, is_own in (("ada", True), ("eve", False), ("zoe", False)):
             assert submissions.is_own(session, submission=submission, user=service.user(name)) is is_own
 
 
-def test_who_has_no_team_has_an_empty_page(service: Any) -> None:
+def test_who_has_no_team_has_an_empty_list_of_one_page(service: Any) -> None:
     competition = service.competition()
     with service.database.read() as session:
         page = submissions.list_own(session, competition=competition, user=service.user("eve"), page=3)
-    assert page == submissions.Page((), page=1, page_count=1, submission_count=0)
+    assert page == submissions.Page((), page=3, page_count=1, submission_count=0)

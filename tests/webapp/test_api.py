@@ -65,6 +65,7 @@ def test_nothing_stands_in_the_answer_but_what_is_promised(arena: Any, ann: Any)
         "is_selected",
         "submitted_at",
         "finished_at",
+        "file_deleted_at",
         "public_score",
         "terms",
         "identities",
