@@ -11,7 +11,7 @@ import pytest
 from grader.crash_points import EXIT_CODE, POINTS, VARIABLE, reach
 
 HOUSE = Path(__file__).parents[2]
-REACHED = re.compile(r'\breach\("([^"]+)"\)')
+REACHED = re.compile(r'\breach(?:\(|ed=)"([^"]+)"')
 COMES_TWICE = "from grader.crash_points import reach; [reach('claim.after_commit') for _ in range(2)]"
 
 

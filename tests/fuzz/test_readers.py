@@ -57,7 +57,7 @@ def solution(data: bytes) -> object:
 def guessed_solution(data: bytes) -> object:
     guesses = guess_columns(data)
     require_text([guess.name for guess in guesses])
-    read = read_solution(data, roles={guess.name: guess.role for guess in guesses}, are_guessed=True)
+    read = read_solution(data, roles={guess.name: guess.role for guess in guesses})
     return read.labels.tolist(), read.roles
 
 
