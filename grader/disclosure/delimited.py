@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from typing import IO
 
@@ -17,7 +18,6 @@ DELIMITERS = ",\t;|"
 
 def delimited(stream: IO[str]) -> Iterator[Chunk]:
     """Yield the rows of a CSV, or of text with another delimiter; the first row names the columns."""
-    csv.field_size_limit(LONGEST_FIELD)
     sample = stream.read(SAMPLE_CHARACTERS)
     names: list[str] = []
     for rows in _rows(_Lines(sample, stream), _delimiter(sample)):
@@ -62,14 +62,25 @@ def _quoted(some: list[str], lines: "_Lines", delimiter: str) -> list[list[str]]
     reader = csv.reader(chain(some, lines), delimiter=delimiter)
     rows = []
     try:
-        for row in reader:
-            if row:
-                rows.append(row)
-            if reader.line_num >= len(some):
-                break
+        with _long_fields():
+            for row in reader:
+                if row:
+                    rows.append(row)
+                if reader.line_num >= len(some):
+                    break
     except csv.Error as error:
         raise GivenUp(f"line {before + reader.line_num:,} cannot be read ({error})") from error
     return rows
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Allow long fields; the limit is the whole process's, and the readers of solutions count on theirs."""
+    before = csv.field_size_limit(LONGEST_FIELD)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 class _Lines:

@@ -9,6 +9,7 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable
+from csv import field_size_limit
 from pathlib import Path
 from typing import Any
 
@@ -316,3 +317,9 @@ def test_values_of_very_many_columns_are_looked_at_in_little_memory(
     monkeypatch.setattr("grader.disclosure.values.FEWEST_ROWS", 100)
     columns = {f"c{n}": RANDOM.random(ROWS) for n in range(40)}
     assert LABEL in found(hidden, csv(frame(**columns, x=LABELS)))
+
+
+def test_looking_through_a_file_leaves_the_limit_of_fields_as_it_was(hidden: Hidden) -> None:
+    before = field_size_limit()
+    examine(io.BytesIO(csv(frame(text="x, y"), quoting=1)), hidden)
+    assert field_size_limit() == before

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.files import FileRejected, RowIds, read_public_table, read_solution, zeros
+from grader.files import FileRejected, RowIds, guess_columns, read_public_table, read_solution, zeros
 from grader.files.zeros import RUN, first_run, tail_of
 from grader.metrics import MetricSettings
 from grader.receipts import Settings, UnreadableFile, read_predictions, read_truth
@@ -47,7 +47,7 @@ def test_a_run_is_found_wherever_the_blocks_of_the_stream_end(pieces: list[bytes
 
 
 @pytest.mark.parametrize("data", [CUT, gzip.compress(CUT)], ids=["plain", "gzip"])
-@pytest.mark.parametrize("read", [read_solution])
+@pytest.mark.parametrize("read", [read_solution, guess_columns])
 def test_a_solution_that_ends_in_zero_bytes_is_told_so(read, data: bytes) -> None:
     message = told(read, data)[0]
     assert f"ends in 300,000 zero bytes (NUL) from line {LINE:,} on" in message
