@@ -38,9 +38,9 @@ nemesis: setup ## break an installation for SECONDS=20 by SEED=1 and check it [D
 	@exec $(BIN)/python -m tests.campaign $(foreach option,SECONDS SEED DATABASE UPLOADS ROWS FAULTS,$(if \
 		$($(option)),--$(shell echo $(option) | tr A-Z a-z) $($(option))))
 
-mutants: setup ## change the rules in small ways and see whether a test notices [GROUP= MODULE= SAMPLE= JOBS=]
+mutants: setup ## change the rules in small ways and see whether a test notices [GROUP= MODULE= SAMPLE= SEED= JOBS=]
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/mutants.lock
-	@exec $(BIN)/python -m tests.mutants $(foreach option,GROUP MODULE SAMPLE JOBS,$(if \
+	@exec $(BIN)/python -m tests.mutants $(foreach option,GROUP MODULE SAMPLE SEED JOBS,$(if \
 		$($(option)),--$(shell echo $(option) | tr A-Z a-z) $($(option))))
 
 lint: setup ## check style, types, the arrows between the packages, and the locks

@@ -18,22 +18,26 @@ GOAL = 0.95
 @click.option("--group", "names", multiple=True, help="Only this group of groups.toml. May be repeated.")
 @click.option("--module", "modules", multiple=True, help="Only this file of the groups. May be repeated.")
 @click.option("--sample", "size", default=40, show_default=True, help="Mutants of each module; 0 runs all.")
+@click.option("--seed", default=0, show_default=True, help="Another number draws another sample.")
 @click.option("--jobs", default=2, show_default=True, help="How many run at once.")
-def main(names: tuple[str, ...], modules: tuple[str, ...], size: int, jobs: int) -> None:
+def main(names: tuple[str, ...], modules: tuple[str, ...], size: int, seed: int, jobs: int) -> None:
     """Run mutants of the rules; end with 1 if fewer than 95 % of a group are killed."""
     chosen = [group for name, group in groups().items() if not names or name in names]
-    results = [_run(group, modules, size, jobs) for group in chosen]
+    results = [_run(group, modules, size, seed, jobs) for group in chosen]
     sys.exit(0 if all(results) else 1)
 
 
-def _run(group: Group, modules: tuple[str, ...], size: int, jobs: int) -> bool:
+def _run(group: Group, modules: tuple[str, ...], size: int, seed: int, jobs: int) -> bool:
+    files = [path for path in group.files() if not modules or path in modules]
+    if not files:
+        return True
     folder = Path(tempfile.mkdtemp(prefix="fb-mutants-"))
     try:
-        workshop = Workshop(folder, group)
-        made = [each for each in workshop.generate() if not modules or each.path in modules]
+        workshop = Workshop(folder, group, files)
+        made = workshop.generate()
         stale = _stale(made)
         rules = [mutant for mutant in made if not mutant.only_rewords]
-        mutants = sample(rules, size)
+        mutants = sample(rules, size, seed)
         if not mutants:
             return True
         click.echo(

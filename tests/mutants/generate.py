@@ -5,13 +5,18 @@ when it is imported, and has no command that makes mutants without running them.
 """
 
 import json
+import re
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
+from difflib import unified_diff
 from pathlib import Path
 
 from mutmut.__main__ import collect_source_file_mutation_data, create_mutants
-from mutmut.mutation.diff_apply import get_diff_for_mutant
+from mutmut.mutation.data import MutantLineSpans
 from mutmut.utils.file_utils import copy_also_copy_files, copy_src_dir
+
+NUMBER = re.compile(r"__mutmut_(orig|[0-9]+)")
 
 
 def main() -> None:
@@ -21,25 +26,32 @@ def main() -> None:
         copy_src_dir()
         copy_also_copy_files()
         create_mutants(1)
-        mutants, _ = collect_source_file_mutation_data(mutant_names=())
-        found = [_described(name, str(data.path)) for data, name, _ in mutants]
+        _, files = collect_source_file_mutation_data(mutant_names=())
+        found = [each for path, data in files.items() for each in _described(path, data.exit_code_by_key)]
     json.dump(found, sys.stdout)
 
 
-def _described(name: str, path: str) -> dict[str, str]:
-    changed = get_diff_for_mutant(name, path=path).splitlines()[2:]
-    return {
-        "name": name,
-        "path": path,
-        "was": _lines(changed, "-"),
-        "becomes": _lines(changed, "+"),
-    }
+def _described(path: str, names: Iterable[str]) -> Iterator[dict[str, str]]:
+    # The texts are compared: mutmut's own comparison would parse them, mutant by mutant.
+    index = MutantLineSpans.load(path)
+    assert index is not None, path
+    functions = list(index.span_by_function_name)
+    texts = dict(zip(functions, index.read_function_sources(functions), strict=True))
+    for name in names:
+        mutant = name.rpartition(".")[2]
+        original = NUMBER.sub("__mutmut_orig", mutant)
+        was, becomes = (NUMBER.sub("", texts[each]).strip().splitlines() for each in (original, mutant))
+        changed = list(unified_diff(was, becomes, lineterm="", n=0))[2:]
+        yield {
+            "name": name,
+            "path": path,
+            "was": _lines(changed, "-"),
+            "becomes": _lines(changed, "+"),
+        }
 
 
 def _lines(changed: list[str], sign: str) -> str:
-    """Return the changed lines, without the one that names the mutated function."""
-    lines = [line[1:].strip() for line in changed if line.startswith(sign)]
-    return "\n".join(line for line in lines if "__mutmut_" not in line)
+    return "\n".join(line[1:].strip() for line in changed if line.startswith(sign))
 
 
 if __name__ == "__main__":

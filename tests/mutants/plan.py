@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 # A literal with a space in it is a sentence; how it is worded is no rule.
 _SENTENCE = re.compile(r"""(['"])(?:(?!\1).)*\s(?:(?!\1).)*\1""")
 
@@ -19,6 +20,14 @@ class Group:
     modules: tuple[str, ...]
     tests: tuple[str, ...]
     without: str = ""
+
+    def files(self) -> tuple[str, ...]:
+        """Return the paths of its modules: `*` is one folder's, for pathlib and not for mutmut."""
+        return _files(self.modules)
+
+    def test_files(self) -> tuple[str, ...]:
+        """Return the paths of its tests."""
+        return _files(self.tests)
 
 
 @dataclass(frozen=True)
@@ -79,17 +88,21 @@ def equivalents() -> dict[tuple[str, str, str], Equivalent]:
     return {each.identity: each for each in listed}
 
 
-def sample(mutants: list[Mutant], size: int) -> list[Mutant]:
-    """Return at most `size` mutants of each module, the same in every run until their functions change."""
+def sample(mutants: list[Mutant], size: int, seed: int = 0) -> list[Mutant]:
+    """Return at most `size` mutants of each module, the same for a seed until their functions change."""
     by_path: dict[str, list[Mutant]] = {}
     for mutant in mutants:
         by_path.setdefault(mutant.path, []).append(mutant)
     return [
         mutant
         for found in by_path.values()
-        for mutant in (sorted(found, key=_draw)[:size] if size else found)
+        for mutant in (sorted(found, key=lambda each: _draw(each, seed))[:size] if size else found)
     ]
 
 
-def _draw(mutant: Mutant) -> str:
-    return hashlib.sha256("\n".join(mutant.identity).encode()).hexdigest()
+def _draw(mutant: Mutant, seed: int) -> str:
+    return hashlib.sha256("\n".join((str(seed), *mutant.identity)).encode()).hexdigest()
+
+
+def _files(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(str(path.relative_to(ROOT)) for pattern in patterns for path in sorted(ROOT.glob(pattern)))

@@ -1,12 +1,8 @@
 """The plan of `make mutants`: its groups name what is there, and its mutants have lasting names."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.mutants.plan import Mutant, equivalents, groups, sample
-
-ROOT = Path(__file__).parents[2]
+from tests.mutants.plan import ROOT, Mutant, equivalents, groups, sample
 
 
 @pytest.mark.parametrize("group", groups().values(), ids=groups())
@@ -16,10 +12,8 @@ def test_every_pattern_of_a_group_names_files(group):
 
 
 def test_every_pure_package_is_mutated():
-    modules = {
-        path for group in groups().values() for pattern in group.modules for path in ROOT.glob(pattern)
-    }
-    for package in ("leaderboard", "receipts", "metrics", "files", "reports"):
+    modules = {ROOT / path for group in groups().values() for path in group.files()}
+    for package in ("leaderboard", "receipts", "metrics", "files", "reports", "disclosure"):
         assert set((ROOT / "grader" / package).rglob("*.py")) <= modules, package
 
 
@@ -59,3 +53,14 @@ def test_a_sample_is_the_same_each_time_and_grows():
     assert set(few) == set(sample(mutants[::-1], 3))
     assert set(few) < set(more)
     assert set(sample(mutants, 0)) == set(mutants)
+
+
+def test_another_seed_draws_another_sample():
+    mutants = [mutant("a", str(number), number) for number in range(40)]
+    samples = [sample(mutants, 5, seed) for seed in (1, 2, 1)]
+    assert samples[0] == samples[2] != samples[1]
+
+
+def test_no_module_is_mutated_in_two_groups_with_other_tests():
+    files = [path for group in groups().values() for path in group.files()]
+    assert len(files) == len(set(files))

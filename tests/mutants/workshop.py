@@ -5,11 +5,11 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from tests.mutants.plan import Group, Mutant
+from tests.mutants.plan import ROOT, Group, Mutant
 
-ROOT = Path(__file__).parents[2]
 COPIED = ("grader", "webapp", "migrations", "tests", "docs")
 SETTINGS = """
 [tool.mutmut]
@@ -17,9 +17,11 @@ source_paths = ["grader"]
 only_mutate = {modules}
 also_copy = ["webapp", "migrations", "docs"]
 pytest_add_cli_args_test_selection = {tests}
-pytest_add_cli_args = ["-p", "no:cacheprovider", "-m", "not long", "-k", "not postgresql{without}"]
+pytest_add_cli_args = [
+    "-p", "tests.mutants.plugin", "-p", "no:cacheprovider", "-m", "not long", "-k", "not postgresql{without}",
+]
 timeout_multiplier = 3.0
-timeout_constant = 60.0
+timeout_constant = 10.0
 use_git_change_detection = false
 track_dependencies = false
 use_setproctitle = false
@@ -37,26 +39,22 @@ class MutantsNotRun(Exception):
 class Workshop:
     """The copy of the tree for one group."""
 
-    def __init__(self, folder: Path, group: Group) -> None:
+    def __init__(self, folder: Path, group: Group, files: Sequence[str]) -> None:
         self.folder = folder
-        self.group = group
         # CI: Hypothesis draws the same examples each time, and has no deadline that a busy machine misses.
         own = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "CI": "true"}
         self.environment = os.environ | own
         for name in COPIED:
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         without = f" and not ({group.without})" if group.without else ""
-        tests = [
-            str(path.relative_to(ROOT)) for pattern in group.tests for path in sorted(ROOT.glob(pattern))
-        ]
         settings = SETTINGS.format(
-            modules=json.dumps(group.modules), tests=json.dumps(tests), without=without
+            modules=json.dumps(files), tests=json.dumps(group.test_files()), without=without
         )
         text = (ROOT / "pyproject.toml").read_text()
         (folder / "pyproject.toml").write_text(text + settings)
 
     def generate(self) -> list[Mutant]:
-        """Make all mutants of the group."""
+        """Make all mutants of the files."""
         command = [sys.executable, "-m", "tests.mutants.generate"]
         done = subprocess.run(
             command, cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False

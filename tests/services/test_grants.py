@@ -1,12 +1,12 @@
 """Extra submissions: who gets them, for which day, and what they raise."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from grader.models import AuditEntry, Team
+from grader.models import AuditEntry, Competition, SubmissionGrant, Team
 from grader.services import audit, grants, limits, rosters
 from grader.services.audit import Actor
 from grader.services.grants import InvalidGrant
@@ -128,6 +128,7 @@ def test_everybody_reads_in_the_log_who_got_what_and_why(service: Any) -> None:
         )
         given = grants.list_newest(session, competition=competition)
         assert audit.told(entry.subject, audit.names(session, [entry])) == "team ada"
+    assert entry.after == {"day": "2026-01-05", "count": 2}
     assert [(each.grant.count, each.team) for each in given] == [(2, "ada")]
     assert given[0].grant.granted_at == datetime(2026, 1, 5, 12, tzinfo=UTC)
 
@@ -167,6 +168,127 @@ def test_a_grant_ends_with_the_close_unless_late_files_are_taken(service: Any) -
     offered = grants.choice(strict, now=close - timedelta(minutes=5))
     assert (offered.suggested, offered.left, offered.is_short) == (TODAY, timedelta(minutes=5), True)
     assert grants.choice(strict, now=close + timedelta(minutes=5)).left == timedelta()
+
+
+def test_the_newest_fifty_are_listed_and_a_team_reads_its_own_and_those_of_all(service: Any) -> None:
+    close = datetime(2026, 1, 5, 22, 30, tzinfo=UTC)
+    competition = service.competition(max_daily_submissions=1, closes_at=close, takes_late_submissions=False)
+    ada, bob = (service.submit(competition, user=name).submission.team_id for name in ("ada", "bob"))
+
+    def listed(team_id: int | None = None) -> list[tuple[str | None, int]]:
+        with service.database.read() as session:
+            team = None if team_id is None else session.get_one(Team, team_id)
+            found = grants.list_newest(session, competition=competition, team=team)
+        assert {each.ends_at for each in found} == {close}
+        return [(each.team, each.grant.count) for each in found]
+
+    def give_all(*given: tuple[int | None, int]) -> None:
+        with service.database.write() as session:
+            for team_id, count in given:
+                session.add(
+                    SubmissionGrant(
+                        competition_id=competition.id,
+                        team_id=team_id,
+                        day=TODAY,
+                        count=count,
+                        reason="The queue stood still",
+                        granted_at=service.now,
+                    )
+                )
+                session.flush()
+
+    give_all((None, 1), (ada, 2), (bob, 3))
+    assert listed() == [("bob", 3), ("ada", 2), (None, 1)]
+    assert listed(ada) == [("ada", 2), (None, 1)]
+    with service.database.read() as session:
+        teams = [session.get_one(Team, bob)]
+        granted = [
+            limits.granted_by_now(session, competition=competition, teams=teams, now=service.now + days * DAY)
+            for days in (-1, 0, 1)
+        ]
+    assert granted == [0, 4, 4]
+    give_all(*((None, count) for count in range(10, 60)))
+    assert listed() == [(None, count) for count in range(59, 9, -1)]
+
+
+def test_a_grant_ends_with_the_close_of_its_competition_in_utc() -> None:
+    east = timezone(timedelta(hours=9))
+    close = datetime(2026, 1, 6, 8, 30, tzinfo=east)  # 23:30 UTC of the day before
+    open_ended, strict = Competition(), Competition(closes_at=close, takes_late_submissions=False)
+    midnight = datetime(2026, 1, 6, tzinfo=UTC)
+    assert grants.ends_at(open_ended, day=TODAY) == midnight
+    ends = grants.ends_at(strict, day=TODAY)
+    assert (ends, ends.tzinfo) == (close, UTC)
+    assert grants.ends_at(strict, day=TODAY - DAY) == midnight - DAY
+    assert grants.ends_at(strict, day=TODAY, closes_at=close - timedelta(hours=1)) == close - timedelta(
+        hours=1
+    )
+    assert grants.ends_at(open_ended, day=date.max) == datetime(9999, 12, 31, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("hours_before_close", "is_short", "suggested"),
+    [(3, False, TODAY), (2.9, True, TODAY), (14.5, False, TODAY)],
+)
+def test_no_day_is_offered_that_begins_after_the_close(
+    hours_before_close: float, is_short: bool, suggested: date
+) -> None:
+    close = datetime(2026, 1, 5, 22, 30, tzinfo=UTC)
+    strict = Competition(closes_at=close, takes_late_submissions=False)
+    offered = grants.choice(strict, now=close - timedelta(hours=hours_before_close))
+    assert (offered.is_short, offered.suggested, offered.closes_at) == (is_short, suggested, close)
+
+
+def test_a_day_that_begins_with_the_close_is_not_offered_and_one_that_begins_before_it_is() -> None:
+    midnight, moment = datetime(2026, 1, 6, tzinfo=UTC), timedelta(microseconds=1)
+    for close, suggested in ((midnight, TODAY), (midnight + moment, TODAY + DAY)):
+        strict = Competition(closes_at=close, takes_late_submissions=False)
+        offered = grants.choice(strict, now=midnight - timedelta(hours=1))
+        assert (offered.suggested, offered.left) == (suggested, timedelta(hours=1))
+    late = Competition(closes_at=midnight, takes_late_submissions=True)
+    assert grants.choice(late, now=midnight - timedelta(hours=1)).closes_at is None
+
+
+GRANT = {"team": None, "day": TODAY, "count": 1, "reason": "An outage"}
+
+
+@pytest.mark.parametrize(
+    ("given", "of_competition", "told"),
+    [
+        ({"count": 1}, {}, None),
+        ({"count": 1000}, {}, None),
+        ({"count": 0}, {}, "of 1 to 1,000 submissions, not of 0"),
+        ({"count": 1001}, {}, "not of 1,001"),
+        ({"day": TODAY - DAY}, {}, "2026-01-04 is over"),
+        ({"day": TODAY + DAY}, {"closes_at": datetime(2026, 1, 6, tzinfo=UTC)}, None),
+        ({"day": TODAY + DAY}, {"closes_at": datetime(2026, 1, 5, 23, tzinfo=UTC)}, "On 2026-01-06 the comp"),
+        (
+            {"day": TODAY + DAY},
+            {"closes_at": datetime(2026, 1, 5, 23, tzinfo=UTC), "takes_late_submissions": True},
+            None,
+        ),
+        ({"reason": ""}, {}, "Give the reason"),
+        ({"team": Team(competition_id=1, name="a")}, {}, None),
+        ({"team": Team(competition_id=2, name="a")}, {}, "The team a does not compete here"),
+        (
+            {"team": Team(competition_id=1, name="a", merged_into_id=3)},
+            {},
+            "The team a does not compete here",
+        ),
+        ({}, {"max_daily_submissions": None}, "neither a daily nor a total limit"),
+        ({}, {"max_daily_submissions": None, "max_total_submissions": 9}, None),
+    ],
+)
+def test_a_grant_that_cannot_be_given_is_told_with_its_reason(
+    given: dict[str, Any], of_competition: dict[str, Any], told: str | None
+) -> None:
+    competition = Competition(
+        **{"id": 1, "max_daily_submissions": 5, "takes_late_submissions": False} | of_competition
+    )
+    now = datetime(2026, 1, 6, 8, tzinfo=timezone(timedelta(hours=9)))  # the 5th in UTC
+    problems = list(grants._problems(competition, **GRANT | given, now=now))
+    assert len(problems) == (told is not None)
+    assert all(told in problem for problem in problems)
 
 
 def test_the_last_day_of_the_calendar_has_an_end(service: Any) -> None:

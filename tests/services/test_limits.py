@@ -104,6 +104,7 @@ def test_the_day_is_the_utc_day(service: Any) -> None:
         service.submit(competition, seed=2)
     assert reached.value.retry_at == midnight
     assert reached.value.retry_after == timedelta(seconds=1)
+    assert reached.value.limit == 1
     assert "0 left, reset at 00:00 UTC" in reached.value.message
     service.now = midnight
     last = service.submit(competition, seed=3)
@@ -112,7 +113,8 @@ def test_the_day_is_the_utc_day(service: Any) -> None:
 
 def test_a_team_is_told_what_it_has_used_and_what_is_left(service: Any) -> None:
     competition = service.competition(max_daily_submissions=3, max_total_submissions=4)
-    assert allowance(service, competition).left == 3
+    nobody = allowance(service, competition)
+    assert (nobody.used_today, nobody.used_total, nobody.pending, nobody.left) == (0, 0, 0, 3)
     for place in range(3):
         service.submit(competition, seed=place)
     today = allowance(service, competition)

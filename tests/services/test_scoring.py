@@ -19,6 +19,8 @@ from grader.services.scoring import Claim
 LEASE = timedelta(seconds=40)
 SECOND = timedelta(seconds=1)
 
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
 
 def claim(service: Any, job_id: int, *, after: timedelta = timedelta()) -> Claim | None:
     with service.database.write() as session:
@@ -273,3 +275,150 @@ def test_the_tenth_lost_lease_is_the_last_and_errors_are_not_counted_as_lost(
             lost.attempt_count, lost.error_count = attempts, errors
         assert (claim(service, job_id) is not None) is is_taken
         assert (job(service, job_id).state is JobState.FAILED) is not is_taken
+
+
+def test_only_its_holder_hands_a_job_back_and_then_it_was_never_claimed(service: Any) -> None:
+    competition = service.competition()
+    (one,), (other,) = (service.submit(competition, seed=seed).job_ids for seed in (1, 2))
+    held = claim(service, one)
+    assert held is not None and len(bytes.fromhex(held.token)) == 16
+    with service.database.write() as session:
+        same = session.get_one(ScoringJob, other)  # jobs of one batch share their token
+        same.state, same.token, same.lease_until, same.attempt_count = (
+            JobState.CLAIMED,
+            held.token,
+            service.now,
+            5,
+        )
+        scoring.hand_back(session, job_id=one, token="another")
+    assert job(service, one).state is JobState.CLAIMED
+    with service.database.write() as session:
+        scoring.hand_back(session, job_id=one, token=held.token)
+    back = job(service, one)
+    assert (back.state, back.lease_until, back.token, back.attempt_count) == (JobState.WAITING, None, None, 0)
+    assert back.available_at == service.now
+    assert (job(service, other).state, job(service, other).attempt_count) == (JobState.CLAIMED, 5)
+    with service.database.write() as session:
+        session.get_one(ScoringJob, other).state = JobState.DONE
+        scoring.hand_back(session, job_id=other, token=held.token)
+    assert job(service, other).state is JobState.DONE
+
+
+@on_sqlite
+def test_live_boards_come_before_rescorings_then_who_waits_longest(
+    service: Any, prepare_version: Any
+) -> None:
+    competition = service.competition()
+    scored = [service.submit(competition, seed=seed) for seed in (1, 2)]
+    service.score(*scored)
+    version = prepare_version(service.reload(competition))
+    live = [
+        *service.submit(competition, seed=3).job_ids[:1],
+        *service.submit(competition, seed=4).job_ids[:1],
+    ]
+    with service.database.write() as session:
+        for job_id in live:
+            session.get_one(ScoringJob, job_id).available_at = service.now + SECOND
+        mine = select(ScoringJob).where(ScoringJob.scoring_version_id == version.id).order_by(ScoringJob.id)
+        second, first, *rest = session.scalars(mine)
+        second.available_at = service.now + 2 * SECOND
+        rescorings = [first.id, *(each.id for each in rest), second.id]
+
+    def found(limit: int = 99, **options: Any) -> list[int]:
+        with service.database.read() as session:
+            options = {"older_than": timedelta(), "now": service.now + 9 * SECOND, "limit": limit} | options
+            return scoring.waiting(session, **options)
+
+    assert found() == [*live, *rescorings]
+    assert found(with_rescorings=False) == live
+    assert found(limit=1) == live[:1]
+
+
+@on_sqlite
+def test_the_outage_that_is_one_error_too_many_fails_the_job_under_an_incident_of_the_log(
+    service: Any, accepted: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    (job_id,) = accepted.job_ids
+    with service.database.write() as session:
+        session.get_one(ScoringJob, job_id).error_count = scoring.MAX_ERRORS - 1
+    now = service.now + scoring.OUTAGE_PATIENCE
+    held = claim(service, job_id, after=scoring.OUTAGE_PATIENCE)
+    assert held is not None
+    with service.database.write() as session:
+        assert scoring.record(session, job_id=job_id, token=held.token, outcome=scoring.Outage(), now=now)
+    failed = job(service, job_id)
+    assert (failed.state, failed.finished_at, failed.lease_until, failed.token) == (
+        JobState.FAILED,
+        now,
+        None,
+        None,
+    )
+    assert (
+        f"Incident {failed.incident}: the storage could not be read for job {job_id} all day." in caplog.text
+    )
+    submission = service.submission(accepted)
+    assert (submission.status, submission.incident) == (SubmissionStatus.FAILED, failed.incident)
+    assert (submission.finished_at, submission.slot_day) == (now, None)
+
+
+@on_sqlite
+def test_nobody_gives_up_a_job_while_its_last_lease_runs_and_the_log_has_what_was_given_up(
+    service: Any, accepted: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    (job_id,) = accepted.job_ids
+    with service.database.write() as session:
+        session.get_one(ScoringJob, job_id).attempt_count = scoring.MAX_LOST_LEASES - 1
+    assert claim(service, job_id)
+    assert claim(service, job_id, after=LEASE - SECOND) is None
+    assert job(service, job_id).state is JobState.CLAIMED
+    assert claim(service, job_id, after=LEASE) is None
+    lost = job(service, job_id)
+    assert (lost.state, lost.finished_at, lost.token) == (JobState.FAILED, service.now + LEASE, None)
+    assert f"Incident {lost.incident}: job {job_id} lost 10 leases and has failed." in caplog.text
+    assert service.submission(accepted).incident == lost.incident
+
+
+@on_sqlite
+def test_a_claim_names_its_process_its_lease_and_what_is_known_of_a_deleted_file(
+    service: Any, accepted: Any
+) -> None:
+    (job_id,) = accepted.job_ids
+    with service.database.write() as session:
+        held = scoring.claim(session, job_id=job_id, lease=LEASE, now=service.now, holder="ada's")
+    taken = job(service, job_id)
+    assert held is not None and held.known_problems is None and held.other_labels == ()
+    assert (held.job_id, held.attempt, held.submission_id) == (job_id, 1, accepted.submission.id)
+    assert (taken.token, taken.holder, taken.lease_until) == (held.token, "ada's", service.now + LEASE)
+    with service.database.write() as session:
+        deleted = session.get_one(Submission, accepted.submission.id)
+        deleted.problems, deleted.file_deleted_at = [{"code": "empty"}], service.now
+    again = claim(service, job_id, after=LEASE)
+    assert again is not None and again.known_problems == ({"code": "empty"},)
+    with service.database.read() as session:
+        version = session.get_one(ScoringJob, job_id).scoring_version
+        solution = version.solution
+        assert (again.scoring_version_id, again.row_ids_sha256) == (version.id, solution.row_ids_sha256)
+        assert again.prepared_sha256 == solution.prepared_sha256
+
+
+@on_sqlite
+def test_every_record_says_whether_its_token_was_current(service: Any) -> None:
+    competition = service.competition()
+    for record, what, state in (
+        (scoring.record_rejection, {"problems": [{"code": "x"}]}, JobState.REJECTED),
+        (scoring.record_error, {"incident": "abc"}, JobState.WAITING),
+    ):
+        (job_id,) = service.submit(competition).job_ids
+        held = claim(service, job_id)
+        assert held is not None
+        with service.database.write() as session:
+            given = {"job_id": job_id, "now": service.now} | what
+            assert record(session, token="another", **given) is False
+            assert record(session, token=held.token, **given) is True
+            assert record(session, token=held.token, **given) is False
+        done = job(service, job_id)
+        assert (done.state, done.token, done.lease_until) == (state, None, None)
+        if state is JobState.REJECTED:
+            assert (done.problems, done.notes, done.incident) == ([{"code": "x"}], [], None)
+        else:
+            assert done.available_at == service.now + scoring.RETRY_DELAYS[0]
