@@ -1,0 +1,215 @@
+"""Before the reveal: what has no result yet, and whether what competes was verified."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from grader.models import (
+    Competition,
+    Dispute,
+    JobState,
+    OrganizerJob,
+    OrganizerJobKind,
+    ScoringVersion,
+    ScoringVersionState,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+)
+from grader.services import close_checks, closing, competitions
+from grader.services.close_checks import CloseState
+from grader.services.closing import ScoringPending, Stage
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no rule here knows the kind
+
+MINUTE = timedelta(minutes=1)
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def competition(service: Any) -> Any:
+    return service.competition(closes_at=service.now + DAY, max_total_submissions=99)
+
+
+@pytest.fixture
+def state(service: Any, competition: Any) -> Callable[..., CloseState]:
+    """A function that returns where the close is."""
+
+    def of(*, after: timedelta = timedelta()) -> CloseState:
+        with service.database.read() as session:
+            current = competitions.get(session, slug=competition.slug)
+            return close_checks.state(session, competition=current, now=service.now + after)
+
+    return of
+
+
+@pytest.fixture
+def add_job(service: Any, competition: Any) -> Callable[..., int]:
+    """A function that adds an organizer's job and returns its id."""
+
+    def add(kind: OrganizerJobKind, state: JobState = JobState.DONE, **values: Any) -> int:
+        given = {"parameters": {}, "created_at": service.now, "available_at": service.now} | values
+        with service.database.write() as session:
+            job = OrganizerJob(competition_id=competition.id, kind=kind, state=state, **given)
+            session.add(job)
+            session.flush()
+            return job.id
+
+    return add
+
+
+def send_more(service: Any, like: Submission, *minutes: int, **values: Any) -> list[int]:
+    """Add submissions like another one, so many minutes later; return their ids."""
+    names = ("competition_id", "team_id", "user_id", "sha256", "size_bytes", "file_name", "status", "kind")
+    given = {name: getattr(like, name) for name in names} | values
+    with service.database.write() as session:
+        rows = [Submission(submitted_at=service.now + each * MINUTE, **given) for each in minutes]
+        for row in rows:
+            session.add(row)
+            session.flush()
+        return [row.id for row in rows]
+
+
+def ids(submissions: tuple[Submission, ...]) -> list[int]:
+    return [each.id for each in submissions]
+
+
+def test_before_anything_happened_nothing_is_missing_and_nothing_verified(state: Any) -> None:
+    found = state()
+    assert found == CloseState(Stage.RUNNING, None, 0, (), 0, (), None, 0, None, None, is_current=False)
+    assert not found.agrees
+    assert found.unverified == "The submissions that compete are not verified."
+    assert state(after=DAY).stage is Stage.CLOSED
+
+
+def test_a_reopened_selection_keeps_the_close_waiting(service: Any, competition: Any, state: Any) -> None:
+    with service.database.write() as session:
+        session.get_one(Competition, competition.id).selection_deadline = service.now + 2 * DAY
+    assert state(after=DAY).selection_open_until == service.now + 2 * DAY
+    assert state(after=2 * DAY).selection_open_until is None
+
+
+def test_what_came_in_time_and_has_no_result_is_counted_and_the_first_ten_are_named(
+    service: Any, competition: Any, state: Any
+) -> None:
+    first = service.submit(competition).submission
+    elsewhere = service.submit(service.competition("other")).submission
+    send_more(service, elsewhere, 0, 0, status=SubmissionStatus.FAILED)
+    send_more(service, first, 0, kind=SubmissionKind.LATE)
+    send_more(service, first, 0, status=SubmissionStatus.FAILED, kind=SubmissionKind.LATE)
+    send_more(service, first, 0, status=SubmissionStatus.SCORED)
+    hidden = send_more(service, first, 0, kind=SubmissionKind.HIDDEN)
+    later = send_more(service, first, *range(12, 2, -1))
+    failed = send_more(service, first, 2, 1, 1, status=SubmissionStatus.FAILED)
+    found = state()
+    waiting = [first.id, *hidden, *later[::-1]]
+    assert (found.waiting_count, ids(found.waiting)) == (12, waiting[:10])
+    assert (found.failed_count, ids(found.failed)) == (3, [failed[1], failed[2], failed[0]])
+    assert {each.team.name for each in (*found.waiting, *found.failed)} == {"ada"}
+    with service.database.write() as session, pytest.raises(ScoringPending) as refused:
+        closing.settle(session, competition=competition, now=service.now + DAY)
+    assert (refused.value.count, refused.value.submission_ids) == (12, tuple(waiting[:10]))
+    assert "12 submissions are still being scored" in refused.value.message
+    assert refused.value.message.endswith("UTC), 2 more.")
+    with service.database.read() as session:
+        assert closing.count_pending(session, competition=competition) == 12
+
+
+def test_the_version_in_preparation_and_the_open_disputes_are_told(
+    service: Any, competition: Any, state: Any, prepare_version: Any
+) -> None:
+    first = service.submit(competition).submission
+    prepare_version(service.competition("other"))
+    version = prepare_version(competition)
+    with service.database.write() as session:
+        for answered_at in (None, service.now, None):
+            session.add(
+                Dispute(
+                    competition_id=competition.id,
+                    submission_id=first.id,
+                    asked_by_id=first.user_id,
+                    asked_at=service.now,
+                    question="Why?",
+                    answered_at=answered_at,
+                )
+            )
+    found = state()
+    assert (found.preparing, found.open_dispute_count) == (2, 2)
+    with service.database.write() as session:
+        session.get_one(ScoringVersion, version.id).state = ScoringVersionState.RETIRED
+    assert state().preparing is None
+
+
+FOUND = {
+    "scoring_version": 1,
+    "solution": "c0ffee",
+    "submission_ids": [1],
+    "value_count": 60,
+    "differences": [],
+}
+DIFFERENCE = {"submission_id": 1, "team": "ada", "what": "file", "stored": "a", "recounted": "b"}
+
+
+@pytest.mark.parametrize(
+    ("job", "agrees", "unverified"),
+    [
+        ({"result": FOUND}, True, ""),
+        (
+            {"result": FOUND | {"differences": [DIFFERENCE]}},
+            False,
+            "The last verification found differences.",
+        ),
+        ({"result": FOUND, "of": 99}, False, "The last verification was of another scoring version"),
+        ({"result": {}}, False, "The last verification found differences."),
+        ({"result": FOUND, "state": JobState.CLAIMED}, False, "The verification is under way."),
+        ({"state": JobState.WAITING}, False, "The verification is under way."),
+        ({"state": JobState.FAILED}, False, "The last verification came to no end."),
+        ({"state": JobState.REJECTED}, False, "The last verification came to no end."),
+    ],
+)
+def test_what_competes_counts_as_verified_if_the_last_job_of_the_live_version_found_no_difference(
+    service: Any,
+    competition: Any,
+    state: Any,
+    add_job: Any,
+    job: dict[str, Any],
+    agrees: bool,
+    unverified: str,
+) -> None:
+    live = service.reload(competition).live_scoring_version_id
+    verify = OrganizerJobKind.VERIFY
+    add_job(verify, parameters={"scoring_version_id": live}, result=FOUND | {"value_count": 1})
+    given = dict(job)
+    last = add_job(verify, parameters={"scoring_version_id": given.pop("of", live)}, **given)
+    add_job(verify, parameters={"scoring_version_id": live}, result=FOUND, dismissed_at=service.now)
+    add_job(OrganizerJobKind.BUNDLE, parameters={"scoring_version_id": live})
+    found = state()
+    assert found.verify_job is not None and found.verify_job.id == last
+    assert (found.agrees, found.is_current) == (agrees, "of" not in job)
+    assert found.unverified.startswith(unverified) and bool(found.unverified) is not agrees
+    expected = job.get("result") or None
+    assert (found.verified and found.verified.as_dict()) == expected
+
+
+def test_the_jobs_of_a_close_are_the_last_verification_and_five_bundles_with_something_to_tell(
+    service: Any, competition: Any, add_job: Any
+) -> None:
+    bundle, verify = OrganizerJobKind.BUNDLE, OrganizerJobKind.VERIFY
+    add_job(verify)
+    told = [add_job(bundle, result={"sha256": "5a"}) for _ in range(4)]
+    told += [add_job(bundle, state) for state in (JobState.WAITING, JobState.FAILED)]
+    for _ in range(14):
+        add_job(bundle, result={"solution": "5a"})  # only wrote the file of a published solution
+    last = add_job(verify)
+
+    def listed() -> list[int]:
+        with service.database.read() as session:
+            return [each.id for each in close_checks.jobs(session, competition=competition)]
+
+    assert listed() == [last, *told[:0:-1]]
+    add_job(bundle, result={})
+    assert listed() == [last, *told[:0:-1]]  # the oldest of the 20 newest
+    add_job(bundle, result={})
+    assert listed() == [last, *told[:1:-1]]
