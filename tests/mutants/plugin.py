@@ -4,8 +4,10 @@ It needs mutmut, and is loaded by `tests.mutants.workshop` alone.
 """
 
 import functools
+import os
 import resource
 import sys
+import time
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from mutmut.state import state
 from sqlalchemy import make_url
 
 MEMORY = 4 << 30  # a mutant that never ends may also never stop growing
+SECONDS = 15  # of the processor, beside twice what its tests took: a busy machine only makes a mutant slow
 
 _hits: dict[pytest.FixtureDef[Any], set[str]] = {}
 
@@ -43,6 +46,14 @@ class MigratedOnce:
             self._migrate(url)
             self._file = path.read_bytes()
         path.write_bytes(self._file)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Bound the time of a mutant."""
+    if "__mutmut_" in os.environ.get("MUTANT_UNDER_TEST", ""):
+        took = sum(state().duration_by_test.get(item.nodeid, 0.0) for item in session.items)
+        limit = int(time.process_time() + SECONDS + 2 * took)
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
 
 
 @pytest.hookimpl(tryfirst=True)

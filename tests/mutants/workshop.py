@@ -21,7 +21,7 @@ pytest_add_cli_args = [
     "-p", "tests.mutants.plugin", "-p", "no:cacheprovider", "-m", "not long", "-k", "not postgresql{without}",
 ]
 timeout_multiplier = 3.0
-timeout_constant = 10.0
+timeout_constant = 60.0
 use_git_change_detection = false
 track_dependencies = false
 use_setproctitle = false

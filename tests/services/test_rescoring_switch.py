@@ -1,0 +1,213 @@
+"""The one switch of a publication: what keeps it from happening, and everything that it changes."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import inspect, select
+
+from grader.models import (
+    AuditEntry,
+    DailyRank,
+    JobState,
+    ScoringJob,
+    ScoringVersion,
+    ScoringVersionState,
+    Split,
+    Standing,
+    Submission,
+    SubmissionStatus,
+    Team,
+)
+from grader.services import closing, rescoring, rescoring_publication
+from grader.services.audit import Actor
+from grader.services.rescoring_amends import Amends
+from grader.services.rescoring_publication import NotRetired, RescoringIncomplete, RescoringLosesScores
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no rule here knows the kind
+
+TESTS = Actor(None, "tests")
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def competition(service: Any) -> Any:
+    """A competition of two teams with one scored file each."""
+    competition = service.competition(closes_at=service.now + HOUR)
+    service.score(
+        *(service.submit(competition, user=name, seed=seed) for seed, name in enumerate(("ada", "bob")))
+    )
+    return service.reload(competition)
+
+
+@pytest.fixture
+def version(competition: Any, prepare_version: Callable[..., ScoringVersion]) -> ScoringVersion:
+    """The next version, prepared, with a waiting job for each file."""
+    return prepare_version(competition)
+
+
+def jobs_of(service: Any, version: ScoringVersion) -> list[int]:
+    with service.database.read() as session:
+        mine = select(ScoringJob.id).where(ScoringJob.scoring_version_id == version.id)
+        return list(session.scalars(mine.order_by(ScoringJob.submission_id)))
+
+
+def end(service: Any, job_id: int, state: JobState, **values: Any) -> None:
+    """Let a job have ended."""
+    with service.database.write() as session:
+        job = session.get_one(ScoringJob, job_id)
+        job.state, job.finished_at = state, service.now + HOUR
+        for name, value in values.items():
+            setattr(job, name, value)
+
+
+def publish(service: Any, version: ScoringVersion, **options: Any) -> ScoringVersion:
+    options = {"now": service.now + 2 * HOUR} | options
+    with service.database.write() as session:
+        return rescoring_publication.publish(session, scoring_version_id=version.id, actor=TESTS, **options)
+
+
+def roll_back(service: Any, competition: Any, number: int = 1, **options: Any) -> ScoringVersion:
+    options = {"reason": "It was right before.", "now": service.now + 2 * HOUR} | options
+    with service.database.write() as session:
+        return rescoring_publication.roll_back(
+            session, competition=competition, number=number, actor=TESTS, **options
+        )
+
+
+def statuses(service: Any) -> list[SubmissionStatus]:
+    with service.database.read() as session:
+        return list(session.scalars(select(Submission.status).order_by(Submission.id)))
+
+
+def splits(service: Any, version: ScoringVersion) -> dict[Split, int]:
+    with service.database.read() as session:
+        mine = select(Standing.split).where(Standing.scoring_version_id == version.id)
+        found = list(session.scalars(mine))
+    return {split: found.count(split) for split in Split}
+
+
+def test_nothing_is_published_before_all_that_is_finished_has_its_result(
+    service: Any, competition: Any, version: ScoringVersion
+) -> None:
+    pending = service.submit(competition, user="cleo", seed=9)  # comes later, and keeps nobody waiting
+    one, other, *_ = jobs_of(service, version)
+    with pytest.raises(RescoringIncomplete, match=r"^2 submissions are not yet scored") as refused:
+        publish(service, version)
+    assert refused.value.count == 2
+    service.run(one)
+    with pytest.raises(RescoringIncomplete, match=r"^1 submission is not yet scored"):
+        publish(service, version)
+    service.run(other)
+    assert publish(service, version).state is ScoringVersionState.LIVE
+    assert service.submission(pending).status is SubmissionStatus.PENDING
+
+
+def test_scores_are_lost_only_where_the_organizer_says_so(
+    service: Any, competition: Any, version: ScoringVersion
+) -> None:
+    one, other = jobs_of(service, version)
+    end(service, one, JobState.FAILED, incident="7f3a")
+    end(service, other, JobState.REJECTED, problems=[{"code": "x"}], notes=[{"code": "y"}])
+    with pytest.raises(RescoringLosesScores, match=r"^2 submissions would lose scores") as refused:
+        publish(service, version)
+    assert refused.value.count == 2
+    assert statuses(service) == [SubmissionStatus.SCORED] * 2
+    publish(service, version, lose_scores=True)
+    assert statuses(service) == [SubmissionStatus.FAILED, SubmissionStatus.REJECTED]
+    with service.database.read() as session:
+        failed, rejected = session.scalars(select(Submission).order_by(Submission.id))
+        (entry,) = session.scalars(select(AuditEntry).where(AuditEntry.action == "rescoring.publish"))
+    assert (failed.incident, failed.finished_at, failed.slot_day) == ("7f3a", service.now + HOUR, None)
+    assert (rejected.problems, rejected.notes) == ([{"code": "x"}], [{"code": "y"}])
+    assert entry.after["lost_scores"] == 2
+    # Back to the version that has them: what is won is not lost.
+    roll_back(service, competition)
+    assert statuses(service) == [SubmissionStatus.SCORED] * 2
+
+
+def test_one_score_that_would_be_lost_is_told_as_one(service: Any, competition: Any, version: Any) -> None:
+    one, other = jobs_of(service, version)
+    service.run(one)
+    end(service, other, JobState.FAILED)
+    with pytest.raises(RescoringLosesScores, match=r"^1 submission that has a score would lose it"):
+        publish(service, version)
+    publish(service, version, lose_scores=True)
+    with pytest.raises(NotRetired, match=r"^Scoring version 2 is live; only") as refused:
+        roll_back(service, competition, number=2)
+    assert inspect(refused.value.version).identity == (version.id,)
+
+
+def test_the_switch_is_in_the_log_with_its_versions_and_its_reason(
+    service: Any, competition: Any, version: ScoringVersion
+) -> None:
+    service.run(*jobs_of(service, version))
+    with service.database.write() as session:
+        live = session.get_one(ScoringVersion, competition.live_scoring_version_id)
+        team_id = session.scalars(select(Team.id)).first()
+        for each in (live, version):
+            session.add(
+                DailyRank(scoring_version_id=each.id, day=service.now.date(), team_id=team_id, rank=1)
+            )
+    published = publish(service, version, amends=Amends(notice="Sorry."))
+    assert (published.published_at, published.replaced_number, published.notice) == (
+        service.now + 2 * HOUR,
+        1,
+        "Sorry.",
+    )
+    again = roll_back(service, competition, now=service.now + 3 * HOUR)
+    assert (again.reason, again.state, again.published_at) == (
+        "It was right before.",
+        ScoringVersionState.LIVE,
+        service.now + 3 * HOUR,
+    )
+    assert service.reload(competition).live_scoring_version_id == again.id
+    with service.database.read() as session:
+        acts = ("rescoring.publish", "rescoring.roll_back")
+        entries = session.scalars(
+            select(AuditEntry).where(AuditEntry.action.in_(acts)).order_by(AuditEntry.id)
+        ).all()
+        assert session.scalars(select(DailyRank)).all() == []
+        assert session.get_one(ScoringVersion, version.id).state is ScoringVersionState.RETIRED
+    told = [(each.action, each.subject, each.before, each.after, each.reason) for each in entries]
+    first = {"scoring_version": 2, "lost_scores": 0, "notice": "Sorry."}
+    second = {"scoring_version": 1, "lost_scores": 0, "notice": ""}
+    assert told == [
+        (acts[0], "scoring version 2", {"scoring_version": 1}, first, "Once more."),
+        (acts[1], "scoring version 1", {"scoring_version": 2}, second, "It was right before."),
+    ]
+    assert [each.origin for each in entries] == ["tests"] * 2
+    assert [each.at for each in entries] == [service.now + hours * HOUR for hours in (2, 3)]
+    assert entries[1].public_text == "Every score is that of scoring version 1 now: It was right before."
+
+
+def test_private_rows_come_with_the_switch_once_a_competition_is_settled(
+    service: Any, competition: Any, version: ScoringVersion
+) -> None:
+    service.run(*jobs_of(service, version))
+    publish(service, version)
+    assert splits(service, version) == {Split.PUBLIC: 2, Split.PRIVATE: 0}
+    with service.database.write() as session:
+        closing.settle(session, competition=competition, now=service.now + 2 * HOUR)
+    assert splits(service, version) == {Split.PUBLIC: 2, Split.PRIVATE: 2}
+    first = roll_back(service, competition)
+    assert splits(service, first) == {Split.PUBLIC: 2, Split.PRIVATE: 2}
+
+
+def test_what_was_done_while_a_version_was_retired_is_on_its_board_when_it_comes_back(
+    service: Any, competition: Any, version: ScoringVersion
+) -> None:
+    service.run(*jobs_of(service, version))
+    publish(service, version)
+    with service.database.write() as session:
+        ada = session.scalars(select(Team).where(Team.name == "ada")).one()
+        ada.disqualified_at = service.now
+    first = roll_back(service, competition)
+    assert first.state is ScoringVersionState.LIVE
+    assert splits(service, first)[Split.PUBLIC] == 1
+    service.score(service.submit(competition, user="bob", seed=5))
+    second = roll_back(service, competition, number=2, reason="No, it is right.")
+    assert (second.state, second.reason) == (ScoringVersionState.PREPARING, "No, it is right.")
+    with service.database.read() as session:
+        assert len(rescoring.open_jobs(session, scoring_version_id=second.id)) == 1
