@@ -125,6 +125,10 @@ def test_scores_are_lost_only_where_the_organizer_says_so(
     # Back to the version that has them: what is won is not lost.
     roll_back(service, competition)
     assert statuses(service) == [SubmissionStatus.SCORED] * 2
+    with pytest.raises(RescoringLosesScores):
+        roll_back(service, competition, number=2)
+    roll_back(service, competition, number=2, lose_scores=True)
+    assert statuses(service) == [SubmissionStatus.FAILED, SubmissionStatus.REJECTED]
 
 
 def test_one_score_that_would_be_lost_is_told_as_one(service: Any, competition: Any, version: Any) -> None:
@@ -140,8 +144,10 @@ def test_one_score_that_would_be_lost_is_told_as_one(service: Any, competition: 
 
 
 def test_the_switch_is_in_the_log_with_its_versions_and_its_reason(
-    service: Any, competition: Any, version: ScoringVersion
+    service: Any, competition: Any, version: ScoringVersion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    reached: list[str] = []
+    monkeypatch.setattr(rescoring_publication, "reach", reached.append)
     service.run(*jobs_of(service, version))
     with service.database.write() as session:
         live = session.get_one(ScoringVersion, competition.live_scoring_version_id)
@@ -156,6 +162,7 @@ def test_the_switch_is_in_the_log_with_its_versions_and_its_reason(
         1,
         "Sorry.",
     )
+    assert reached == ["publish.before_commit"]
     again = roll_back(service, competition, now=service.now + 3 * HOUR)
     assert (again.reason, again.state, again.published_at) == (
         "It was right before.",
@@ -177,7 +184,7 @@ def test_the_switch_is_in_the_log_with_its_versions_and_its_reason(
         (acts[0], "scoring version 2", {"scoring_version": 1}, first, "Once more."),
         (acts[1], "scoring version 1", {"scoring_version": 2}, second, "It was right before."),
     ]
-    assert [each.origin for each in entries] == ["tests"] * 2
+    assert [(each.origin, each.competition_id) for each in entries] == [("tests", competition.id)] * 2
     assert [each.at for each in entries] == [service.now + hours * HOUR for hours in (2, 3)]
     assert entries[1].public_text == "Every score is that of scoring version 1 now: It was right before."
 
