@@ -24,8 +24,8 @@ from grader.services import (
     competition_files,
     competition_settings,
     competitions,
-    data_checks,
     data_files,
+    data_release,
     drafts,
     lifecycle,
     organizers,
@@ -246,7 +246,7 @@ def _tell_or_publish(installation: Installation, slug: str, *, publish: bool) ->
     with installation.database.read() as session:
         draft = competitions.get(session, slug=slug)
         missing = lifecycle.missing(draft, now=db.now(session))
-        missing += data_checks.faults(session, competition=draft)
+        missing += data_release.faults(session, competition=draft)
     for fault in missing:
         click.echo(f"- {fault.sentence}")
     if not missing:

@@ -10,7 +10,7 @@ from grader.cli.installation import Installation, opened
 from grader.cli.jobs import ended
 from grader.errors import OrganizerError
 from grader.models import DataCheckState
-from grader.services import competitions, data_checks, data_files, data_findings
+from grader.services import competitions, data_checks, data_files, data_findings, data_release
 from grader.services.audit import Actor
 from grader.services.data_findings import Found
 
@@ -93,7 +93,7 @@ def look_through(installation: Installation, slug: str) -> None:
 
 def _allow(installation: Installation, slug: str, name: str, words: str, *, reason: str) -> None:
     with installation.database.write() as session:
-        file = data_checks.allow(
+        file = data_release.allow(
             session,
             competition=competitions.get(session, slug=slug),
             name=name,

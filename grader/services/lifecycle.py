@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, CompetitionState
-from grader.services import audit, competition_settings, competitions, data_checks
+from grader.services import audit, competition_settings, competitions, data_release
 from grader.services.audit import Actor
 from grader.services.closing import Archived
 from grader.services.conditions import Fault
@@ -76,7 +76,7 @@ def publish(
     competition, now = _lock(session, competition, now)
     if competition.state is not CompetitionState.DRAFT:
         raise AlreadyPublished(competition)
-    lacking = [*missing(competition, now=now), *data_checks.faults(session, competition=competition)]
+    lacking = [*missing(competition, now=now), *data_release.faults(session, competition=competition)]
     if lacking:
         raise NotReady(competition_settings.sentences(lacking))
     competition.opens_at = competition.opens_at or now

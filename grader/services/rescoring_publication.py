@@ -26,7 +26,7 @@ from grader.services import (
     audit,
     competitions,
     daily_ranks,
-    data_checks,
+    data_release,
     final_boards,
     published_solutions,
     rescoring,
@@ -91,7 +91,7 @@ def publish(
     unfinished = _count_unfinished(session, version)
     if unfinished:
         raise RescoringIncomplete(unfinished)
-    data_checks.require_checked(session, competition=competition)
+    data_release.require_checked(session, competition=competition)
     _switch(
         session,
         competition=competition,

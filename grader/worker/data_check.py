@@ -10,7 +10,7 @@ from grader.disclosure import Examined, Hidden, examine
 from grader.disclosure.budget import Budget
 from grader.files import RowIds
 from grader.models import Competition, DataFile, Solution
-from grader.services import data_checks
+from grader.services import data_check_outcomes, data_checks
 from grader.services.truth import Truth
 from grader.worker.limits import memory_limited_beyond_now
 from grader.worker.work import Work
@@ -37,7 +37,7 @@ def check(work: Work) -> dict[str, Any]:
         examined = _examined(work, file, known[1])
         reach("data_check.before_record")
         with work.database.write() as session:
-            data_checks.record(
+            data_check_outcomes.record(
                 session,
                 competition_id=work.competition_id,
                 file_id=file.id,

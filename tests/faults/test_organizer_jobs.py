@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import update
 
 from grader.models import DataCheckState, DataFile, JobState, OrganizerJob
-from grader.services import closing, data_checks, data_files, verification
+from grader.services import closing, data_checks, data_files, data_release, verification
 from grader.services.audit import Actor
 from grader.worker.organizer_work import OrganizerWorker
 
@@ -69,7 +69,7 @@ def test_a_data_file_whose_check_is_killed_is_not_given_out_and_checked_again(
         with service.database.read() as session:
             found: list[DataFile] = list(data_files.list_all(session, competition=competition))
         for file in found:
-            assert data_checks.is_given_out(competition, file) == (file.check_state is DataCheckState.PASSED)
+            assert data_release.is_given_out(competition, file) == (file.check_state is DataCheckState.PASSED)
         return {file.name: file.check_state for file in found}
 
     with service.database.read() as session:

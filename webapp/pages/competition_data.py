@@ -5,7 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.leaderboard.visibility import Phase
-from grader.services import data_checks, data_files
+from grader.services import data_files, data_release
 from grader.services.participations import EntryRefused
 from webapp import auth, finding, prose
 from webapp.representations.competition import CompetitionView
@@ -32,7 +32,7 @@ def show(slug: str) -> ResponseReturnValue:
         competition=view,
         text=prose.render(competition.data_description),
         files=files,
-        are_given_out={file.name: data_checks.is_given_out(competition, file) for file in files},
+        are_given_out={file.name: data_release.is_given_out(competition, file) for file in files},
         is_given_out=g.organizer_role is not None or view.phase is not Phase.SCHEDULED,
         entry_fault=entry_fault,
     )
@@ -49,7 +49,7 @@ def file(slug: str, name: str) -> Response:
             data_files.require_open(session, competition=competition, user=g.user, now=db.now(session))
         found = data_files.get(session, competition=competition, name=name)
         if g.organizer_role is None:
-            data_checks.require_given_out(competition, found)
+            data_release.require_given_out(competition, found)
     return send_file(
         site.storage.open(found.sha256),
         mimetype="application/octet-stream",

@@ -11,8 +11,8 @@ from grader.models import Competition, CompetitionState, Role
 from grader.services import (
     benchmark_entries,
     competition_settings,
-    data_checks,
     data_files,
+    data_release,
     draft_deletion,
     drafts,
     leak_budgets,
@@ -123,7 +123,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         if not benchmark_entries.list_all(session, competition=competition) and is_draft:
             advice.append(("organize_data.index", {}, "There is no baseline beside the sample submission."))
         missing = lifecycle.missing(competition, now=now) if is_draft else []
-        missing += data_checks.faults(session, competition=competition) if is_draft else []
+        missing += data_release.faults(session, competition=competition) if is_draft else []
         submission_count = draft_deletion.count_submissions(session, competition=competition)
     return render_template(
         "organize/publishing.html",
@@ -142,7 +142,7 @@ def _page(slug: str, *, problem: str = "") -> str:
 
 def _place(fault: Fault, slug: str) -> str:
     """Return the address of the step at which a fault is mended."""
-    if data_checks.DATA in fault.names:
+    if data_release.DATA in fault.names:
         return url_for("organize_data.index", slug=slug)
     if lifecycle.SOLUTION in fault.names:
         return url_for("organize_solution.index", slug=slug)

@@ -1,0 +1,141 @@
+"""Giving data files out: nothing that the solution hides may be downloaded before an organizer says so.
+
+Files of before there were checks stay downloadable until something is found in them.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader.errors import OrganizerError, ParticipantError
+from grader.models import Competition, DataCheckState, DataFile, JobState
+from grader.services import audit, competitions, data_checks, data_files, data_findings, organizer_jobs
+from grader.services.audit import Actor
+from grader.services.conditions import Fault
+from grader.services.texts import plain_text
+
+DATA = "data"
+GIVEN_OUT = (DataCheckState.PASSED, DataCheckState.ALLOWED)
+
+
+class BeingChecked(ParticipantError):
+    """A file is not given out before its check."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is being checked. Try again in some minutes.")
+
+
+class NotTyped(OrganizerError):
+    """Giving out what a check found needs the words typed."""
+
+    def __init__(self, phrase: str) -> None:
+        super().__init__(f"Nothing is given out: type “{phrase}” to give the file out all the same.")
+        self.phrase = phrase
+
+
+class NotHeld(OrganizerError):
+    """The file is not held back."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is not held back by its check.")
+
+
+class DataUnchecked(OrganizerError):
+    """Data files were not looked through yet with the solutions of now."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(
+            f"{', '.join(names)}: being checked with this solution. Try again in some minutes; the page of "
+            "the data files shows how it goes."
+        )
+
+
+def is_given_out(competition: Competition, file: DataFile) -> bool:
+    """Tell whether participants may download a file."""
+    if competition.solution_published_at is not None:
+        return True
+    if file.check_state is DataCheckState.UNCHECKED:
+        return True
+    return file.check_state in GIVEN_OUT and file.findings.get("sha256") == file.sha256
+
+
+def require_given_out(competition: Competition, file: DataFile) -> None:
+    """Raise BeingChecked unless participants may download a file."""
+    if not is_given_out(competition, file):
+        raise BeingChecked(file.name)
+
+
+def allow(
+    session: Session,
+    *,
+    competition: Competition,
+    name: str,
+    typed: str,
+    reason: str = "",
+    actor: Actor,
+    now: datetime,
+) -> DataFile:
+    """Give a file out all the same; raise NotHeld, and NotTyped unless what becomes public was typed."""
+    file = _locked(session, competition, name)
+    is_unopened = file.check_state is DataCheckState.UNCHECKED and file.findings.get("unopened_count")
+    if file.check_state is not DataCheckState.HELD and not is_unopened:
+        raise NotHeld(name)
+    found = data_findings.found_in(file)
+    if " ".join(typed.split()).casefold() != found.phrase.casefold():
+        raise NotTyped(found.phrase)
+    file.check_state = DataCheckState.ALLOWED
+    covers = sorted(data_findings.covered(file.findings))
+    file.allowed = {"typed": found.phrase, "at": now.isoformat(), "covers": covers}
+    session.flush()
+    audit.record(
+        session,
+        competition=competition,
+        actor=actor,
+        action="data.allow",
+        subject=f"data file {file.name}",
+        after={"typed": found.phrase, "discloses": list(found.discloses), "unopened": list(found.unopened)},
+        reason=plain_text(reason),
+        now=now,
+    )
+    return file
+
+
+def check_again(
+    session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime
+) -> None:
+    """Have one file checked again, as where its check broke; meanwhile it is not given out."""
+    file = _locked(session, competition, name)
+    file.check_key, file.check_state, file.findings = None, DataCheckState.WAITING, {}
+    session.flush()
+    last = data_checks.newest(session, competition=competition)
+    if last is not None and last.state is JobState.FAILED:
+        organizer_jobs.dismiss(session, job=last, now=now)
+    data_checks.request(session, competition=competition, now=now, actor=actor)
+
+
+def faults(session: Session, *, competition: Competition) -> list[Fault]:
+    """Return what about the data files keeps a draft from being published."""
+    waiting = [file.name for file in data_checks.stale(session, competition=competition)]
+    found = [Fault(f"{name} is still being checked; try again in some minutes.", (DATA,)) for name in waiting]
+    for file in session.scalars(select(DataFile).where(DataFile.competition_id == competition.id)):
+        if file.check_state is DataCheckState.HELD and file.name not in waiting:
+            seen = data_findings.found_in(file)
+            told = "; ".join((seen.discloses + seen.unopened)[: data_findings.SHOWN_NAMES])
+            found.append(
+                Fault(f"{file.name} is held back: {told}. Remove it, or say that it may be public.", (DATA,))
+            )
+    return found
+
+
+def require_checked(session: Session, *, competition: Competition) -> None:
+    """Raise DataUnchecked where a file was not looked through with the solutions of now."""
+    names = [file.name for file in data_checks.stale(session, competition=competition)]
+    if names:
+        raise DataUnchecked(names)
+
+
+def _locked(session: Session, competition: Competition, name: str) -> DataFile:
+    competition = competitions.lock(session, competition_id=competition.id)
+    return data_files.get(session, competition=competition, name=name)
