@@ -11,7 +11,7 @@ from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm
 from grader.cli.solution_report import describe_report
 from grader.cli.solution_roles import read_with_roles, role_option
 from grader.files import ColumnRole, PublicTable, Solution, read_public_table
-from grader.services import solution_findings, solutions
+from grader.services import solution_assessment, solution_findings
 from grader.services.metric_choice import MIN_CLASS_ROWS, MetricChoice
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def check(
     """
     choice = MetricChoice(identities, min_class_rows, metric_settings(power, weights, threshold))
     read = read_with_roles(solution, dict(roles), identities=identities)
-    assessed = solutions.assess(read, split_key=KEY, choice=choice, test=_test(test, read))
+    assessed = solution_assessment.assess(read, split_key=KEY, choice=choice, test=_test(test, read))
     report = assessed.report
     click.echo(json.dumps(report, indent=2) if as_json else describe_report(report))
     if solution_findings.stops(report["findings"]):

@@ -26,6 +26,7 @@ from grader.services import (
     competitions,
     rescoring,
     rescoring_publication,
+    solution_assessment,
     solutions,
 )
 from grader.services.audit import Actor
@@ -33,7 +34,8 @@ from grader.services.rescoring import RescoringUnderWay
 from grader.services.rescoring_amends import Amends
 from grader.services.rescoring_publication import RescoringIncomplete
 from grader.services.rules import Rules
-from grader.services.solutions import LiveSolution, StoredSolution
+from grader.services.solution_assessment import LiveSolution
+from grader.services.solutions import StoredSolution
 from grader.worker.child import ScoringChild
 
 FILE = LocalPath(exists=True, dir_okay=False)
@@ -186,7 +188,7 @@ def _store_settings(
     rules = Rules(changes.get("identities") or in_use.identities, changes.get("metric") or in_use.metric)
     if rules == in_use:
         raise OrganizerError("The file's [metric] is the one in use.")
-    assessed = solutions.assess_settings(
+    assessed = solution_assessment.assess_settings(
         live.solution.report, live=LiveSolution.load(installation.storage, live), rules=rules
     )
     return solutions.keep(installation.storage, assessed)

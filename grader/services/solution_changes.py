@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from grader.files import RowIds
 from grader.files.digest import USAGE_NAMES
-from grader.services.solutions import LiveSolution
+from grader.services.solution_assessment import LiveSolution
 from grader.services.spreadsheets import csv_lines
 from grader.services.truth import Truth
 

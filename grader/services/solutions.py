@@ -1,46 +1,27 @@
-"""Taking in an organizer's solution: splits, identity set, checks, blobs. No session: all this comes before
-the transaction that refers to the blobs."""
+"""Solutions as they are stored: their blobs, and the commitment that names each without giving it away."""
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from grader.errors import OrganizerError
-from grader.files import (
-    ColumnRole,
-    ColumnRoles,
-    NearMiss,
-    PublicTable,
-    RowIds,
-    Solution,
-    write_sample_submission,
-)
+from grader.files import Solution, write_sample_submission
 from grader.files.digest import canonical_solution, hashes
-from grader.metrics import METRIC_CODE_VERSION, MetricSettings, PairCounts, report
-from grader.metrics.counts import IdentityCounts
+from grader.metrics import METRIC_CODE_VERSION, MetricSettings
 from grader.models import ScoringVersion, Split
-from grader.services import solution_findings, solution_report
+from grader.services import solution_findings
 from grader.services.metric_choice import MIN_CLASS_ROWS, MetricChoice
 from grader.services.rules import Rules
-from grader.services.solution_report import Told
-from grader.services.splitting import split_in_half
-from grader.services.truth import PRIVATE, PUBLIC, Truth
+from grader.services.solution_assessment import (
+    Assessed,
+    LiveSolution,
+    UnusableSolution,
+    assess,
+    assess_corrected,
+)
 from grader.storage import Storage
 
-SHOWN_IDS = 5
 NONCE_BYTES = 32
-
-
-class UnusableSolution(OrganizerError):
-    """A readable solution cannot be used for a competition; `problems` has one sentence each."""
-
-    def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = tuple(problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,123 +83,6 @@ class StoredSolution:
         return cls(**{**data, "rules": Rules.from_dict(data["rules"]), "commitment": commitment})
 
 
-@dataclass(frozen=True, eq=False)
-class _Read:
-    """What the report needs of a file beside its values."""
-
-    row_ids: RowIds
-    roles: ColumnRoles
-    near_misses: tuple[NearMiss, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Assessed:
-    """A solution that was looked through. `unscorable` says why no score could be computed with it."""
-
-    row_ids: RowIds
-    truth: Truth
-    rules: Rules
-    report: dict[str, Any]
-    unscorable: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class LiveSolution:
-    """The solution that a corrected one is to replace."""
-
-    row_ids: RowIds
-    truth: Truth
-    rules: Rules
-
-    @classmethod
-    def load(cls, storage: Storage, version: ScoringVersion) -> "LiveSolution":
-        """Read the solution of a scoring version; for workers and organizers' commands."""
-        return cls(
-            RowIds.from_bytes(storage.read(version.solution.row_ids_sha256)),
-            Truth.from_bytes(storage.read(version.solution.prepared_sha256)),
-            Rules.from_dict(version.metric_settings),
-        )
-
-
-def assess(
-    solution: Solution,
-    *,
-    split_key: bytes,
-    choice: MetricChoice,
-    test: PublicTable | None = None,
-    tell: Told = lambda _: None,
-) -> Assessed:
-    """Look through a new competition's solution.
-
-    Without a Usage column rows are split in half by `split_key`. Without chosen identities those with enough
-    rows of each class in each split make the score.
-    """
-    if solution.usage is not None:
-        usage, split_by = solution.usage, "usage"
-    else:
-        usage, split_by = _split(solution, choice.metric, split_key), "keyed hash"
-    truth = Truth.of(solution, usage)
-    names, problems = _scored(truth, choice)
-    rules = Rules(names, choice.metric)
-    return _assessed(
-        solution, truth, rules, problems, split_by=split_by, chosen_by=choice, test=test, tell=tell
-    )
-
-
-def assess_corrected(
-    solution: Solution, *, live: LiveSolution, test: PublicTable | None = None, tell: Told = lambda _: None
-) -> Assessed:
-    """Look through a corrected solution; raise UnusableSolution if its ids or identities are others.
-
-    The identities and the metric stay those of the live scoring version. Without a Usage column every row
-    stays in its split.
-    """
-    problems = _unknown(live.rules.identities, solution.identities)
-    if problems:
-        raise UnusableSolution(problems)
-    usage, split_by = solution.usage, "usage"
-    positions = positions_in(live.row_ids, solution.row_ids)
-    if usage is None:
-        usage, split_by = live.truth.usage[positions], "live solution"
-    truth = Truth.of(solution, usage)
-    lost = [name for name in live.truth.identities if name not in truth.identities]
-    return _assessed(solution, truth, live.rules, [], split_by=split_by, lost=lost, test=test, tell=tell)
-
-
-def assess_settings(
-    described: Mapping[str, Any], *, live: LiveSolution, rules: Rules, tell: Told = lambda _: None
-) -> Assessed:
-    """Look through the solution in use with other identities or another metric.
-
-    `described` is the report that it came with, which names its columns.
-    """
-    truth = live.truth
-    roles = ColumnRoles(
-        id=described.get("id"),
-        label=described["label"],
-        identities=tuple(truth.identities),
-        usage=described.get("usage"),
-        unused=tuple(described["unused_columns"]),
-        other_labels=tuple(described.get("other_labels", ())),
-        slices=tuple(truth.slices),
-        pair=described.get("pair"),
-    )
-    problems = _unknown(rules.identities, truth.identities)
-    if not rules.identities:
-        problems.append("A competition needs at least one identity in its score.")
-    known = replace(rules, identities=tuple(name for name in rules.identities if name in truth.identities))
-    solution = _Read(live.row_ids, roles)
-    return _assessed(
-        solution,
-        truth,
-        known,
-        problems,
-        split_by=described["split_by"],
-        test=None,
-        tell=tell,
-    )
-
-
 def store(
     storage: Storage,
     solution: Solution,
@@ -266,147 +130,3 @@ def require_no_stop(stored: StoredSolution) -> None:
     found = solution_findings.stops(stored.report["findings"])
     if found:
         raise UnusableSolution([finding["message"] for finding in found])
-
-
-def positions_in(live_ids: RowIds, new_ids: RowIds) -> NDArray[np.intp]:
-    """Return where each new id stands among the live ones; raise UnusableSolution if the sets differ."""
-    place = live_ids.index()
-    texts = new_ids.to_bytes().split(b"\n")[:-1]
-    missing = sorted(text.decode() for text in place.keys() - set(texts))
-    unknown = [text.decode() for text in texts if text not in place]
-    problems = []
-    if missing:
-        words = "row id of the live solution is" if len(missing) == 1 else "row ids of the live solution are"
-        problems.append(
-            f"{len(missing):,} {words} missing: {_examples(missing)}. "
-            "To remove a row from the score, give it the Usage Ignored."
-        )
-    if unknown:
-        words = "row id is" if len(unknown) == 1 else "row ids are"
-        problems.append(f"{len(unknown):,} {words} not in the live solution: {_examples(unknown)}.")
-    if problems:
-        raise UnusableSolution(problems)
-    return np.fromiter((place[text] for text in texts), dtype=np.intp, count=len(texts))
-
-
-def _split(solution: Solution, settings: MetricSettings, key: bytes) -> NDArray[np.int8]:
-    return split_in_half(
-        solution.row_ids,
-        solution.labels >= settings.label_threshold,
-        {name: values >= settings.identity_threshold for name, values in solution.identities.items()},
-        key=key,
-    )
-
-
-def _assessed(
-    solution: Solution | _Read,
-    truth: Truth,
-    rules: Rules,
-    problems: Sequence[str],
-    *,
-    split_by: str,
-    test: PublicTable | None,
-    tell: Told,
-    chosen_by: MetricChoice | None = None,
-    lost: Sequence[str] = (),
-) -> Assessed:
-    """Look through a solution; without the choice of a draft, the identities are those of the live one."""
-    found = solution_report.describe(
-        row_ids=solution.row_ids,
-        truth=truth,
-        roles=solution.roles,
-        rules=rules,
-        split_by=split_by,
-        near_misses=solution.near_misses,
-        test=test,
-        tell=tell,
-    )
-    found["left_out"] = _left_out(found, chosen_by)
-    unscorable = (*problems, *_undefined(found, rules))
-    findings = [solution_findings.stop("unscorable", message) for message in unscorable]
-    found["findings"] = (
-        findings
-        + solution_findings.lost_identities(lost)
-        + solution_findings.find(
-            found,
-            is_corrected=chosen_by is None,
-            are_identities_chosen=chosen_by is not None and chosen_by.identities is not None,
-        )
-    )
-    return Assessed(solution.row_ids, truth, rules, found, unscorable)
-
-
-def _left_out(found: Mapping[str, Any], chosen_by: MetricChoice | None) -> list[dict[str, Any]]:
-    """Return the columns that are no identity in the score, by the reason, which follows their names."""
-    if chosen_by is None:
-        why = "not in the score of the competition"
-    elif chosen_by.identities is not None:
-        why = "not among the identities that were named"
-    else:
-        why = f"fewer than {chosen_by.min_class_rows} rows of a class in a split"
-    near = [each["name"] for each in found["near_misses"] if each["role"] == ColumnRole.IDENTITY]
-    small = [line["name"] for line in found["identities"] if not line["in_score"]]
-    reasons = {"a few values are not in 0..1": near, why: small}
-    return [{"why": why, "names": names} for why, names in reasons.items() if names]
-
-
-def _scored(truth: Truth, choice: MetricChoice) -> tuple[tuple[str, ...], list[str]]:
-    """Return the identities in the score, and what is wrong with them."""
-    if choice.identities is not None:
-        names = tuple(name for name in choice.identities if name in truth.identities)
-        problems = _unknown(choice.identities, truth.identities)
-        if not choice.identities:
-            problems.append("A competition needs at least one identity in its score.")
-        return names, problems
-    names = _proposed(truth, choice)
-    least = choice.min_class_rows
-    problem = (
-        f"No identity has at least {least} positive and {least} negative rows in each split. Name the "
-        "identities to score, or bring a larger solution."
-    )
-    return names, [] if names else [problem]
-
-
-def _unknown(names: Sequence[str], there: Mapping[str, Any]) -> list[str]:
-    return [f"The solution has no identity column {name!r}." for name in names if name not in there]
-
-
-def _proposed(truth: Truth, choice: MetricChoice) -> tuple[str, ...]:
-    settings = choice.metric
-    positive = truth.labels >= settings.label_threshold
-    splits = (truth.usage == PUBLIC, truth.usage == PRIVATE)
-    cells = [split & (positive == label) for split in splits for label in (True, False)]
-    return tuple(
-        name
-        for name, values in truth.identities.items()
-        if _smallest(values >= settings.identity_threshold, cells) >= choice.min_class_rows
-    )
-
-
-def _smallest(mentions: NDArray[np.bool_], cells: Sequence[NDArray[np.bool_]]) -> int:
-    return min(int(np.count_nonzero(mentions & cell)) for cell in cells)
-
-
-def _undefined(found: Mapping[str, Any], rules: Rules) -> list[str]:
-    """Return in a sentence each cell of the score that is undefined, from the counts of the report."""
-    problems = []
-    for split in Split:
-        whole = found["splits"][split.value]
-        identities = tuple(
-            IdentityCounts(line["name"], line["in_score"], **line[split.value], **_NO_WINS)
-            for line in found["identities"]
-        )
-        counts = PairCounts(whole["rows"], whole["positives"], 0, identities)
-        problems += [
-            f"In the {split.value} split {cell}."
-            for cell in report(counts, rules.metric).undefined
-            if cell.affects_score and (cell.subgroup is not None or cell.term == "overall_auc")
-        ]
-    return problems
-
-
-_NO_WINS = dict.fromkeys([name for name in IdentityCounts._fields if name.endswith("_wins")], 0)
-
-
-def _examples(row_ids: Sequence[str]) -> str:
-    return ", ".join(row_ids[:SHOWN_IDS]) + (", …" if len(row_ids) > SHOWN_IDS else "")

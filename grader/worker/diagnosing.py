@@ -9,7 +9,7 @@ from grader.metrics.prepared import FloatArray
 from grader.models import ScoringVersion, Split, Submission
 from grader.reports import Analysis, Inputs, analyse, stored
 from grader.services import other_labels
-from grader.services.solutions import LiveSolution
+from grader.services.solution_assessment import LiveSolution
 from grader.worker.work import Work
 
 STEPS = 4

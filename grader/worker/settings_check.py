@@ -3,8 +3,8 @@
 from typing import Any
 
 from grader.models import ScoringVersion
-from grader.services import settings_checks, solutions
-from grader.services.solutions import LiveSolution
+from grader.services import settings_checks, solution_assessment, solutions
+from grader.services.solution_assessment import LiveSolution
 from grader.worker.work import Work
 
 
@@ -14,7 +14,7 @@ def check(work: Work) -> dict[str, Any]:
         version = session.get_one(ScoringVersion, work.parameters["live_scoring_version_id"])
         described = version.solution.report
     work.report_progress(0, 2, "Reading the solution in use")
-    assessed = solutions.assess_settings(
+    assessed = solution_assessment.assess_settings(
         described,
         live=LiveSolution.load(work.storage, version),
         rules=settings_checks.rules_of(work.parameters),

@@ -18,10 +18,10 @@ from grader.files import (
     with_named,
 )
 from grader.models import Competition, ScoringVersion
-from grader.services import solution_changes, solution_findings, solutions, splitting
+from grader.services import solution_assessment, solution_changes, solution_findings, solutions, splitting
 from grader.services.metric_choice import MetricChoice
+from grader.services.solution_assessment import Assessed, LiveSolution
 from grader.services.solution_checks import Purpose
-from grader.services.solutions import Assessed, LiveSolution
 from grader.worker.work import Work, problems_of
 
 READING, LOOKING, STORING, TOTAL = 60, 85, 95, 100
@@ -89,10 +89,10 @@ def _looked_through(
     if live is None:
         choice = MetricChoice.from_dict(work.parameters["choice"])
         key = splitting.key_of(work.settings.secret(), known.slug)
-        assessed = solutions.assess(solution, split_key=key, choice=choice, test=test, tell=tell)
+        assessed = solution_assessment.assess(solution, split_key=key, choice=choice, test=test, tell=tell)
         changes: dict[str, Any] = {}
     else:
-        assessed = solutions.assess_corrected(solution, live=live, test=test, tell=tell)
+        assessed = solution_assessment.assess_corrected(solution, live=live, test=test, tell=tell)
         work.report_progress(LOOKING, TOTAL, "Comparing with the live solution")
         changes = _changes(work, live, solution, assessed)
     stored = committed = None
@@ -105,7 +105,7 @@ def _looked_through(
 
 
 def _changes(work: Work, live: LiveSolution, solution: Solution, assessed: Assessed) -> dict[str, Any]:
-    positions = solutions.positions_in(live.row_ids, solution.row_ids)
+    positions = solution_assessment.positions_in(live.row_ids, solution.row_ids)
     label, usage = solution.roles.label, solution.roles.usage
     changes = solution_changes.compare(live, assessed.truth, positions=positions, label=label, usage=usage)
     table = solution_changes.as_csv(changes, solution.row_ids)

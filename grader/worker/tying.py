@@ -7,7 +7,7 @@ from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.paired import Measured, score_difference
 from grader.models import ScoringVersion, Split
 from grader.services import other_labels, ties
-from grader.services.solutions import LiveSolution
+from grader.services.solution_assessment import LiveSolution
 from grader.services.ties import Place
 from grader.worker.work import Work
 

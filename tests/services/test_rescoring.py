@@ -33,7 +33,7 @@ from grader.services import (
 from grader.services.audit import Actor
 from grader.services.rescoring import NotPreparing, RescoringUnderWay
 from grader.services.rescoring_publication import RescoringIncomplete, RescoringLosesScores
-from grader.services.solutions import UnusableSolution
+from grader.services.solution_assessment import UnusableSolution
 from grader.services.truth import Truth
 
 HOUR = timedelta(hours=1)

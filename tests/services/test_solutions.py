@@ -11,7 +11,8 @@ from grader.metrics import MetricSettings
 from grader.models import Split
 from grader.services import solutions
 from grader.services.rules import Rules
-from grader.services.solutions import StoredSolution, UnusableSolution
+from grader.services.solution_assessment import UnusableSolution
+from grader.services.solutions import StoredSolution
 from grader.services.splitting import split_in_half
 from grader.services.truth import PRIVATE, PUBLIC, Truth
 from grader.storage import LocalStorage
