@@ -14,16 +14,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from io import BytesIO
+from io import BytesIO, FileIO
 from pathlib import Path
-from typing import IO, BinaryIO, Protocol
+from typing import IO, TYPE_CHECKING, BinaryIO, Protocol
 from urllib.parse import unquote, urlsplit
 
-from grader import bucket_failures
+from grader import blob_streams, bucket_failures
 from grader.crash_points import reach
 from grader.errors import ParticipantError
 
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+
 CHUNK_BYTES = 1 << 20
+PIECE_BYTES = 1 << 23  # of a bucket's blob, asked for at once: each piece has the time of one answer
 ABANDONED_AFTER_SECONDS = 24 * 3600
 YOUNG = timedelta(hours=1)
 BUCKET_TIMEOUT = "20s"  # given up within a scoring's time limit: a bucket that hangs is no file's fault
@@ -83,7 +87,10 @@ class Storage(Protocol):
         ...
 
     def open(self, sha256: str) -> BinaryIO:
-        """Open a blob for reading; raise BlobMissing if it is not there, or StorageUnavailable."""
+        """Open a blob for reading; raise BlobMissing if it is not there, or StorageUnavailable.
+
+        Reading it raises StorageUnavailable as well, never an OSError, which readers take for damage.
+        """
         ...
 
     def read(self, sha256: str) -> bytes:
@@ -155,21 +162,25 @@ class LocalStorage:
 
     def open(self, sha256: str) -> BinaryIO:
         """Open a blob for reading; raise BlobMissing if it is not there, or StorageUnavailable."""
-        try:
-            return self._path(sha256).open("rb")
-        except FileNotFoundError:
-            if not self._root.is_dir():
-                raise StorageUnavailable(f"{self._root} is not there.") from None
-            raise BlobMissing(sha256) from None
-        except OSError as error:
-            raise StorageUnavailable(f"{error}.") from error
+        file = self._opened(sha256)
+
+        def read_at(place: int, length: int) -> bytes:
+            try:
+                return os.pread(file.fileno(), length, place)
+            except OSError as error:
+                raise StorageUnavailable(f"{error}.") from error
+
+        size = os.fstat(file.fileno()).st_size
+        return blob_streams.stream(
+            size, read_at, piece_bytes=CHUNK_BYTES, close=file.close, descriptor=file.fileno()
+        )
 
     def read(self, sha256: str) -> bytes:
         """Return a blob's bytes, checked against its name.
 
         Raises BlobMissing, BlobDamaged or StorageUnavailable.
         """
-        with self.open(sha256) as file:
+        with self._opened(sha256) as file:
             try:
                 data = file.read()
             except OSError as error:
@@ -228,6 +239,16 @@ class LocalStorage:
                     removed += 1
         return removed
 
+    def _opened(self, sha256: str) -> FileIO:
+        try:
+            return self._path(sha256).open("rb", buffering=0)
+        except FileNotFoundError:
+            if not self._root.is_dir():
+                raise StorageUnavailable(f"{self._root} is not there.") from None
+            raise BlobMissing(sha256) from None
+        except OSError as error:
+            raise StorageUnavailable(f"{error}.") from error
+
     def _path(self, sha256: str) -> Path:
         return self._root / sha256[:2] / sha256
 
@@ -264,7 +285,18 @@ class BucketStorage:
 
     def open(self, sha256: str) -> BinaryIO:
         """Open a blob for reading; raise BlobMissing if it is not there, or StorageUnavailable."""
-        return BytesIO(self._bytes(sha256))
+        size = self._facts(sha256)["size"]
+        if size <= PIECE_BYTES:
+            return BytesIO(self._bytes(sha256))
+
+        def read_at(place: int, length: int) -> bytes:
+            try:
+                with self._asking():
+                    return bytes(self._store.get_range(sha256, start=place, length=length))
+            except FileNotFoundError:
+                raise BlobMissing(sha256) from None
+
+        return blob_streams.stream(size, read_at, piece_bytes=PIECE_BYTES)
 
     def read(self, sha256: str) -> bytes:
         """Return a blob's bytes, checked against its name.
@@ -317,9 +349,12 @@ class BucketStorage:
         return 0
 
     def _touched_at(self, sha256: str) -> datetime:
+        return self._facts(sha256)["last_modified"]
+
+    def _facts(self, sha256: str) -> "ObjectMeta":
         try:
             with self._asking():
-                return self._store.head(sha256)["last_modified"]
+                return self._store.head(sha256)
         except FileNotFoundError:
             self._require_bucket()  # HEAD does not say what is missing
             raise BlobMissing(sha256) from None

@@ -7,6 +7,7 @@ from grader.cli.installation import Installation
 from grader.cli.progress import ProgressLine
 from grader.errors import OrganizerError
 from grader.models import JobState, OrganizerJob
+from grader.storage import StorageUnavailable
 from grader.worker.organizer_work import HANDLERS, OrganizerWorker
 from grader.worker.work import Work
 
@@ -14,7 +15,11 @@ POLL_SECONDS = 0.5
 
 
 def ended(installation: Installation, job: OrganizerJob, what: str) -> OrganizerJob:
-    """Do a job here, unless a running service takes it first, and return it with its result."""
+    """Do a job here, unless a running service takes it first, and return it with its result.
+
+    Raises StorageUnavailable where the storage does not answer here: the job waits for another attempt.
+    """
+    unavailable: list[StorageUnavailable] = []
     with ProgressLine(what) as line:
 
         def shown(work: Work) -> dict[str, Any]:
@@ -25,13 +30,19 @@ def ended(installation: Installation, job: OrganizerJob, what: str) -> Organizer
                 return tell(progress)
 
             work.write_progress = tell_both
-            return HANDLERS[job.kind](work)
+            try:
+                return HANDLERS[job.kind](work)
+            except StorageUnavailable as error:
+                unavailable.append(error)
+                raise
 
         worker = OrganizerWorker(
             installation.settings, installation.database, installation.storage, handlers={job.kind: shown}
         )
         while True:
             worker.run(job.id)
+            if unavailable:
+                raise unavailable[0]
             with installation.database.read() as session:
                 found = session.get_one(OrganizerJob, job.id)
             if found.finished_at is not None:

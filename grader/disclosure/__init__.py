@@ -3,5 +3,6 @@
 from grader.disclosure.examination import Disclosure, Examined, examine
 from grader.disclosure.hidden import Hidden, Kind, Target
 from grader.disclosure.layers import Unopened
+from grader.disclosure.source import NotReadNow
 
-__all__ = ["Disclosure", "Examined", "Hidden", "Kind", "Target", "Unopened", "examine"]
+__all__ = ["Disclosure", "Examined", "Hidden", "Kind", "NotReadNow", "Target", "Unopened", "examine"]

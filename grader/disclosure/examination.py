@@ -1,14 +1,16 @@
 """Looking through a file for what gives the hidden truth away."""
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
 
 from grader.disclosure.agreement import Values, agreeing
-from grader.disclosure.budget import Budget
+from grader.disclosure.budget import CHUNK_BYTES, Budget
 from grader.disclosure.evidence import Evidence
 from grader.disclosure.hidden import Hidden, Kind
 from grader.disclosure.layers import DAMAGED_OR_GIVEN_UP, Unopened, opened, unopened_by
+from grader.disclosure.source import Source
 from grader.disclosure.tables import Table
 
 ORDER, PRESENCE = "the order of its rows", "which rows are in it"
@@ -74,12 +76,17 @@ def examine(file: IO[bytes], hidden: Hidden, *, budget: Budget | None = None) ->
     -------
     Examined
         It raises nothing at what a file holds: what cannot be read is named.
+
+    Raises
+    ------
+    NotReadNow
+        The bytes did not come, or found no room: nothing is known of the file.
     """
     budget = budget or Budget()
     disclosures: list[Disclosure] = []
     unopened: list[Unopened] = []
     unopened_count = tables = rows = 0
-    for each in opened(file, budget):
+    for each in opened(io.BufferedReader(Source(file), CHUNK_BYTES), budget):
         fault: Unopened | None
         if isinstance(each, Unopened):
             fault = each

@@ -4,14 +4,13 @@ import bz2
 import gzip
 import io
 import lzma
-import shutil
 import struct
 import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -19,6 +18,7 @@ from grader.disclosure import json_tables, tables
 from grader.disclosure.budget import CHUNK_BYTES, Budget, CountedStream, GivenUp
 from grader.disclosure.delimited import delimited
 from grader.disclosure.parquet import parquet
+from grader.disclosure.source import NotReadNow, copy
 from grader.disclosure.tables import Table
 
 BEGINNING = 1 << 12
@@ -96,7 +96,7 @@ def opened(file: IO[bytes], budget: Budget) -> Iterator[Table | Unopened]:
     """Yield every table in a file, and what could not be opened.
 
     A table is to be read before the next is asked for; what is found wrong then is raised there: GivenUp, or
-    one of `DAMAGED`.
+    one of `DAMAGED`; NotReadNow, which is no statement on the file, goes through everywhere.
     """
     yield from _opened(file, "", budget, 0)
 
@@ -248,16 +248,28 @@ def _seekable(stream: IO[bytes]) -> Iterator[IO[bytes]]:
     if stream.seekable():
         yield stream
         return
-    with tempfile.TemporaryFile() as copy:
-        shutil.copyfileobj(stream, copy, CHUNK_BYTES)
-        copy.seek(0)
-        yield copy
+    with _temporary(tempfile.TemporaryFile) as copied:
+        copy(stream, copied)
+        copied.seek(0)
+        yield copied
 
 
 @contextmanager
 def _on_disk(stream: IO[bytes]) -> Iterator[str]:
     """Give the path of a copy of a stream."""
-    with tempfile.NamedTemporaryFile(suffix=".parquet") as copy:
-        shutil.copyfileobj(stream, copy, CHUNK_BYTES)
-        copy.flush()
-        yield copy.name
+    with _temporary(tempfile.NamedTemporaryFile) as copied:
+        copy(stream, copied)
+        yield copied.name
+
+
+@contextmanager
+def _temporary(make: Callable[[], Any]) -> Iterator[Any]:
+    try:
+        file = make()
+    except OSError as error:
+        raise NotReadNow(str(error)) from error
+    try:
+        yield file
+    finally:
+        with suppress(OSError):  # on a full disk closing tries to write once more
+            file.close()

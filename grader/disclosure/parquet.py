@@ -24,7 +24,7 @@ def parquet(path: str, budget: Budget) -> Iterator[Chunk]:
     import fastparquet  # here, because a library that scores files does without it
 
     left_out: dict[str, int] = {}
-    with _Files() as files:
+    with _Files(path) as files:
         file = fastparquet.ParquetFile(path, open_with=files.open)
         names = [str(name) for name in file.columns]
         if len(names) > MOST_COLUMNS:
@@ -54,9 +54,10 @@ def _too_large(group: Any) -> dict[str, int]:
 
 
 class _Files:
-    """The files that the reader of Parquet opens, and leaves open."""
+    """What the reader of Parquet opens, and leaves open: one file, though its directory may name others."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: str) -> None:
+        self._path = path
         self._opened: list[IO[bytes]] = []
 
     def __enter__(self) -> "_Files":
@@ -65,8 +66,10 @@ class _Files:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def open(self, path: str, _: str = "rb") -> IO[bytes]:
-        """Open a file for reading."""
+    def open(self, path: str, mode: str = "rb") -> IO[bytes]:  # noqa: ARG002
+        """Open the file for reading; raise ValueError for any other."""
+        if path != self._path:
+            raise ValueError("it refers to another file")
         self._opened.append(Path(path).open("rb"))  # noqa: SIM115
         return self._opened[-1]
 

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import OrganizerError
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind, User
-from grader.services.scoring import OPEN_STATES, new_incident
+from grader.services.scoring import OPEN_STATES, OUTAGE_DELAY, OUTAGE_PATIENCE, new_incident
 
 LEASE = timedelta(seconds=60)
 MAX_ERRORS = 2
@@ -234,6 +234,25 @@ def record_error(session: Session, *, claim: OrganizerClaim, incident: str, now:
     else:
         job.state, job.available_at = JobState.WAITING, now + RETRY_DELAY
         job.lease_until = job.token = None
+    session.flush()
+    return True
+
+
+def record_outage(session: Session, *, claim: OrganizerClaim, now: datetime) -> bool:
+    """Write that the storage could not be read: the job waits, and for a day that is no error of its work.
+
+    Returns False if the token is not current.
+    """
+    job = _hold(session, claim)
+    if job is None:
+        return False
+    if now - job.created_at >= OUTAGE_PATIENCE:
+        incident = new_incident()
+        logger.error("Incident %s: the storage could not be read for job %s all day.", incident, job.id)
+        return record_error(session, claim=claim, incident=incident, now=now)
+    job.state, job.available_at = JobState.WAITING, now + OUTAGE_DELAY
+    job.lease_until = job.token = None
+    job.attempt_count -= 1
     session.flush()
     return True
 

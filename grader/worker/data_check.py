@@ -6,12 +6,13 @@ from typing import Any
 
 from grader import db
 from grader.crash_points import reach
-from grader.disclosure import Examined, Hidden, examine
+from grader.disclosure import Examined, Hidden, NotReadNow, examine
 from grader.disclosure.budget import Budget
 from grader.files import RowIds
 from grader.models import Competition, DataFile, Solution
 from grader.services import data_check_outcomes, data_checks
 from grader.services.truth import Truth
+from grader.storage import StorageUnavailable
 from grader.worker.limits import memory_limited_beyond_now
 from grader.worker.work import Work
 
@@ -73,8 +74,11 @@ def hidden_by(work: Work, solutions: Sequence[Solution]) -> Hidden:
 def _examined(work: Work, file: DataFile, hidden: Hidden) -> Examined:
     tell = partial(_tell, work, file)
     tell(0)
-    with memory_limited_beyond_now(MEMORY_MB), work.storage.open(file.sha256) as stream:
-        return examine(stream, hidden, budget=Budget(size=file.size_bytes, tell=tell))
+    try:
+        with memory_limited_beyond_now(MEMORY_MB), work.storage.open(file.sha256) as stream:
+            return examine(stream, hidden, budget=Budget(size=file.size_bytes, tell=tell))
+    except NotReadNow as error:
+        raise StorageUnavailable(f"{file.name} could not be read: {error}.") from error
 
 
 def _tell(work: Work, file: DataFile, size: int) -> None:

@@ -26,7 +26,7 @@ from grader.models import OrganizerJobKind
 from grader.services import organizer_jobs, scoring
 from grader.services.organizer_jobs import LEASE, OrganizerClaim
 from grader.settings import Settings, load
-from grader.storage import Storage, open_storage
+from grader.storage import Storage, StorageUnavailable, open_storage
 from grader.worker import (
     bundling,
     data_check,
@@ -135,6 +135,9 @@ class OrganizerWorker:
             return None
         except (FileRejected, OrganizerError) as error:
             return partial(organizer_jobs.record_rejection, problems=problems_of(error))
+        except StorageUnavailable as error:
+            logger.warning("The storage could not be read; organizers' job %s waits: %s", claim.job_id, error)
+            return partial(organizer_jobs.record_outage)
         except Exception:
             incident = scoring.new_incident()
             logger.exception(

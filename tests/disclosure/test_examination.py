@@ -10,6 +10,8 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from csv import field_size_limit
+from errno import EIO
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from grader.disclosure import Examined, Hidden, Kind, examine
+from grader.disclosure import Examined, Hidden, Kind, NotReadNow, examine
 from grader.disclosure.budget import Budget
 
 ROWS = 600
@@ -323,3 +325,48 @@ def test_looking_through_a_file_leaves_the_limit_of_fields_as_it_was(hidden: Hid
     before = field_size_limit()
     examine(io.BytesIO(csv(frame(text="x, y"), quoting=1)), hidden)
     assert field_size_limit() == before
+
+
+class Failing(io.BytesIO):
+    """A file of a disk or a bucket that stops answering on the way."""
+
+    def __init__(self, data: bytes, after: int, error: OSError) -> None:
+        super().__init__(data)
+        self._after, self._error = after, error
+
+    def read(self, size: int | None = -1) -> bytes:
+        if self.tell() >= self._after:
+            raise self._error
+        return super().read(min(size or 0, self._after - self.tell()) if size and size > 0 else self._after)
+
+
+@pytest.mark.parametrize("error", [OSError(EIO, "Input/output error"), ConnectionError("reset"), OSError()])
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_bytes_that_do_not_come_are_no_damage_of_the_file(
+    hidden: Hidden, container: str, error: OSError
+) -> None:
+    data = CONTAINERS[container](frame(x=RANDOM.random(ROWS)))
+    for after in (0, len(data) // 2):
+        with pytest.raises(NotReadNow):
+            examine(Failing(data, after, error), hidden)
+
+
+@pytest.mark.parametrize("pack", [parquet, lambda table: tarred(zipped(x=csv(table)), "w")])
+def test_a_disk_without_room_to_unpack_is_no_damage_of_the_file(
+    hidden: Hidden, pack: Callable[[pd.DataFrame], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = pack(frame(x=LABELS))
+    for name in ("TemporaryFile", "NamedTemporaryFile"):
+        monkeypatch.setattr(
+            f"grader.disclosure.layers.tempfile.{name}", partial(Path("/dev/full").open, "wb")
+        )
+    with pytest.raises(NotReadNow, match="No space left"):
+        examine(io.BytesIO(data), hidden)
+
+
+def test_a_parquet_file_that_names_another_file_does_not_have_it_read(hidden: Hidden, tmp_path: Path) -> None:
+    table = frame(x=LABELS)
+    fastparquet.write(str(tmp_path), table, file_scheme="hive", row_group_offsets=200)
+    examined, told = unopened(hidden, (tmp_path / "_metadata").read_bytes())
+    assert examined.disclosures == ()
+    assert "refers to another file" in told[0]

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from sqlalchemy import select, update
 
+from grader import db
 from grader.files import read_solution
 from grader.models import (
     AuditEntry,
@@ -38,6 +39,7 @@ from grader.services import (
 from grader.services.audit import Actor
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.data_release import BeingChecked, DataUnchecked, NotHeld, NotTyped
+from grader.storage import StorageUnavailable
 from grader.worker.organizer_work import OrganizerWorker
 
 SHELL = Actor(None, "shell (tests)")
@@ -342,3 +344,51 @@ def test_a_file_that_is_replaced_during_its_check_is_checked_once_more(
     assert len(jobs(service)) == 1
     work(service)
     assert file(service, competition).check_state is DataCheckState.HELD
+
+
+class Unreliable:
+    """A storage whose files stop on the way, as a disk's or a bucket's do, until it is `mended`."""
+
+    def __init__(self, storage: Any, error: Exception) -> None:
+        self._storage, self._error = storage, error
+        self.is_mended = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._storage, name)
+
+    def open(self, sha256: str) -> Any:
+        return self._storage.open(sha256) if self.is_mended else Stopping(self._error)
+
+
+class Stopping(io.BytesIO):
+    def __init__(self, error: Exception) -> None:
+        super().__init__(b"PK\x03\x04")
+        self._error = error
+
+    def read(self, size: int | None = -1) -> bytes:
+        if data := super().read(size):
+            return data
+        raise self._error
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), StorageUnavailable("It is away.")])
+def test_a_storage_that_stops_says_nothing_about_the_file_which_is_checked_again(
+    service: Any, error: Exception
+) -> None:
+    competition = service.competition()
+    add(service, competition, b"id,text\n")
+    (job,) = jobs(service)
+    storage = Unreliable(service.storage, error)
+    for attempt in range(5):  # as often as it takes: a breakdown is given up after two
+        with service.database.write() as session:
+            session.execute(update(OrganizerJob).values(available_at=service.now, created_at=db.now(session)))
+        assert OrganizerWorker(service.settings, service.database, storage).run(job.id)
+        (job,) = jobs(service)
+        assert (job.state, job.error_count, job.attempt_count) == (JobState.WAITING, 0, 0), attempt
+        found = file(service, competition)
+        assert (found.check_state, found.findings) == (DataCheckState.WAITING, {})
+    storage.is_mended = True
+    with service.database.write() as session:
+        session.execute(update(OrganizerJob).values(available_at=service.now))
+    assert OrganizerWorker(service.settings, service.database, storage).run(job.id)
+    assert file(service, competition).check_state is DataCheckState.PASSED

@@ -110,6 +110,23 @@ def test_an_exception_is_tried_again_and_then_a_failure_with_its_incident(
     assert reload(service, job).incident == f"i{MAX_ERRORS - 1}"
 
 
+def test_an_outage_of_the_storage_is_waited_out_for_a_day_and_counts_from_then_on(
+    service: Any, job: OrganizerJob
+) -> None:
+    for hours in (0, 1, 23):
+        mine = claimed(service, job, after=timedelta(hours=hours))
+        assert do(service, organizer_jobs.record_outage, after=timedelta(hours=hours), claim=mine)
+        waiting = reload(service, job)
+        assert (waiting.state, waiting.error_count, waiting.attempt_count) == (JobState.WAITING, 0, 0)
+        assert waiting.available_at > service.now + timedelta(hours=hours)
+        assert not do(service, organizer_jobs.record_outage, claim=mine)
+    for days in range(1, 1 + MAX_ERRORS):
+        mine = claimed(service, job, after=timedelta(days=days))
+        assert do(service, organizer_jobs.record_outage, after=timedelta(days=days), claim=mine)
+    assert reload(service, job).state is JobState.FAILED
+    assert reload(service, job).incident
+
+
 def test_a_job_that_is_put_away_ends_and_is_no_longer_the_newest(
     service: Any, competition: Competition, job: OrganizerJob
 ) -> None:

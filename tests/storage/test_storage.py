@@ -9,8 +9,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from errno import EIO
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +33,12 @@ ABSENT = "0" * 64
 @pytest.fixture(scope="session")
 def bucket_url() -> Iterator[str]:
     """A bucket on an S3 server in this process."""
+    with _bucket() as (_, url):
+        yield url
+
+
+@contextmanager
+def _bucket() -> Iterator[tuple[Any, str]]:
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(action="ignore"):
         from moto.server import ThreadedMotoServer
 
@@ -45,7 +53,7 @@ def bucket_url() -> Iterator[str]:
 
         request = urllib.request.Request(f"http://{host}:{port}/blobs", method="PUT")
         urllib.request.urlopen(request).close()
-        yield "s3://blobs/fairboard"
+        yield server, "s3://blobs/fairboard"
         server.stop()
 
 
@@ -69,6 +77,52 @@ def test_a_file_of_many_megabytes_comes_back_whole(storage: Storage) -> None:
     data = os.urandom(1 << 20) * 12
     blob = storage.put(io.BytesIO(data), max_bytes=len(data))
     assert storage.read(blob.sha256) == data
+
+
+def test_a_large_file_is_read_piece_by_piece_and_in_any_order(storage: Storage) -> None:
+    data = os.urandom(1 << 20) * 20
+    blob = storage.put(data)
+    with storage.open(blob.sha256) as file:
+        assert file.read(10) == data[:10]
+        for place in (len(data) - 5, 9_000_000, 0):
+            assert file.seek(place) == place
+            assert file.read(100) == data[place : place + 100]
+        assert file.seek(-7, os.SEEK_END) == len(data) - 7
+        assert file.read() == data[-7:]
+        assert file.read() == b""
+        with pytest.raises(ValueError, match="no place"):
+            file.seek(-1)
+        assert file.seek(3) == 3
+        assert file.read() == data[3:]
+    with pytest.raises(ValueError, match="closed"):
+        file.read()
+
+
+def test_a_disk_that_fails_while_a_file_is_read_says_nothing_about_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = open_storage(tmp_path.as_uri())
+    blob = storage.put(b"data" * 1_000_000)
+
+    def fail(*_: int) -> bytes:
+        raise OSError(EIO, "Input/output error")
+
+    with storage.open(blob.sha256) as file:
+        assert file.read(4) == b"data"
+        monkeypatch.setattr("os.pread", fail)
+        with pytest.raises(StorageUnavailable, match="Input/output error"):
+            file.read()
+
+
+def test_a_bucket_that_goes_away_while_a_file_is_read_says_nothing_about_the_file() -> None:
+    with _bucket() as (server, url):
+        storage = open_storage(url)
+        blob = storage.put(os.urandom(1 << 20) * 20)
+        with storage.open(blob.sha256) as file:
+            assert len(file.read(1 << 20)) == 1 << 20
+            server.stop()
+            with pytest.raises(StorageUnavailable):
+                file.read()
 
 
 def test_a_stream_is_stored_like_bytes(storage: Storage) -> None:
