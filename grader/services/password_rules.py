@@ -9,9 +9,13 @@ from grader.services import names
 MIN_LENGTH = 8
 MAX_LENGTH = 1024
 SITE_NAMES = ("Fairboard",)
-# Digits and marks at the ends of a word are tried with it; a longer addition is a secret of its own.
+# What is tried with a word at its ends: a few digits and marks in any order, or a number, as a year is, and
+# marks. A longer addition is a secret of its own.
 _MOST_ADDED = 4
-_WORD = re.compile(r"[\W\d_]*(.*?)[\W\d_]*", re.DOTALL)
+_MOST_DIGITS = 4
+_MOST_MARKS = 4
+_ADDED = re.compile(r"[\W\d_]*")
+_NUMBER = re.compile(r"\d+")
 
 
 def problem(password: str, *, name: str) -> str | None:
@@ -22,8 +26,8 @@ def problem(password: str, *, name: str) -> str | None:
         return f"A password has at most {MAX_LENGTH:,} characters; this one has {len(password):,}."
     if len(set(password)) < 3:
         return "A password needs at least three different characters."
-    tried = {names.folded(password), _word(password)}
-    if name and not tried.isdisjoint({names.folded(name), _word(name)}):
+    tried = {names.folded(password), *_words(password)}
+    if name and not tried.isdisjoint({names.folded(name), *_words(name)}):
         return "A password cannot be the name, with or without some digits: it is tried first."
     if not tried.isdisjoint(names.folded(each) for each in SITE_NAMES):
         return "A password cannot be the name of the site, with or without some digits: it is tried first."
@@ -35,12 +39,31 @@ def problem(password: str, *, name: str) -> str | None:
     return None
 
 
-def _word(password: str) -> str:
-    """Return a password in small letters without the few digits and marks at its ends, and without spaces."""
+def _words(password: str) -> set[str]:
+    """Return what a password may be in small letters without spaces and what was added at its ends."""
     plain = names.folded(password).replace(" ", "")
-    found = _WORD.fullmatch(plain)
-    word = found[1] if found else ""
-    return word if word and len(plain) - len(word) <= _MOST_ADDED else plain
+    ahead, behind = _added(plain), _added(plain[::-1])
+    return {
+        plain[before : len(plain) - after]
+        for before in range(ahead + 1)
+        for after in range(min(behind, len(plain) - before - 1) + 1)
+        if _is_tried(plain[:before], plain[len(plain) - after :])
+    }
+
+
+def _added(text: str) -> int:
+    """Return how many digits and marks, of those that can be an addition, a text begins with."""
+    found = _ADDED.match(text[: _MOST_DIGITS + _MOST_MARKS])
+    return len(found[0]) if found else 0
+
+
+def _is_tried(before: str, after: str) -> bool:
+    """Tell whether these digits and marks around a word are tried with it."""
+    numbers = [*_NUMBER.findall(before), *_NUMBER.findall(after)]
+    digits = sum(map(len, numbers))
+    added = len(before) + len(after)
+    is_number_and_marks = len(numbers) <= 1 and digits <= _MOST_DIGITS and added - digits <= _MOST_MARKS
+    return added <= _MOST_ADDED or is_number_and_marks
 
 
 @cache

@@ -1,6 +1,11 @@
 """What a password may be."""
 
+import random
+import string
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from grader.services import password_rules
 from grader.services.password_rules import problem
@@ -24,18 +29,26 @@ COMMON = "one of the passwords that many people have"
         "pass word",
         "trustno1",
         "\uff50assword",
+        "Password2026!",
+        "PASSWORD2026!!",
+        "!!Dragon-2026!",
+        "2026_letmein!",
+        "Trustno12026!",
+        "pass word 2026!",
     ],
 )
 def test_passwords_that_many_people_have_are_refused_with_the_reason(password: str) -> None:
     assert COMMON in (problem(password, name="Ada") or "")
 
 
-@pytest.mark.parametrize("password", ["Ada Lovelace", "adalovelace", "AdaLovelace1", "*ada lovelace*"])
+@pytest.mark.parametrize(
+    "password", ["Ada Lovelace", "adalovelace", "AdaLovelace1", "*ada lovelace*", "AdaLovelace2026!"]
+)
 def test_the_persons_own_name_is_refused(password: str) -> None:
     assert "cannot be the name," in (problem(password, name="Ada Lovelace") or "")
 
 
-@pytest.mark.parametrize("password", ["fairboard", "Fairboard1", "FAIRBOARD2026"])
+@pytest.mark.parametrize("password", ["fairboard", "Fairboard1", "FAIRBOARD2026", "Fairboard#2026!"])
 def test_the_name_of_the_site_is_refused(password: str) -> None:
     assert "the name of the site" in (problem(password, name="Ada") or "")
 
@@ -49,10 +62,60 @@ def test_length_is_told_first_and_a_long_text_is_looked_at_quickly() -> None:
 
 @pytest.mark.parametrize(
     "password",
-    ["correct horse battery", "another good one", "monkey84719264", "the password is long", "tr0ub4dor&3x"],
+    [
+        "correct horse battery",
+        "another good one",
+        "monkey84719264",
+        "the password is long",
+        "tr0ub4dor&3x",
+        "7#love9$21!&",  # as many digits and marks as a secret has
+        "dragon!!!!!2026",
+        "monkey dragon 2026!",
+    ],
 )
 def test_other_passwords_are_taken(password: str) -> None:
     assert problem(password, name="Ada Lovelace") is None
+
+
+def any_case(word: str, how: int) -> str:
+    return (word, word.capitalize(), word.upper(), word.swapcase())[how]
+
+
+marks = st.text("!?.#*$-_&+@", max_size=2)
+
+
+@given(
+    st.sampled_from(sorted(password_rules._common())),
+    st.integers(0, 3),
+    marks,
+    st.one_of(st.just(""), st.integers(1, 9999).map(str)),
+    marks,
+    st.booleans(),
+)
+def test_a_common_word_with_a_number_and_marks_is_refused_in_any_case(
+    word: str, how: int, before: str, number: str, after: str, is_ahead: bool
+) -> None:
+    around = (before + number, after) if is_ahead else (before, number + after)
+    password = any_case(word, how).join(around)
+    if len(password) >= password_rules.MIN_LENGTH and len(set(password)) >= 3:
+        assert COMMON in (problem(password, name="") or "")
+
+
+def test_of_ten_thousand_good_passwords_none_is_refused() -> None:
+    draw = random.Random(2026)
+    words = sorted(password_rules._common())
+    characters = string.ascii_letters + string.digits + string.punctuation
+    good = [
+        make()
+        for _ in range(2_500)
+        for make in (
+            lambda: "".join(draw.choices(characters, k=10)),
+            lambda: "".join(draw.choices(string.ascii_lowercase + string.digits, k=12)),
+            lambda: draw.choice(" -.").join(draw.choices(words, k=3)),
+            lambda: "".join(word.capitalize() for word in draw.choices(words, k=3)) + "2026!",
+        )
+    ]
+    assert sum(problem(password, name="Ada Lovelace") is not None for password in good) == 0
 
 
 def test_the_list_is_whole_and_clean() -> None:
