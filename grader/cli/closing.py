@@ -1,5 +1,8 @@
 """`fairboard competition reveal`, `finalize`, `disqualify`, `reinstate` and `mark`."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import click
 
 from grader import db
@@ -8,12 +11,41 @@ from grader.cli.questions import is_answered_yes
 from grader.models import SubmissionKind
 from grader.services import close_checks, closing, competitions, moderation
 from grader.services.audit import Actor
+from grader.services.close_checks import CloseState
 from grader.services.closing import Stage
 
 MARKS = [SubmissionKind.NORMAL.value, SubmissionKind.BENCHMARK.value, SubmissionKind.HIDDEN.value]
 RECOVERABLE = (
     "Late submissions are scored on both splits from now on: with both scores shown, the labels of this\n"
     "test set become recoverable. `fairboard competition change {slug} --no-late` stops them."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Act:
+    """An act of the close that is asked about where what competes was not verified, in words."""
+
+    is_refused: Callable[[CloseState], bool]
+    is_final: str
+    question: str
+    undone: str
+
+
+REVEAL = _Act(
+    is_refused=lambda state: bool(
+        state.stage in (Stage.PROVISIONAL, Stage.FINAL)
+        or state.waiting_count
+        or state.selection_open_until is not None
+    ),
+    is_final="A reveal cannot be taken back.",
+    question="Reveal {slug} without a verification?",
+    undone="Nothing is revealed.",
+)
+FINALIZE = _Act(
+    is_refused=lambda state: state.stage is not Stage.PROVISIONAL,
+    is_final="Final standings stay readable for ever: what changes them later is stored beside them.",
+    question="Make the standings of {slug} final without a verification?",
+    undone="Nothing is final.",
 )
 
 
@@ -27,7 +59,7 @@ def reveal(slug: str, yes: bool) -> None:
     competition finalize`.
     """
     with opened() as installation:
-        _warn_of_unverified(installation, slug, yes=yes)
+        _ask_where_unverified(installation, slug, REVEAL, yes=yes)
         with installation.database.write() as session:
             revealed = closing.reveal(
                 session, competition=competitions.get(session, slug=slug), actor=Actor.shell()
@@ -49,18 +81,22 @@ def reveal(slug: str, yes: bool) -> None:
 @click.command()
 @click.argument("slug")
 @click.option("--reason", default="", help="What is stored with the standings; participants read it.")
-def finalize(slug: str, reason: str) -> None:
+@click.option("--yes", is_flag=True, help="Make unverified standings final without asking; for scripts.")
+def finalize(slug: str, reason: str, yes: bool) -> None:
     """Store the provisional standings of SLUG as final standings 1.
 
-    What changes them later, such as a rescoring, appends the next number; older ones stay readable.
+    It asks first where what competes was not verified. What changes the standings later, such as a rescoring,
+    appends the next number; older ones stay readable.
     """
-    with opened() as installation, installation.database.write() as session:
-        board = closing.finalize(
-            session,
-            competition=competitions.get(session, slug=slug),
-            actor=Actor.shell(),
-            reason=reason.strip(),
-        )
+    with opened() as installation:
+        _ask_where_unverified(installation, slug, FINALIZE, yes=yes)
+        with installation.database.write() as session:
+            board = closing.finalize(
+                session,
+                competition=competitions.get(session, slug=slug),
+                actor=Actor.shell(),
+                reason=reason.strip(),
+            )
     click.echo(f"The standings of {slug} are final. They are stored as number {board.number}.")
 
 
@@ -110,21 +146,20 @@ def mark(slug: str, submission: int, kind: str) -> None:
     click.echo(f"Submission #{submission} of {slug} is {kind}.")
 
 
-def _warn_of_unverified(installation: Installation, slug: str, *, yes: bool) -> None:
-    """Say before a reveal what was not verified and how it is; a reveal that cannot be is refused as ever."""
+def _ask_where_unverified(installation: Installation, slug: str, act: _Act, *, yes: bool) -> None:
+    """Say before an act what was not verified, and ask; an act that cannot be done is refused as ever."""
     with installation.database.read() as session:
         competition, now = competitions.get(session, slug=slug), db.now(session)
         state = close_checks.state(session, competition=competition, now=now)
-    is_refused = state.stage in (Stage.PROVISIONAL, Stage.FINAL) or state.waiting_count
-    if state.agrees or is_refused or state.selection_open_until is not None:
+    if state.agrees or act.is_refused(state):
         return
-    click.echo(f"{state.unverified} A reveal cannot be taken back.", err=True)
+    click.echo(f"{state.unverified} {act.is_final}", err=True)
     if state.stage is not Stage.RUNNING:
         click.echo(f"Verify first: `fairboard competition verify {slug}`.", err=True)
     else:
         click.echo("The competition is still open and would close; it can be verified after that.", err=True)
-    if not yes and not is_answered_yes(f"Reveal {slug} without a verification?"):
-        raise click.ClickException("Nothing is revealed. Answer y to do it, or give --yes in a script.")
+    if not yes and not is_answered_yes(act.question.format(slug=slug)):
+        raise click.ClickException(f"{act.undone} Answer y to do it, or give --yes in a script.")
 
 
 def _counted(number: int, word: str) -> str:

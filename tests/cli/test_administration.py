@@ -569,7 +569,8 @@ def test_standings_become_final_once_and_a_disqualification_appends(admin, servi
 
     early = admin("competition", "finalize", "toxicity")
     revealed = admin("competition", "reveal", "toxicity", "--yes")
-    final, again = admin("competition", "finalize", "toxicity"), admin("competition", "finalize", "toxicity")
+    final = admin("competition", "finalize", "toxicity", "--yes")
+    again = admin("competition", "finalize", "toxicity")
     gone = admin("competition", "disqualify", "toxicity", "bob", "--reason", "Two accounts")
     back = admin("competition", "reinstate", "toxicity", "Bob")
 

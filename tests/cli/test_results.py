@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import AuditEntry, Score
-from grader.services import closing
+from grader.services import closing, competitions
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -49,6 +49,35 @@ def test_the_close_is_verified_and_a_difference_ends_with_one(admin, service, cl
         assert {entry.origin.partition(" ")[0] for entry in entries} == {"shell"}
 
 
+def test_unverified_standings_become_final_after_an_answer(admin, service, closed):
+    early = admin("competition", "finalize", "toxicity")
+    assert "not revealed" in early.stderr and "without a verification" not in early.output
+    admin("competition", "reveal", "toxicity", "--yes")
+    for answers in ("n\n", ""):  # nobody is there to answer: a script without --yes
+        refused = admin("competition", "finalize", "toxicity", input=answers)
+        assert refused.exit_code == 1
+        assert "The submissions that compete are not verified." in refused.stderr
+        assert "Verify first: `fairboard competition verify toxicity`." in refused.stderr
+        assert "Nothing is final." in refused.stderr
+        assert finalized_at(service) is None
+    done = admin("competition", "finalize", "toxicity", input="y\n")
+    assert done.exit_code == 0, done.output
+    assert finalized_at(service) is not None
+
+
+def test_verified_standings_become_final_without_a_question(admin, service, closed):
+    assert admin("competition", "verify", "toxicity").exit_code == 0
+    assert admin("competition", "reveal", "toxicity").exit_code == 0
+    done = admin("competition", "finalize", "toxicity")
+    assert done.exit_code == 0, done.output
+    assert "not verified" not in done.output
+
+
+def finalized_at(service):
+    with service.database.read() as session:
+        return competitions.get(session, slug="toxicity").finalized_at
+
+
 def test_a_receipt_and_a_bundle_with_the_solution_verify_each_other(
     admin, service, closed, tmp_path, predictions_csv
 ):
@@ -56,7 +85,7 @@ def test_a_receipt_and_a_bundle_with_the_solution_verify_each_other(
     assert refused.exit_code == 1
     assert "Make the standings final first" in refused.stderr
     admin("competition", "reveal", "toxicity", "--yes")
-    admin("competition", "finalize", "toxicity")
+    admin("competition", "finalize", "toxicity", "--yes")
     out = tmp_path / "results.zip"
     result = admin("competition", "bundle", "toxicity", "--with-solution", "--out", out)
     assert result.exit_code == 0, result.output
