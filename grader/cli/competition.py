@@ -14,6 +14,7 @@ from grader.cli.closing import disqualify, finalize, mark, reinstate, reveal
 from grader.cli.competition_file import apply, clone, create_from, publish, settings
 from grader.cli.condition_options import condition_options, given
 from grader.cli.data import allow_data, data
+from grader.cli.doubtful_settings import tell_of_doubts
 from grader.cli.entry import admit, change
 from grader.cli.group import SubcommandGroup
 from grader.cli.installation import Installation, opened
@@ -170,10 +171,33 @@ def create(
             )
             if person is not None:
                 _give_to(session, installation, made, person)
-    click.echo(describe(stored))
-    click.echo(f"\n{made.slug} {_times(made)}.")
-    given_dates = [name for name in competition_settings.DATES if name != "opens_at" or opens_at is not None]
-    tell_of_past_dates(made, given_dates, now)
+        click.echo(describe(stored))
+        click.echo(f"\n{made.slug} {_times(made)}.")
+        chosen = [name for name in competition_settings.DATES if name != "opens_at" or opens_at is not None]
+        tell_of_doubts(installation, slug, chosen, now)
+
+
+def _stored(
+    installation: Installation,
+    slug: str,
+    path: Path,
+    settings: "MetricSettings",
+    *,
+    label: str | None,
+    identities: tuple[str, ...] | None,
+) -> StoredSolution:
+    """Read a solution and store it; raise where nobody could be scored with it."""
+    from grader.cli.solution_roles import read_with_roles
+
+    stored = solutions.store(
+        installation.storage,
+        read_with_roles(path, {}, label=label, identities=identities),
+        split_key=splitting.key_of(installation.settings.secret(), slug),
+        settings=settings,
+        identities=identities,
+    )
+    solutions.require_no_stop(stored)
+    return stored
 
 
 def _give_to(session: Session, installation: Installation, competition: Competition, person: User) -> None:

@@ -1,6 +1,6 @@
 """`fairboard competition create FILE.toml`, `settings`, `apply`, `clone` and `publish`."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +11,9 @@ from sqlalchemy.orm import Session
 
 from grader import db
 from grader.cli.data import check_data, look_through
+from grader.cli.doubtful_settings import tell_of_doubts
 from grader.cli.installation import Installation, opened
 from grader.cli.parameters import LocalPath
-from grader.cli.past_dates import tell_of_past_dates
 from grader.cli.solution_report import describe
 from grader.errors import FairboardError, OrganizerError
 from grader.models import Competition, CompetitionState, User
@@ -59,7 +59,7 @@ def create_from(path: Path, *, owner: str | None, publish: bool) -> None:
                 now=(now := db.now(session)),
             )
         click.echo(f"{draft.slug} is a draft.")
-        tell_of_past_dates(draft, competition_settings.DATES, now)
+        tell_of_doubts(installation, draft.slug, _told_now(competition_settings.NAMES, file), now)
         with _draft_stays(draft.slug, path):
             _add_files(installation, draft.slug, path, file)
             _tell_or_publish(installation, draft.slug, publish=publish)
@@ -96,7 +96,7 @@ def apply(slug: str, file: Path) -> None:
             )
         places = sorted(map(competition_files.place_of, changed))
         click.echo(f"Changed: {', '.join(places) or 'nothing'}.")
-        tell_of_past_dates(competition, changed, now)
+        tell_of_doubts(installation, slug, _told_now(changed, read), now)
         _add_files(installation, slug, file, read)
 
 
@@ -150,6 +150,11 @@ def _require_sound(path: Path, file: CompetitionFile, faults: list[str]) -> None
     found = [*file.problems, *faults, *(f"The file {name} does not exist." for name in absent)]
     if found:
         raise InvalidCompetition(found)
+
+
+def _told_now(changed: Collection[str], file: CompetitionFile) -> set[str]:
+    """Return what is told before a solution is read; which names it has, its report tells."""
+    return set(changed) - ({"identities"} if file.solution else set())
 
 
 @contextmanager

@@ -6,9 +6,9 @@ import click
 
 from grader import db
 from grader.cli.condition_options import condition_options, given
+from grader.cli.doubtful_settings import tell_of_doubts
 from grader.cli.installation import opened
 from grader.cli.parameters import Deadline
-from grader.cli.past_dates import tell_of_past_dates
 from grader.services import accounts, admissions, competition_settings, competitions
 from grader.services.audit import Actor
 
@@ -25,16 +25,17 @@ def change(slug: str, **options: Any) -> None:
     changes = given(options)
     if not changes:
         raise click.UsageError("Give at least one condition to change; `--help` lists them.")
-    with opened() as installation, installation.database.write() as session:
-        competition = competitions.get(session, slug=slug)
-        version = competition.rules_version
-        now = db.now(session)
-        changed = competition_settings.change(
-            session, competition=competition, changes=changes, actor=Actor.shell(), now=now
-        )
-        is_new_version = competition.rules_version != version
-    click.echo(f"The conditions of {slug} are changed.")
-    tell_of_past_dates(competition, changed, now)
+    with opened() as installation:
+        with installation.database.write() as session:
+            competition = competitions.get(session, slug=slug)
+            version = competition.rules_version
+            now = db.now(session)
+            changed = competition_settings.change(
+                session, competition=competition, changes=changes, actor=Actor.shell(), now=now
+            )
+            is_new_version = competition.rules_version != version
+        click.echo(f"The conditions of {slug} are changed.")
+        tell_of_doubts(installation, slug, changed, now)
     if is_new_version:
         click.echo(f"The rules are version {competition.rules_version} now; everybody accepts them again.")
 

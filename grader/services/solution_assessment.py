@@ -15,7 +15,7 @@ from grader.files import ColumnRole, ColumnRoles, NearMiss, PublicTable, RowIds,
 from grader.metrics import MetricSettings, PairCounts, report
 from grader.metrics.counts import IdentityCounts
 from grader.models import ScoringVersion, Split
-from grader.services import solution_findings, solution_report
+from grader.services import joined_names, solution_findings, solution_report
 from grader.services.metric_choice import MetricChoice
 from grader.services.rules import Rules
 from grader.services.solution_report import Told
@@ -251,7 +251,11 @@ def _scored(truth: Truth, choice: MetricChoice) -> tuple[tuple[str, ...], list[s
 
 
 def _unknown(names: Sequence[str], there: Mapping[str, Any]) -> list[str]:
-    return [f"The solution has no identity column {name!r}." for name in names if name not in there]
+    return [
+        f"The solution has no identity column {name!r}. {joined_names.hint(name)}".rstrip()
+        for name in names
+        if name not in there
+    ]
 
 
 def _proposed(truth: Truth, choice: MetricChoice) -> tuple[str, ...]:

@@ -85,6 +85,33 @@ def test_the_settings_that_are_printed_apply_as_no_change(run: Any, folder: Path
     assert result.output == "Changed: limits.daily.\n"
 
 
+def test_several_names_in_one_are_told_with_what_was_expected(run: Any, folder: Path) -> None:
+    (folder / "bare.toml").write_text('title = "Bare"\n[metric]\nidentities = ["female, muslim"]\n')
+    told = "Warning: 'female, muslim' is taken as the name of one column. If these are 2 columns, name each"
+    made = run("competition", "create", folder / "bare.toml")
+    assert (made.exit_code, told in made.stderr) == (0, True), made.output
+    (folder / "more.toml").write_text('[files]\nsolution = "solution.csv"\n')
+    refused = run("competition", "apply", "bare", folder / "more.toml")
+    assert refused.exit_code == 1
+    assert "no identity column 'female, muslim'. If these are 2 columns, name each" in refused.output
+
+
+def test_a_column_whose_name_has_a_comma_is_taken_without_a_word(run: Any, folder: Path) -> None:
+    path = folder / "solution.csv"
+    header, _, rows = path.read_text().partition("\n")
+    path.write_text(header.replace("muslim", '"muslim, any"') + "\n" + rows)
+    (folder / "commas.toml").write_text(
+        'title = "Commas"\n[metric]\nidentities = ["female", "muslim, any"]\n'
+        '[files]\nsolution = "solution.csv"\n'
+    )
+    made = run("competition", "create", folder / "commas.toml")
+    assert made.exit_code == 0, made.output
+    assert "2 identities count in the score: female, muslim, any." in made.output
+    assert "one column" not in made.output
+    again = run("competition", "apply", "commas", folder / "commas.toml")
+    assert "one column" not in again.output
+
+
 def test_what_is_fixed_is_refused_with_the_reason(run: Any, folder: Path) -> None:
     run("user", "create", "ada")
     run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")

@@ -182,6 +182,20 @@ def test_the_weights_of_the_metric_must_sum_to_one(arena: Any, root: Any) -> Non
     assert "-inf" in root.browser.get(f"{HERE}/settings/metric").text
 
 
+def test_several_names_on_one_line_are_told_beside_their_field(arena: Any, root: Any) -> None:
+    make(root)
+    form = form_of(root.browser.get(f"{HERE}/settings/metric").text)
+    sent = form | {"identities": "male, female, gay", "next": "yes"}
+    answer = root.post(f"{HERE}/settings/metric", sent)
+    assert answer.headers["Location"].endswith("/settings/metric")  # nothing goes on without a look
+    page = html.unescape(root.browser.get(f"{HERE}/settings/metric").text)
+    assert "'male, female, gay' is taken as the name of one column. If these are 3 columns, name each" in page
+    sent["identities"] = "male\nfemale"
+    answer = root.post(f"{HERE}/settings/metric", sent)
+    assert not answer.headers["Location"].endswith("/settings/metric")
+    assert "is taken as the name" not in root.browser.get(f"{HERE}/settings/metric").text
+
+
 def test_what_is_fixed_is_shown_with_the_reason_and_cannot_be_sent(arena: Any, root: Any) -> None:
     arena.competition(closes_at=arena.now() + 30 * DAY)
     page = root.browser.get(f"{HERE}/settings/metric").text

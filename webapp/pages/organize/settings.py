@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services import competition_settings, leak_budgets, past_dates
+from grader.services import competition_settings, joined_names, leak_budgets, past_dates
 from grader.services.competition_settings import DATES, FOLLOWING, METRIC_IS_FIXED
 from grader.services.conditions import Fault
 from webapp import finding, settings_forms
@@ -47,6 +47,7 @@ def save(slug: str, step: str) -> ResponseReturnValue:
     faults: list[Fault] = []
     changed: frozenset[str] = frozenset()
     past: list[Fault] = []
+    joined: list[Fault] = []
     with current_site().database.write() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
         before = competition_settings.of(competition)
@@ -62,6 +63,7 @@ def save(slug: str, step: str) -> ResponseReturnValue:
                 session, competition=competition, changes=found.changes, actor=actor(), now=now
             )
             past = past_dates.warnings_of_change(competition, changed, now)
+            joined = joined_names.warnings(competition) if "identities" in changed else []
             if (
                 any("reveals_at" in fault.names for fault in past)
                 and not CompetitionView(competition, now).is_draft
@@ -73,7 +75,7 @@ def save(slug: str, step: str) -> ResponseReturnValue:
     for words in _past_words(slug, past):
         flash(words)
     following = STEPS.index(page) + 1
-    if "next" not in request.form or past:
+    if "next" not in request.form or past or joined:
         return redirect(url_for("organize_settings.show", slug=slug, step=page.key), 303)
     if following < len(STEPS):
         return redirect(url_for("organize_settings.show", slug=slug, step=STEPS[following].key), 303)
@@ -133,7 +135,7 @@ def _page(slug: str, step: Step, *, found: Read | None = None, faults: Sequence[
         shown: dict[str, Any] = settings_forms.texts(settings)
         if found is not None:
             shown |= settings_forms.entered(step, request.form)
-        past = past_dates.warnings(competition, now)
+        warnings = [*past_dates.warnings(competition, now), *joined_names.warnings(competition)]
         budget = leak_budgets.of(competition, settings, now=now) if step.key == "metric" else None
         files = leak_budgets.files_of_a_team(settings, now=now)
         view = CompetitionView(competition, now)
@@ -155,7 +157,7 @@ def _page(slug: str, step: Step, *, found: Read | None = None, faults: Sequence[
         metric_is_fixed=METRIC_IS_FIXED,
         has_open=any(group.open for group in groups),
         field_problems=told,
-        field_warnings={name: fault.sentence for fault in past for name in fault.names},
+        field_warnings={name: fault.sentence for fault in warnings for name in fault.names},
         problem_fields=[label for name, label in open_fields.items() if name in told],
         problems=others,
         budget=budget,
