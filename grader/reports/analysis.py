@@ -170,7 +170,7 @@ def analyse(inputs: Inputs) -> Analysis:
     background = "all rows without it" if inputs.background == "all" else "rows known not to mention it"
     facts = [
         f"{rows.size:,} rows ({inputs.split}), label {inputs.label}, "
-        f"{len(inputs.solution.identities)} identities",
+        + _counted(len(kept.names), len(annotations.names), inputs.minimum_size),
         f"Label and identities are true at {inputs.settings.label_threshold:g} and above",
         f"The background of an identity is {background}",
         *(each.sentence.removesuffix(".") for each in inputs.solution.near_misses),
@@ -182,6 +182,14 @@ def analyse(inputs: Inputs) -> Analysis:
         )
     title = f"Analysis of {inputs.names[0]}" if inputs.predictions else "Audit of the data"
     return Analysis(title, tuple(facts), tuple(sections))
+
+
+def _counted(kept: int, there: int, minimum_size: int) -> str:
+    """Say how many identities are looked at, and why not all."""
+    if kept == there:
+        return "1 identity" if there == 1 else f"{there:,} identities"
+    whom = "each of the others" if kept else "any of them"
+    return f"{kept:,} of {there:,} identities count: fewer than {minimum_size:,} rows mention {whom}"
 
 
 def _of_model(inputs: Inputs, predictions: FloatArray) -> list[Section]:

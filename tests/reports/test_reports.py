@@ -249,7 +249,14 @@ def test_the_first_lines_say_which_identities_too_few_rows_mention(
     ):
         assert analyse(inputs).facts[-1] == "Left out, for fewer than 10 rows mention them: <rare> (3)"
         assert "Left out" not in "".join(analyse(replace(inputs, minimum_size=3)).facts)
+        count = len(solution.identities)
+        assert (
+            f"{count - 1} of {count} identities count: fewer than 10 rows mention each of"
+            in (analyse(inputs).facts[0])
+        )
+        assert analyse(replace(inputs, minimum_size=3)).facts[0].endswith(f", {count} identities")
     nobody = analyse(Inputs(solution, {"toxic": predictions}, minimum_size=ROWS))
+    assert f"0 of {count} identities count: fewer than {ROWS:,} rows mention any of them" in nobody.facts[0]
     assert "association" not in nobody.as_dict()
     assert "There is no identity to compare." in plain_text(nobody)
 
