@@ -22,7 +22,6 @@ from grader.cli.lifecycle import archive, delete, unarchive
 from grader.cli.metric_options import metric_options, metric_settings
 from grader.cli.organizers import organizer, show_audit
 from grader.cli.parameters import Deadline, LocalPath, NameList, Time, WeightsInAnyForm
-from grader.cli.past_dates import tell_of_past_dates
 from grader.cli.results import bundle, publish_solution, receipt, verify
 from grader.cli.running import announce, export, free_team_name, grant, pause, rename_team, resume, retry
 from grader.cli.solution_report import describe
@@ -38,9 +37,10 @@ from grader.services import (
 )
 from grader.services.audit import Actor
 from grader.services.conditions import Conditions
+from grader.services.solutions import StoredSolution
 
 if TYPE_CHECKING:
-    from grader.metrics import Weights
+    from grader.metrics import MetricSettings, Weights
 
 FILE = LocalPath(exists=True, dir_okay=False)
 
@@ -131,43 +131,29 @@ def create(
         raise click.UsageError("Give a --solution and a --title, or a FILE.toml.")
     if is_published:
         raise click.UsageError("--publish is for a FILE.toml.")
-    from grader.cli.solution_roles import read_with_roles
-
     settings = metric_settings(power, weights, threshold)
+    wanted: dict[str, Any] = {
+        "slug": slug,
+        "title": title,
+        "closes_at": closes_at,
+        "conditions": Conditions(**given(options)),
+    }
     text = overview.read_text(encoding="utf-8") if overview else ""
-    conditions = Conditions(**given(options))
     with opened() as installation:
         with installation.database.read() as session:  # before a large file is read
             person = accounts.get(session, name=owner) if owner else None
-            opening = opens_at or db.now(session)
-            competitions.check(
-                session,
-                slug=slug,
-                title=title,
-                opens_at=opening,
-                closes_at=closes_at,
-                conditions=conditions,
-            )
-        stored = solutions.store(
-            installation.storage,
-            read_with_roles(solution, {}, label=label, identities=identities),
-            split_key=splitting.key_of(installation.settings.secret(), slug),
-            settings=settings,
-            identities=identities,
-        )
-        solutions.require_no_stop(stored)
+            competitions.check(session, opens_at=opens_at or db.now(session), **wanted)
+        stored = _stored(installation, slug, solution, settings, label=label, identities=identities)
         with installation.database.write() as session:
+            now = db.now(session)
             made = competitions.create(
                 session,
-                slug=slug,
-                title=title,
                 overview=text,
                 solution=stored,
                 opens_at=opens_at,
-                closes_at=closes_at,
-                conditions=conditions,
                 actor=Actor.shell(),
-                now=(now := db.now(session)),
+                now=now,
+                **wanted,
             )
             if person is not None:
                 _give_to(session, installation, made, person)

@@ -69,6 +69,31 @@ class _Counter:
     sentence: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Places that logged in to an account: how one and all are called, counted and limited."""
+
+    this: str
+    all: str
+    kind: str
+    kind_of_all: str
+    limits: Sequence[Limit]
+    limits_of_all: Sequence[Limit]
+
+
+_DEVICES = _Places(
+    "this browser", "browsers", "guess.device", "guess.devices", ONE_KNOWN_DEVICE, KNOWN_DEVICES
+)
+_ADDRESSES = _Places(
+    "your address",
+    "addresses",
+    "guess.known_address",
+    "guess.known_addresses",
+    ONE_KNOWN_ADDRESS,
+    KNOWN_ADDRESSES,
+)
+
+
 def account_hash(name: str, *, secret: str) -> str:
     """Return the hash under which the guesses at a name are counted, whatever its case."""
     text = name[: names.LENGTH_LOOKED_AT]
@@ -147,29 +172,9 @@ def _budgets(guesser: Guesser) -> Sequence[Sequence[_Counter]]:
         return [[_Counter("guess.logged_in", account, LOGGED_IN, sentence)]]
     found = []
     if guesser.device is not None:
-        one, all_ = (
-            "{} wrong passwords for this name came from this browser within {}.",
-            "{} wrong passwords for this name came within {} from browsers that logged in to it before.",
-        )
-        device = _joined(account, guesser.device)
-        found.append(
-            [
-                _Counter("guess.device", device, ONE_KNOWN_DEVICE, one),
-                _Counter("guess.devices", account, KNOWN_DEVICES, all_),
-            ]
-        )
+        found.append(_known(account, guesser.device, _DEVICES))
     if guesser.is_known_address:
-        one, all_ = (
-            "{} wrong passwords for this name came from your address within {}.",
-            "{} wrong passwords for this name came within {} from addresses that logged in to it before.",
-        )
-        address = _joined(account, guesser.address)
-        found.append(
-            [
-                _Counter("guess.known_address", address, ONE_KNOWN_ADDRESS, one),
-                _Counter("guess.known_addresses", account, KNOWN_ADDRESSES, all_),
-            ]
-        )
+        found.append(_known(account, guesser.address, _ADDRESSES))
     strangers = (
         "{} wrong passwords for this name came within {} from places where nobody logged in with it before."
     )
@@ -177,15 +182,22 @@ def _budgets(guesser: Guesser) -> Sequence[Sequence[_Counter]]:
     found.append(
         [
             _Counter("guess.stranger", account, STRANGERS, strangers),
-            _Counter(
-                "guess.address",
-                guesser.address,
-                ADDRESS,
-                elsewhere,
-            ),
+            _Counter("guess.address", guesser.address, ADDRESS, elsewhere),
         ]
     )
     return found
+
+
+def _known(account: str, which: str, places: _Places) -> Sequence[_Counter]:
+    """Return the budget of a place that logged in to an account before."""
+    one = f"{{}} wrong passwords for this name came from {places.this} within {{}}."
+    all_ = (
+        f"{{}} wrong passwords for this name came within {{}} from {places.all} that logged in to it before."
+    )
+    return [
+        _Counter(places.kind, _joined(account, which), places.limits, one),
+        _Counter(places.kind_of_all, account, places.limits_of_all, all_),
+    ]
 
 
 def _joined(one: str, other: str) -> str:

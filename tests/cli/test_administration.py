@@ -56,6 +56,11 @@ def corrected(path):
     return other
 
 
+def rescore_command(path, *, reason):
+    """Return the command that rescores, for a process of its own."""
+    return [sys.executable, "-m", "grader.cli", "rescore", "toxicity", str(path), "--reason", reason, "--yes"]
+
+
 def board(service, slug="toxicity"):
     with service.database.read() as session:
         found = boards.public_board(session, competition=competitions.get(session, slug=slug))
@@ -291,17 +296,7 @@ def test_a_rescoring_shows_its_progress_and_no_log(service, settings, solution):
     path = corrected(solution())
 
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "grader.cli",
-            "rescore",
-            "toxicity",
-            str(path),
-            "--reason",
-            "Corrected.",
-            "--yes",
-        ],
+        rescore_command(path, reason="Corrected."),
         env=os.environ | settings.environment(),
         capture_output=True,
         text=True,
@@ -333,17 +328,7 @@ def test_an_interrupted_rescoring_goes_on_with_the_same_command(admin, service, 
     service.score(*(service.submit(competition, user=f"team {n}", seed=n) for n in range(3)))
     path = corrected(solution())
     process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "grader.cli",
-            "rescore",
-            "toxicity",
-            str(path),
-            "--reason",
-            "Wrong labels.",
-            "--yes",
-        ],
+        rescore_command(path, reason="Wrong labels."),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )

@@ -1,5 +1,6 @@
 """`fairboard rescore`: a preview, the difference as files, changed settings, and the way back."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -170,19 +171,30 @@ def test_nothing_is_switched_before_somebody_says_yes_to_what_changes(
     assert back.exit_code == 0 and live(service) == before
 
 
-def test_a_difference_that_is_another_one_when_the_answer_comes_is_asked_again(
-    service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path, monkeypatch: Any
-) -> None:
-    path, asked = tmp_path / "corrected.csv", []
-    path.write_bytes(solution_csv(seed=2))
+def answered_yes_after(first: Callable[[], None], monkeypatch: Any) -> list[str]:
+    """Let something happen before the first question is answered; return what will have been asked."""
+    asked: list[str] = []
 
     def answer(question: str) -> bool:
         asked.append(question)
-        if len(asked) == 1:  # a team comes in front of the others before the answer does
-            service.score(service.submit(scored, user="cleo", seed=5, skill=0.9))
+        if len(asked) == 1:
+            first()
         return True
 
     monkeypatch.setattr(switching, "is_answered_yes", answer)
+    return asked
+
+
+def test_a_difference_that_is_another_one_when_the_answer_comes_is_asked_again(
+    service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    path = tmp_path / "corrected.csv"
+    path.write_bytes(solution_csv(seed=2))
+
+    def a_team_comes_in_front() -> None:
+        service.score(service.submit(scored, user="cleo", seed=5, skill=0.9))
+
+    asked = answered_yes_after(a_team_comes_in_front, monkeypatch)
     done = rescore(path, "--reason", "Other labels.")
     assert done.exit_code == 0, done.output
     assert len(asked) == 2 and "What it changes is different now." in done.output
@@ -191,17 +203,14 @@ def test_a_difference_that_is_another_one_when_the_answer_comes_is_asked_again(
 def test_a_file_that_arrives_with_the_answer_and_changes_nothing_is_not_asked_about(
     service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    path, asked = tmp_path / "corrected.csv", []
+    path = tmp_path / "corrected.csv"
     path.write_bytes(solution_csv(seed=2))
 
-    def answer(question: str) -> bool:
-        asked.append(question)
-        if len(asked) == 1:
-            weak = service.submit(scored, user="ada", seed=6, skill=0.0)
-            service.run(min(weak.job_ids))  # it has its score under the live version alone
-        return True
+    def a_weak_file_comes() -> None:
+        weak = service.submit(scored, user="ada", seed=6, skill=0.0)
+        service.run(min(weak.job_ids))  # it has its score under the live version alone
 
-    monkeypatch.setattr(switching, "is_answered_yes", answer)
+    asked = answered_yes_after(a_weak_file_comes, monkeypatch)
     done = rescore(path, "--reason", "Other labels.")
     assert done.exit_code == 0, done.output
     assert len(asked) == 1 and "different now" not in done.output

@@ -52,6 +52,12 @@ def table(solution_csv: Any) -> pd.DataFrame:
     return pd.read_csv(io.BytesIO(solution_csv()), dtype=str).sample(frac=1, random_state=1)
 
 
+@pytest.fixture
+def clean(table: pd.DataFrame) -> bytes:
+    """A file with nothing in it that is hidden."""
+    return csv(table[["id"]].assign(text="hello"))
+
+
 def csv(table: pd.DataFrame) -> bytes:
     return str(table.to_csv(index=False)).encode()
 
@@ -125,9 +131,9 @@ def test_the_solution_as_a_data_file_is_never_given_out(service: Any, table: pd.
         assert [mail.to_address for mail in session.scalars(select(Mail))] == ["ada@example.org"]
 
 
-def test_a_file_without_hidden_values_is_given_out_after_its_check(service: Any, table: pd.DataFrame) -> None:
+def test_a_file_without_hidden_values_is_given_out_after_its_check(service: Any, clean: bytes) -> None:
     competition = service.competition()
-    add(service, competition, csv(table[["id"]].assign(text="hello")))
+    add(service, competition, clean)
     assert not data_release.is_given_out(competition, file(service, competition))
     work(service)
     assert file(service, competition).check_state is DataCheckState.PASSED
@@ -276,11 +282,11 @@ def before_the_upgrade(service: Any, competition: Competition, data: bytes) -> N
 
 @pytest.mark.parametrize("what", ["clean", "labels", "image"])
 def test_files_of_before_the_upgrade_stay_downloadable_until_labels_are_found(
-    service: Any, table: pd.DataFrame, what: str
+    service: Any, table: pd.DataFrame, clean: bytes, what: str
 ) -> None:
     competition = service.competition()
-    clean, labels = csv(table[["id"]].assign(text="hi")), csv(table)
-    before_the_upgrade(service, competition, {"clean": clean, "labels": labels, "image": b"\x89PNG\0"}[what])
+    files = {"clean": clean, "labels": csv(table), "image": b"\x89PNG\0"}
+    before_the_upgrade(service, competition, files[what])
     assert data_release.is_given_out(competition, file(service, competition))
     with service.database.write() as session:
         assert data_checks.are_stale(session)
@@ -300,10 +306,10 @@ def test_files_of_before_the_upgrade_stay_downloadable_until_labels_are_found(
 
 @on_sqlite
 def test_bytes_that_a_process_of_before_replaced_are_not_given_out_unchecked(
-    service: Any, table: pd.DataFrame
+    service: Any, table: pd.DataFrame, clean: bytes
 ) -> None:
     competition = service.competition()
-    add(service, competition, csv(table[["id"]].assign(text="hi")))
+    add(service, competition, clean)
     work(service)
     blob = service.storage.put(csv(table))
     with service.database.write() as session:
@@ -336,10 +342,10 @@ def test_a_file_whose_check_breaks_is_held_and_not_tried_for_ever(service: Any) 
 
 @on_sqlite
 def test_a_file_that_is_replaced_during_its_check_is_checked_once_more(
-    service: Any, table: pd.DataFrame
+    service: Any, table: pd.DataFrame, clean: bytes
 ) -> None:
     competition = service.competition()
-    add(service, competition, csv(table[["id"]].assign(text="hi")))
+    add(service, competition, clean)
     add(service, competition, csv(table))
     assert len(jobs(service)) == 1
     work(service)
