@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from grader.disclosure.agreement import MOST_CATEGORIES, Values
@@ -26,6 +25,8 @@ class _Column:
 
     def say(self, size: int, rows: Rows, texts: Sequence[str]) -> None:
         """Note what the column says of some rows, of which nothing was said yet."""
+        import pandas as pd  # here, because who only shows what was found does without it
+
         places, distinct = pd.factorize(np.array(texts, dtype=object))
         numbers = np.fromiter(map(_number, distinct), np.float64, len(distinct))
         if self.numbers is None and np.isfinite(numbers).any():

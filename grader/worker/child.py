@@ -9,6 +9,7 @@ import os
 import select
 import subprocess
 import sys
+import time
 from types import TracebackType
 from typing import IO, Self
 
@@ -20,6 +21,7 @@ DONE, NOTHING_TO_DO = "done", "nothing to do"
 GRACE_SECONDS = 5
 START_SECONDS = 30
 HAND_BACK_SECONDS = 2
+READY_AGAIN_SECONDS = 60  # what dies while it has nothing to do must not keep the machine busy with starting
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +36,8 @@ class ScoringChild:
         self._settings = settings
         self._log_level = "WARNING" if is_quiet else "INFO"
         self._process: subprocess.Popen[bytes] | None = None
+        self._has_answered = False
+        self._ready_at = float("-inf")
         self._is_stopped = False
 
     def __enter__(self) -> Self:
@@ -43,6 +47,13 @@ class ScoringChild:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def be_ready(self) -> None:
+        """Start the process before there is a job, at most once a minute; a start is most of a scoring."""
+        is_there = self._process is not None and self._process.poll() is None
+        if not is_there and not self._is_stopped and time.monotonic() >= self._ready_at:
+            self._ready_at = time.monotonic() + READY_AGAIN_SECONDS
+            self._running()
 
     def run(self, job_id: int) -> bool:
         """Score a job in the child; False if the child died of it, which leaves the job to its lease."""
@@ -70,15 +81,16 @@ class ScoringChild:
 
     def _ask(self, what: str, subject_id: int, limit_seconds: int) -> str | None:
         """Return the child's answer, None if it died."""
-        before, process = self._process, self._running()
+        process = self._running()
         try:
             _pipe(process.stdin).write(f"{what} {subject_id}\n".encode())
         except BrokenPipeError:
             self.close()
             return None
-        limit = limit_seconds + GRACE_SECONDS + (0 if process is before else START_SECONDS)
+        limit = limit_seconds + GRACE_SECONDS + (0 if self._has_answered else START_SECONDS)
         ready, _, _ = select.select([_pipe(process.stdout)], [], [], limit)
         if ready and (answer := _pipe(process.stdout).readline()):
+            self._has_answered = True
             return answer.decode().strip()
         self.close()
         if not self._is_stopped:
@@ -89,6 +101,7 @@ class ScoringChild:
         if self._process is not None and self._process.poll() is not None:
             self.close()
         if self._process is None:
+            self._has_answered = False
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "grader.worker.sandbox", self._log_level],
                 stdin=subprocess.PIPE,

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import pandas  # noqa: F401 - before the memory is limited
+
 from grader import db
 from grader.crash_points import reach
 from grader.disclosure import Examined, Hidden, NotReadNow, examine

@@ -7,9 +7,9 @@ import sys
 
 from grader.settings import Settings
 from grader.worker.child import end
-from grader.worker.organizer_work import TIME_LIMIT_SECONDS
 
 START_SECONDS = 30
+TIME_LIMIT_SECONDS = 1800
 
 logger = logging.getLogger(__name__)
 

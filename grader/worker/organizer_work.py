@@ -40,10 +40,9 @@ from grader.worker import (
 )
 from grader.worker.insisting import insist
 from grader.worker.limits import end_process_after, limit_memory
+from grader.worker.organizer_child import TIME_LIMIT_SECONDS
 from grader.worker.stopping import Stopped
 from grader.worker.work import Handler, TurnOver, Work, WorkLost, problems_of
-
-TIME_LIMIT_SECONDS = 1800
 
 HANDLERS: dict[OrganizerJobKind, Handler] = {
     OrganizerJobKind.CHECK: solution_check.check,

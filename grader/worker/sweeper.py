@@ -31,7 +31,9 @@ CHILDREN = 2
 STOP_GRACE_SECONDS = 3  # with what handing back takes below that of the supervisor
 COMPLETE_SECONDS = 15
 ORGANIZERS_WAIT_SECONDS = 1  # somebody looks at the page
-LOOK_AGAIN_SECONDS = 1  # whether a process of this machine died with claims, and whether that freed jobs
+LOOK_AGAIN_SECONDS = 1  # whether a process of this machine died with claims
+WAKE_SECONDS = 0.2  # whether there is something to take; that asks no database
+READY_AFTER_SECONDS = 10  # the start of a service has enough to do
 
 logger = logging.getLogger(__name__)
 
@@ -42,9 +44,9 @@ class Sweeper:
     """Looks for jobs that waited too long or lost their lease, and has children score them.
 
     Two children, so that a file that keeps one busy up to the time limit does not make the others wait. They
-    start with the first job that needs them and end when there is nothing left. Organizers' jobs have a lane
-    and a child of their own: they may take minutes, and scoring never waits for them. So has a rescoring
-    that nobody works on.
+    are started before there is a job for them: what dead workers held is scored before new workers are there.
+    Organizers' jobs have a lane and a child of their own: they may take minutes, and scoring never waits for
+    them. So has a rescoring that nobody works on.
     """
 
     def __init__(self, settings: Settings, database: Database, *, heartbeat: Path | None = None) -> None:
@@ -62,12 +64,13 @@ class Sweeper:
         self._completed_at = float("-inf")
         self._uncommitted: set[int] | None = None  # None before the first look
         self._look_at = 0.0
+        self._ready_at = time.monotonic() + READY_AFTER_SECONDS
 
     def run(self, stop: threading.Event) -> None:
         """Sweep until `stop` is set; jobs under way get a moment to end."""
         pause = self._settings.sweep_interval_seconds
         steps: dict[str, tuple[Step, float]] = {
-            f"sweep-{number}": (partial(self._sweep, child), min(LOOK_AGAIN_SECONDS, pause))
+            f"sweep-{number}": (partial(self._sweep, child), min(WAKE_SECONDS, pause))
             for number, child in enumerate(self._children)
         }
         steps["claims"] = self._free_claims, min(LOOK_AGAIN_SECONDS, pause)
@@ -96,10 +99,11 @@ class Sweeper:
 
     def _sweep(self, child: ScoringChild) -> bool:
         job_id = self._next()
-        if job_id is None:
-            child.close()
-            return False
-        return child.run(job_id)
+        if job_id is not None:
+            return child.run(job_id)
+        if time.monotonic() >= self._ready_at:
+            child.be_ready()
+        return False
 
     def _rescore(self) -> bool:
         with self._database.read() as session:
@@ -162,7 +166,8 @@ class Sweeper:
         if count:
             are = "is" if count == 1 else "are"
             logger.warning("%s of processes that died %s free again.", counted(count, "claim"), are)
-            self._look_at = 0.0
+            with self._lock:  # a look that began before must not put the next one off
+                self._look_at = 0.0
         return False
 
     def _look(self) -> list[int]:

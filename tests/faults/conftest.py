@@ -22,6 +22,7 @@ from grader.models import JobState, Score, ScoringJob, Submission, SubmissionSta
 from grader.settings import Settings
 from tests.fixtures import patience
 from tests.fixtures.patience import HANG_SECONDS
+from tests.fixtures.snags import Snag
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 SWEEPER = (
@@ -83,47 +84,6 @@ def processes() -> Iterator[Processes]:
     processes = Processes()
     yield processes
     processes.end()
-
-
-@dataclass
-class Snag:
-    """A submission's blob made a FIFO: its reader hangs in the middle of scoring until it is let go."""
-
-    path: Path
-    data: bytes
-    writer: int | None = None
-
-    @classmethod
-    def at(cls, blobs: Path, sha256: str) -> "Snag":
-        path = next(blobs.rglob(sha256))
-        snag = cls(path, path.read_bytes())
-        path.unlink()
-        os.mkfifo(path)
-        return snag
-
-    def holds(self) -> bool:
-        """Take hold of a reader; tell whether there is one."""
-        if self.writer is None:
-            with contextlib.suppress(OSError):  # ENXIO: nobody reads yet
-                self.writer = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
-        return self.writer is not None
-
-    def restore(self) -> None:
-        """Put the file back for later readers; the present one stays held."""
-        self.path.unlink()
-        self.path.write_bytes(self.data)
-
-    def let_go(self) -> None:
-        """Give the present reader its bytes."""
-        assert self.writer is not None
-        os.set_blocking(self.writer, True)
-        with os.fdopen(self.writer, "wb") as writer:
-            writer.write(self.data)
-        self.writer = None
-
-    def end(self) -> None:
-        if self.writer is not None:
-            os.close(self.writer)
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
-import itertools
+import os
 import signal
 import sys
-import time
 
 import psutil
+import pytest
 
-from grader.supervisor.child import Child, Program
+from grader.supervisor.child import SETTLED_AFTER_SECONDS, Child, Program
 from grader.supervisor.supervisor import Supervisor
 from tests.fixtures.patience import eventually
 
@@ -14,21 +14,62 @@ def python(code, **options):
     return Program("test program", (sys.executable, "-c", code), **options)
 
 
-def test_a_child_that_ends_is_started_again_at_once_and_then_with_growing_pauses():
-    child = Child(python("pass"))
-    starts = []
+class Clock:
+    """The time that a child's starts are planned by."""
 
-    def tend():
-        if child.tend():
-            starts.append(time.monotonic())
-        return len(starts) == 4
+    def __init__(self):
+        self.now = 1000.0
 
-    eventually(tend)
+    def monotonic(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr("grader.supervisor.child.time", clock)
+    return clock
+
+
+def distances_of_starts(clock, lives):
+    """Start a child once more than there are lives, kill it after each, and return what lies between starts.
+
+    The clock is set to the moment before a planned start, where nothing may start, and then to that moment.
+    """
+    child = Child(python("import time; time.sleep(9999)"))
+    assert child.tend()
+    distances = []
+    for life in lives:
+        started = clock.now
+        clock.now += life
+        os.kill(child.pid, signal.SIGKILL)
+        eventually(lambda: child.has_ended)
+        while not child.tend():
+            clock.now += 0.25
+            assert clock.now < started + 3600
+        distances.append(clock.now - started)
     child.stop()
+    return distances
 
-    pauses = [later - earlier for earlier, later in itertools.pairwise(starts)]
-    assert pauses[1] >= 0.5
-    assert pauses[2] >= 1
+
+def test_what_fails_to_start_is_started_again_at_once_and_then_ever_more_rarely(clock):
+    assert distances_of_starts(clock, [0] * 10) == [0, 0.5, 1, 2, 4, 8, 16, 30, 30, 30]
+
+
+def test_what_had_run_for_a_while_is_started_again_at_once_however_often_it_is_killed(clock):
+    assert distances_of_starts(clock, [SETTLED_AFTER_SECONDS] * 10) == [SETTLED_AFTER_SECONDS] * 10
+
+
+def test_the_time_that_a_process_lived_counts_for_the_pause_before_its_next_start(clock):
+    assert distances_of_starts(clock, [3] * 6) == [3, 3, 3, 3, 4, 8]
+
+
+def test_a_long_life_makes_good_for_failed_starts(clock):
+    assert distances_of_starts(clock, [0, 0, 0, 0, SETTLED_AFTER_SECONDS, 0]) == [
+        *(0, 0.5, 1, 2),
+        SETTLED_AFTER_SECONDS,
+        0,
+    ]
 
 
 def test_stopping_a_child_ends_what_it_had_started(tmp_path):

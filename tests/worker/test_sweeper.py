@@ -2,29 +2,57 @@
 
 import errno
 import subprocess
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from grader.db import Database
-from grader.models import SubmissionStatus
+from grader.models import ScoringJob, SubmissionStatus
+from grader.services import scoring
 from grader.settings import Settings
-from grader.worker.sweeper import Sweeper
-from tests.fixtures.patience import eventually
+from grader.worker import holders
+from grader.worker.child import ScoringChild
+from grader.worker.sweeper import CHILDREN, Sweeper
+from tests.fixtures.patience import HANG_SECONDS, eventually
+
+NEVER = {"sweep_interval_seconds": 3600.0, "sweep_after_seconds": 3600.0}
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def sweep(settings: Settings, database: Database, heartbeat: Path, *, until: Callable[[], bool]) -> None:
+@contextmanager
+def sweeping(settings: Settings, database: Database, *, heartbeat: Path | None = None) -> Iterator[None]:
     stop = threading.Event()
     lane = threading.Thread(target=Sweeper(settings, database, heartbeat=heartbeat).run, args=(stop,))
     lane.start()
     try:
-        eventually(until, "what is waited for")
+        yield
     finally:
         stop.set()
         lane.join()
+
+
+def sweep(settings: Settings, database: Database, heartbeat: Path, *, until: Callable[[], bool]) -> None:
+    with sweeping(settings, database, heartbeat=heartbeat):
+        eventually(until, "what is waited for")
+
+
+def ready_processes() -> list[psutil.Process]:
+    return [each for each in psutil.Process().children() if "grader.worker.sandbox" in each.cmdline()]
+
+
+def name_of_one_that_died() -> str:
+    """Return the name of a process that was killed while it held something."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        started = psutil.Process(process.pid).create_time()
+        process.kill()
+    return f"{holders.machine()}/{process.pid}/{started:.2f}"
 
 
 def test_the_heartbeat_is_touched_when_the_database_answers(service: Any, tmp_path: Path) -> None:
@@ -67,3 +95,95 @@ def test_a_lane_that_breaks_goes_on(
     eventually(heartbeat.exists, "a heartbeat")
     stop.set()
     lane.join()
+
+
+def claim_as_a_dead_process(service: Any, accepted: Any) -> None:
+    """Claim a job for an hour in the name of a process that has died."""
+    with service.database.write() as session:
+        assert scoring.claim(
+            session,
+            job_id=accepted.job_ids[0],
+            lease=timedelta(hours=1),
+            now=service.now,
+            holder=name_of_one_that_died(),
+        )
+
+
+def test_what_a_dead_process_held_is_scored_by_one_that_was_ready_before(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing waits for the start of a process, nor for the next sweep, which would come in an hour."""
+    monkeypatch.setattr("grader.worker.sweeper.READY_AFTER_SECONDS", 0)
+    service.now = datetime.now(UTC)
+    settings = service.settings.model_copy(update=NEVER)
+    with sweeping(settings, service.database):
+        eventually(lambda: len(ready_processes()) == CHILDREN, "the start of all that are to be ready")
+        before = {each.pid for each in ready_processes()}
+        accepted = service.submit(service.competition())
+        claim_as_a_dead_process(service, accepted)
+        eventually(lambda: service.submission(accepted).status is SubmissionStatus.SCORED, "the score")
+        with service.database.read() as session:
+            holder = session.get_one(ScoringJob, accepted.job_ids[0]).holder
+        assert int(holder.rsplit("/", 2)[1]) in before
+        assert {each.pid for each in ready_processes()} == before
+    assert ready_processes() == []
+
+
+@on_sqlite
+def test_a_ready_process_that_keeps_dying_is_not_started_all_the_time(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.worker.sweeper.READY_AFTER_SECONDS", 0)
+    starts, start = [], subprocess.Popen
+
+    def dying(command: list[str], **options: Any) -> Any:
+        starts.append(command)
+        return start([sys.executable, "-c", "raise SystemExit(3)"], **options)
+
+    monkeypatch.setattr("grader.worker.child.subprocess.Popen", dying)
+    looks: list[bool] = []
+    be_ready = ScoringChild.be_ready
+
+    def looking(child: ScoringChild) -> None:
+        be_ready(child)
+        looks.append(child._process is not None and child._process.poll() is not None)
+
+    monkeypatch.setattr(ScoringChild, "be_ready", looking)
+    with sweeping(service.settings, service.database):
+        eventually(lambda: looks.count(True) >= 10, "ten looks at processes that died")
+    assert len(starts) == CHILDREN
+
+
+@on_sqlite
+def test_a_claim_that_is_freed_during_a_look_is_taken_by_the_next_one(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look that began before the claim was free does not see it, and must not be the last for an hour."""
+    service.now = datetime.now(UTC)
+    accepted = service.submit(service.competition())
+    claim_as_a_dead_process(service, accepted)
+    look, has_looked, goes_on = Sweeper._look, threading.Event(), threading.Event()
+
+    def slowly(sweeper: Sweeper) -> list[int]:
+        found = look(sweeper)
+        has_looked.set()
+        assert goes_on.wait(HANG_SECONDS)
+        return found
+
+    def is_free() -> bool:
+        with service.database.read() as session:
+            job = session.get_one(ScoringJob, accepted.job_ids[0])
+            return job.lease_until is not None and job.lease_until <= datetime.now(UTC)
+
+    free_claims = Sweeper._free_claims
+
+    def after_the_look(sweeper: Sweeper) -> bool:
+        assert has_looked.wait(HANG_SECONDS)
+        return free_claims(sweeper)
+
+    monkeypatch.setattr(Sweeper, "_look", slowly)
+    monkeypatch.setattr(Sweeper, "_free_claims", after_the_look)
+    with sweeping(service.settings.model_copy(update=NEVER), service.database):
+        eventually(is_free, "the end of the dead process's lease")
+        goes_on.set()
+        eventually(lambda: service.submission(accepted).status is SubmissionStatus.SCORED, "the score")
