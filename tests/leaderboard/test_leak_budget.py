@@ -20,12 +20,32 @@ def test_fifty_positives_at_five_decimals_give_the_known_96_labels_a_file() -> N
     assert found.labels == 336
     assert found.steepest.name == "g0"
     assert found.ceiling_bits == pytest.approx(16.6, abs=0.01)
+    assert found.files == 35
     assert found.is_large  # 336 labels are a third of 1,000 rows
 
 
 def test_no_subgroup_gives_away_more_labels_than_it_has_rows() -> None:
     small = PublicSubgroup("small", 17, 83)
     assert budget([small], files=1000, power=-5, weight=0.25).labels == 83
+
+
+def test_the_smallest_and_the_steepest_subgroup_are_named_and_may_be_two() -> None:
+    groups = [PublicSubgroup("a", 40, 90), PublicSubgroup("b", 30, 100), PublicSubgroup("c", 50, 110)]
+    found = budget(groups, files=7, power=1, weight=0.5, step=0.25)
+    assert (found.steepest.name, found.smallest.name, found.files) == ("b", "a", 7)
+    # A slope of 0.5 / 3 moves the score by 1/180 for one positive row of 30, a 45th of a step.
+    assert found.labels_per_file == pytest.approx(math.log2(1 + 1 / 45), rel=1e-12)
+    assert (found.ceiling_bits, found.labels) == (2.0, 0)
+    assert budget(groups[:1], files=2, power=1, weight=0.5, step=2**-40).labels == math.floor(
+        2 * math.log2(1 + 0.5 / 40 * 2**40)
+    )
+
+
+def test_the_slope_is_the_power_means_own_and_bounded_where_it_overflows() -> None:
+    assert slope(1, 0.5, 4) == pytest.approx(0.5 / 4)
+    assert slope(-1, 0.5, 4) == pytest.approx(0.5 * 4)
+    assert slope(math.inf, 0.5, 4) == slope(-math.inf, 0.5, 4) == 0.5
+    assert slope(-1e-9, 0.5, 4) == 0.5 * math.exp(700)
 
 
 def test_few_files_on_a_large_split_are_no_warning() -> None:

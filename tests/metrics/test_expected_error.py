@@ -21,6 +21,73 @@ def test_an_auc_without_both_classes_has_no_error() -> None:
     assert auc_standard_error(5, 0) is None
 
 
+@pytest.mark.parametrize(
+    ("positives", "negatives", "auc"), [(3, 5, 0.8), (1, 1, 0.6), (2, 9, 1.0), (7, 2, 0.0)]
+)
+def test_the_error_of_an_auc_is_the_formula_of_its_docstring(
+    positives: int, negatives: int, auc: float
+) -> None:
+    q1, q2 = auc / (2 - auc), 2 * auc**2 / (1 + auc)
+    of_rows = (positives - 1) * (q1 - auc**2) + (negatives - 1) * (q2 - auc**2)
+    expected = math.sqrt((auc * (1 - auc) + of_rows) / (positives * negatives))
+    assert auc_standard_error(positives, negatives, auc) == pytest.approx(expected, rel=1e-12)
+
+
+LABELS = np.array([1, 1, 1, 1, 0, 0, 0, 0, 0, 1], bool)
+MEMBERS = {
+    "a": np.array([1, 0, 0, 1, 1, 0, 0, 0, 0, 1], bool),
+    "b": np.array([1, 1, 0, 0, 1, 1, 1, 0, 0, 0], bool),
+    "c": np.array([0, 0, 0, 0, 0, 0, 0, 0, 0, 1], bool),  # undefined, and not in the score
+}
+
+
+def test_the_error_of_a_score_is_summed_over_its_rows() -> None:
+    wanted, auc = Weights(0.1, 0.2, 0.3, 0.4), 0.7
+    settings = MetricSettings(weights=wanted)
+    pulls = []
+    for row, is_positive in enumerate(LABELS):
+        alike = is_positive == LABELS
+        pull = wanted.overall_auc / np.count_nonzero(alike)
+        for member in (MEMBERS["a"], MEMBERS["b"]):
+            cells = {
+                wanted.subgroup_auc: member,
+                wanted.bpsn_auc: member != LABELS,
+                wanted.bnsp_auc: member == LABELS,
+            }
+            for weight, cell in cells.items():
+                if cell[row]:
+                    pull += weight / 2 / np.count_nonzero(cell & alike)
+        pulls.append(pull)
+    squares = np.array(pulls) ** 2
+    of_positives, of_negatives = 2 * auc**2 / (1 + auc) - auc**2, auc / (2 - auc) - auc**2
+    expected = of_positives * squares[LABELS].sum() + of_negatives * squares[~LABELS].sum()
+    split = prepare(LABELS, MEMBERS, in_score=["a", "b"])
+    assert score_standard_error(split, settings, auc) == pytest.approx(math.sqrt(expected), rel=1e-12)
+    assert score_standard_error(prepare(LABELS, MEMBERS), settings, auc) is None
+
+
+@pytest.mark.parametrize(
+    "cell", ["positive, inside", "negative, inside", "positive, outside", "negative, outside"]
+)
+def test_a_cell_without_rows_leaves_the_score_without_an_error(cell: str) -> None:
+    label, place = cell.split(", ")
+    labels = np.array([1, 1, 0, 0], bool)
+    member = np.array([1, 0, 1, 0], bool)
+    member[labels == (label == "positive")] = place == "outside"
+    assert score_standard_error(prepare(labels, {"a": member}), MetricSettings()) is None
+    ones = np.ones(2, bool)
+    assert score_standard_error(prepare(ones, {"a": ones}), MetricSettings()) is None
+    assert score_standard_error(prepare(~ones, {"a": ones}), MetricSettings()) is None
+
+
+def test_teams_swap_as_the_normal_law_says_and_without_any_error_only_equal_ones() -> None:
+    # Phi(-1) where the difference is one standard error of it
+    assert swap_probability(-0.02, 0.01, 1 - 2.0) == pytest.approx(0.15865525393145707, rel=1e-12)
+    assert swap_probability(0.01 * math.sqrt(0.4), 0.01) == pytest.approx(0.15865525393145707, rel=1e-12)
+    assert (swap_probability(0.0, 0.0), swap_probability(1e-9, 0.0)) == (0.5, 0.0)
+    assert (swap_probability(0.0, 0.1, 1.0), swap_probability(0.1, 0.1, 1.0)) == (0.5, 0.0)
+
+
 def test_a_model_that_knows_nothing_has_the_error_of_the_rank_sum() -> None:
     expected = math.sqrt((40 + 60 + 1) / (12 * 40 * 60))
     assert auc_standard_error(40, 60, 0.5) == pytest.approx(expected)
