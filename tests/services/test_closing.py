@@ -1,7 +1,7 @@
 """The close as a sequence: closed, settled, revealed as provisional, final."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +9,18 @@ from sqlalchemy import func, select, update
 
 from grader.files import read_solution
 from grader.leaderboard.visibility import Phase
-from grader.models import Competition, FinalBoard, Mail, Split, Standing, Submission, SubmissionStatus, User
+from grader.models import (
+    AuditEntry,
+    Competition,
+    CompetitionState,
+    FinalBoard,
+    Mail,
+    Split,
+    Standing,
+    Submission,
+    SubmissionStatus,
+    User,
+)
 from grader.services import (
     boards,
     closing,
@@ -25,10 +36,12 @@ from grader.services.audit import Actor
 from grader.services.boards import NotRevealed
 from grader.services.closing import (
     AlreadyRevealed,
+    Archived,
     NotClosed,
     NotProvisional,
     NotYetOpen,
     ScoringPending,
+    SelectionOpen,
     Stage,
 )
 from grader.services.final_boards import UnknownFinalBoard
@@ -244,8 +257,6 @@ def test_a_reveal_by_its_date_happens_by_itself_and_waits_for_what_is_not_scored
 
 
 def test_a_competition_settles_by_itself_and_is_not_revealed_before_its_date(service: Any) -> None:
-    from datetime import UTC, datetime
-
     competition = service.competition(opens_at=service.now, closes_at=datetime.now(UTC) + HOUR)
     service.score(service.submit(competition))
     with service.database.write() as session:
@@ -380,3 +391,109 @@ def test_all_that_wait_are_named_and_nothing_more(service: Any) -> None:
     with pytest.raises(ScoringPending, match="1 submission is still being scored") as refused:
         reveal(service, competition, after=HOUR)
     assert "more" not in refused.value.message
+
+
+MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "message", "facts"),
+    [
+        (AlreadyRevealed(MOMENT), "was revealed at 2026-03-04 05:06:07 UTC.", {"revealed_at": MOMENT}),
+        (NotClosed(MOMENT), "is not closed. It closes at 2026-03-04 05:06:07 UTC.", {"closes_at": MOMENT}),
+        (NotClosed(None), "The competition is not closed.", {"closes_at": None}),
+        (SelectionOpen(MOMENT), "until 2026-03-04 05:06 UTC; the private board", {"until": MOMENT}),
+        (NotYetOpen(MOMENT), "does not open before 2026-03-04 05:06:07 UTC: there", {"opens_at": MOMENT}),
+        (NotYetOpen(None), "The competition does not open: there is nothing", {"opens_at": None}),
+        (NotProvisional(MOMENT), "became final at 2026-03-04 05:06:07 UTC.", {"finalized_at": MOMENT}),
+        (NotProvisional(None), "is not revealed.", {"finalized_at": None}),
+        (ScoringPending([], 1234), "1,234 submissions are still", {"count": 1234, "submission_ids": ()}),
+    ],
+)
+def test_a_refusal_says_when_and_carries_the_moment(
+    refusal: Exception, message: str, facts: dict[str, Any]
+) -> None:
+    assert message in str(refusal)
+    assert {name: getattr(refusal, name) for name in facts} == facts
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_each_step_is_in_the_log_with_what_it_changed_and_an_archived_competition_takes_none(
+    service: Any,
+) -> None:
+    competition = service.competition()
+    with service.database.write() as session:
+        session.get_one(Competition, competition.id).state = CompetitionState.ARCHIVED
+    with pytest.raises(Archived):
+        reveal(service, competition, HOUR)
+    with service.database.write() as session:
+        session.get_one(Competition, competition.id).state = CompetitionState.PUBLISHED
+    failed = service.submit(competition)
+    with service.database.write() as session:
+        session.get_one(Submission, failed.submission.id).status = SubmissionStatus.FAILED
+    assert reveal(service, competition, HOUR).failed_count == 1
+    with service.database.write() as session:
+        board = closing.finalize(
+            session,
+            competition=competition,
+            actor=Actor(None, "tests"),
+            reason="All agree.",
+            now=service.now + WEEK,
+        )
+    assert (board.reason, board.number) == ("All agree.", 1)
+    with service.database.read() as session:
+        acts = ("competition.reveal", "competition.finalize")
+        entries = session.scalars(
+            select(AuditEntry).where(AuditEntry.action.in_(acts)).order_by(AuditEntry.id)
+        ).all()
+    revealed_at, final_at = service.now + HOUR, service.now + WEEK
+    told = [(each.subject, each.origin, each.at, each.reason, each.competition_id) for each in entries]
+    assert told == [
+        ("competition toxicity", "tests", revealed_at, "", competition.id),
+        ("competition toxicity", "tests", final_at, "All agree.", competition.id),
+    ]
+    moment = revealed_at.isoformat()
+    assert [(each.before, each.after) for each in entries] == [
+        (
+            {"state": "published", "closes_at": None, "revealed_at": None},
+            {"state": "revealed", "closes_at": moment, "revealed_at": moment},
+        ),
+        ({"finalized_at": None}, {"finalized_at": final_at.isoformat()}),
+    ]
+    assert entries[0].public_text == (
+        "The private leaderboard was revealed. The competition was still open and closed with it."
+    )
+    assert entries[1].public_text == "The standings became final; they are stored as number 1."
+    with service.database.write() as session:
+        assert session.get_one(Competition, competition.id).finalized_at == final_at
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_standings_that_become_final_without_a_reason_say_that_they_did(service: Any) -> None:
+    competition = service.competition(closes_at=service.now + HOUR)
+    reveal(service, competition, HOUR)
+    assert finalize(service, competition, 2 * HOUR).reason == "The standings became final."
+    with service.database.read() as session:
+        entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "competition.reveal")).one()
+    assert entry.public_text == "The private leaderboard was revealed."
+
+
+def test_where_a_competition_is_follows_from_its_moments_alone() -> None:
+    close, moment = MOMENT, timedelta(microseconds=1)
+    given = {"state": CompetitionState.PUBLISHED, "opens_at": close - HOUR, "closes_at": close}
+
+    def stage(now: datetime, **more: Any) -> Stage:
+        return closing.stage(Competition(**given, **more), now)
+
+    assert [stage(close - moment), stage(close)] == [Stage.RUNNING, Stage.CLOSED]
+    assert stage(close - 2 * HOUR) is Stage.RUNNING
+    assert [stage(close, settled_at=close + each) for each in (-moment, moment * 0)] == [
+        Stage.CLOSED,
+        Stage.SETTLED,
+    ]
+    assert stage(close, settled_at=close, selection_deadline=close + moment) is Stage.CLOSED
+    assert stage(close, settled_at=close + moment, selection_deadline=close + moment) is Stage.SETTLED
+    assert stage(close, finalized_at=close) is Stage.FINAL
+    assert closing.is_settled(Competition(settled_at=close))
+    assert not closing.is_settled(Competition())
+    assert closing.selection_open_until(Competition(), close) is None

@@ -1,0 +1,85 @@
+"""Places asked of the database: those of the pure ranking, on the asked board alone."""
+
+from datetime import timedelta
+from itertools import product
+from typing import Any
+
+import pytest
+
+from grader.leaderboard import standings
+from grader.leaderboard.standings import Entry
+from grader.models import ScoringVersion, Split
+from grader.services import competitions, placing, standing_rows
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the boards' tests have both
+
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def board(service: Any, prepare_version: Any) -> tuple[Any, int, list[Entry]]:
+    """The live version of a competition with five teams' entries, between those of other boards."""
+    competition = service.competition()
+    sent = [service.submit(competition, user=name).submission for name in ("ada", "bob", "cyd", "dan", "eve")]
+    entries = [
+        Entry(each.team_id, each.id, units, service.now + minutes * MINUTE)
+        for each, (units, minutes) in zip(sent, ((5, 1), (7, 2), (5, 0), (5, 1), (7, 2)), strict=True)
+    ]
+    other = prepare_version(competition).id
+    with service.database.write() as session:
+        live = competitions.live(competitions.get(session, slug=competition.slug)).id
+        for place, entry in enumerate(entries):
+            better = Entry(entry.team_id, entry.submission_id, 10 + place, service.now)
+            session.add(standing_rows.to_row(entry, scoring_version_id=live, split=Split.PUBLIC))
+            session.add(standing_rows.to_row(better, scoring_version_id=other, split=Split.PUBLIC))
+            if place < 4:
+                session.add(standing_rows.to_row(better, scoring_version_id=live, split=Split.PRIVATE))
+    return service, live, entries
+
+
+def test_an_entry_has_the_rank_of_the_pure_ranking_among_the_other_teams(board: Any) -> None:
+    service, live, entries = board
+    on = {"scoring_version_id": live, "split": Split.PUBLIC}
+    tried = [
+        Entry(team, submission, units, service.now + minutes * MINUTE)
+        for team, units, minutes, submission in product(
+            (entries[0].team_id, entries[3].team_id, 99), (5, 6, 7), (0, 1, 2), (1, 2, 4, 5, 6)
+        )
+    ]
+    expected = [
+        1
+        + sum(
+            standings.order(other) < standings.order(entry)
+            for other in entries
+            if other.team_id != entry.team_id
+        )
+        for entry in tried
+    ]
+    with service.database.read() as session:
+        found = [
+            place
+            for first in range(0, len(tried), 60)
+            for place in placing.places_of(session, entries=tried[first : first + 60], **on)
+        ]
+        assert found == expected
+        some = range(0, len(tried), 7)
+        assert [placing.rank_of(session, entry=tried[each], **on) for each in some] == found[::7]
+        assert placing.places_of(session, entries=[], **on) == []
+
+
+def test_a_board_is_asked_for_its_own_teams(board: Any) -> None:
+    service, live, entries = board
+    public = {"scoring_version_id": live, "split": Split.PUBLIC}
+    private = {"scoring_version_id": live, "split": Split.PRIVATE}
+    ranked = {line.entry.team_id: line.rank for line in standings.rank(entries)}
+    first, *_, last = (entry.team_id for entry in entries)
+    with service.database.read() as session:
+        assert placing.ranks(session, **public) == ranked
+        assert placing.ranks(session, team_ids=[last, 99], **public) == {last: ranked[last]}
+        assert placing.ranks(session, team_ids=[], **public) == {}
+        assert [placing.count_teams(session, **on) for on in (public, private)] == [5, 4]
+        assert placing.standing_of(session, team_id=first, **public) == entries[0]
+        assert placing.standing_of(session, team_id=last, **public) == entries[4]
+        assert placing.standing_of(session, team_id=last, **private) is None
+        nowhere = session.query(ScoringVersion).count() + 1
+        assert placing.count_teams(session, scoring_version_id=nowhere, split=Split.PUBLIC) == 0
