@@ -96,12 +96,29 @@ def test_everybody_reads_of_a_pause_and_another_sentence_keeps_its_beginning(ser
     assert (paused.paused_at, paused.pause_message) == (began, "It takes until tomorrow!")
     resume(service, competition)
     with service.database.read() as session:
-        texts = session.scalars(
-            select(AuditEntry.public_text)
-            .where(AuditEntry.action.startswith("submissions."))
-            .order_by(AuditEntry.id)
+        entries = session.scalars(
+            select(AuditEntry).where(AuditEntry.action.startswith("submissions.")).order_by(AuditEntry.id)
         ).all()
-    assert texts == [
+    first, second = "The labels are being checked.", "It takes until tomorrow!"
+    began_text = began.isoformat()
+    assert [(entry.action, entry.before, entry.after) for entry in entries] == [
+        (
+            "submissions.pause",
+            {"paused_at": None, "pause_message": ""},
+            {"paused_at": began_text, "pause_message": first},
+        ),
+        ("submissions.pause", {"pause_message": first}, {"pause_message": second}),
+        (
+            "submissions.resume",
+            {"paused_at": began_text, "pause_message": second},
+            {"paused_at": None, "pause_message": ""},
+        ),
+    ]
+    assert {(entry.subject, entry.competition_id) for entry in entries} == {("submissions", competition.id)}
+    assert [entry.at for entry in entries] == [began, service.now, service.now]
+    resumed = service.reload(competition)
+    assert (resumed.paused_at, resumed.pause_message) == (None, "")
+    assert [entry.public_text for entry in entries] == [
         "Submissions were paused: The labels are being checked.",
         "Submissions were paused: It takes until tomorrow!",
         "Submissions were resumed.",

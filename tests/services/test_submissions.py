@@ -1,14 +1,18 @@
 """Accepting files: deadline, teams, jobs, and whose they are."""
 
 import threading
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select
 
 from grader.models import (
+    Competition,
+    CompetitionState,
     ScoringJob,
+    ScoringVersion,
+    ScoringVersionState,
     Standing,
     Submission,
     SubmissionKind,
@@ -17,11 +21,13 @@ from grader.models import (
     TeamMember,
 )
 from grader.services import scoring, submissions
+from grader.services.pauses import SubmissionsPaused
 from grader.services.repeats import IdempotencyKeyReused, IdenticalFile, InvalidIdempotencyKey
 from grader.services.submissions import (
     CompetitionClosed,
     CompetitionNotOpen,
     DescriptionTooLong,
+    FileDeleted,
     UnknownSubmission,
 )
 from grader.storage import StoredBlob
@@ -308,3 +314,114 @@ def test_who_has_no_team_has_an_empty_list_of_one_page(service: Any) -> None:
     with service.database.read() as session:
         page = submissions.list_own(session, competition=competition, user=service.user("eve"), page=3)
     assert page == submissions.Page((), page=3, page_count=1, submission_count=0)
+
+
+MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+OPEN = {"state": CompetitionState.PUBLISHED, "opens_at": MOMENT, "closes_at": MOMENT + HOUR}
+OVER = {"revealed_at": MOMENT, "state": CompetitionState.REVEALED}
+
+
+@pytest.mark.parametrize(
+    ("refusal", "message", "facts"),
+    [
+        (CompetitionNotOpen(MOMENT), "open yet. It opens at 2026-03-04 05:06:07 UTC.", {"opens_at": MOMENT}),
+        (CompetitionNotOpen(None), "This competition is not open yet.", {"opens_at": None}),
+        (
+            CompetitionClosed(MOMENT),
+            "competition closed at 2026-03-04 05:06:07 UTC. The",
+            {"closes_at": MOMENT},
+        ),
+        (CompetitionClosed(None), "This competition closed. The file was not accepted.", {"closes_at": None}),
+        (DescriptionTooLong(1501), "at most 500 characters; this one has 1,501.", {"length": 1501}),
+        (UnknownSubmission(7), "You have no submission 7.", {"submission_id": 7}),
+        (FileDeleted(Submission(id=7)), "The file of submission #7 was rejected", {"submission_id": 7}),
+        (IdempotencyKeyReused(7), "belongs to submission #7", {"submission_id": 7}),
+        (
+            IdenticalFile(
+                Submission(id=7, submitted_at=MOMENT, status=SubmissionStatus.PENDING), MOMENT + 24 * HOUR
+            ),
+            "#7 of 2026-03-04 05:06, no submission used. It is not scored yet.",
+            {"submission_id": 7},
+        ),
+    ],
+)
+def test_a_refusal_of_a_file_says_when_and_which(
+    refusal: Exception, message: str, facts: dict[str, Any]
+) -> None:
+    assert message in str(refusal)
+    assert {name: getattr(refusal, name) for name in facts} == facts
+
+
+@pytest.mark.parametrize(
+    ("of_competition", "after", "kind"),
+    [
+        (OPEN, timedelta(), SubmissionKind.NORMAL),
+        (OPEN, -timedelta(microseconds=1), CompetitionNotOpen),
+        (OPEN, HOUR, CompetitionClosed),
+        (OPEN | {"paused_at": MOMENT}, timedelta(), SubmissionsPaused),
+        (OPEN | {"paused_at": MOMENT}, HOUR, CompetitionClosed),
+        (OPEN | {"paused_at": MOMENT}, -HOUR, CompetitionNotOpen),
+        (OPEN | {"state": CompetitionState.ARCHIVED}, timedelta(), CompetitionClosed),
+        (OPEN | OVER | {"takes_late_submissions": True}, timedelta(), SubmissionKind.LATE),
+        (OPEN | OVER | {"takes_late_submissions": False}, timedelta(), CompetitionClosed),
+        (OPEN | OVER | {"takes_late_submissions": True, "paused_at": MOMENT}, HOUR, SubmissionsPaused),
+        (
+            OPEN | OVER | {"takes_late_submissions": True, "state": CompetitionState.ARCHIVED},
+            HOUR,
+            CompetitionClosed,
+        ),
+    ],
+)
+def test_what_a_file_is_follows_from_its_moment(
+    of_competition: dict[str, Any], after: timedelta, kind: SubmissionKind | type[Exception]
+) -> None:
+    competition, now = Competition(**of_competition), MOMENT + after
+    is_taken = isinstance(kind, SubmissionKind)
+    assert submissions.takes_files(competition, now) is is_taken
+    if is_taken:
+        assert submissions._kind(competition, now) is kind
+    else:
+        with pytest.raises(kind):
+            submissions._kind(competition, now)
+
+
+def test_a_file_of_which_the_bytes_are_kept_is_there() -> None:
+    submissions.require_file(Submission(id=7))
+    with pytest.raises(FileDeleted):
+        submissions.require_file(Submission(id=7, file_deleted_at=MOMENT))
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_file_gets_a_job_under_the_live_and_the_prepared_version_of_its_competition(
+    service: Any, prepare_version: Any
+) -> None:
+    competition, other = service.competition(), service.competition("other")
+    retired, prepared, elsewhere = (prepare_version(each) for each in (competition, competition, other))
+    with service.database.write() as session:
+        session.get_one(ScoringVersion, retired.id).state = ScoringVersionState.RETIRED
+    accepted = accept(service, competition, file_name="C:\\data\\", idempotency_key="x" * 128)
+    with service.database.read() as session:
+        jobs = [session.get_one(ScoringJob, job_id) for job_id in accepted.job_ids]
+        assert [job.scoring_version_id for job in jobs] == [competition.live_scoring_version_id, prepared.id]
+        assert {(job.submission_id, job.available_at, job.created_at) for job in jobs} == {
+            (accepted.submission.id, service.now, service.now)
+        }
+    submission = service.submission(accepted)
+    assert (submission.file_name, submission.idempotency_key) == ("submission.csv", "x" * 128)
+    assert (submission.user_id, submission.slot_day) == (service.user().id, service.now.date())
+    assert accepted.is_new and elsewhere.id not in {job.scoring_version_id for job in jobs}
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_of_two_earlier_submissions_of_the_same_bytes_the_newest_is_named(service: Any) -> None:
+    competition = service.competition()
+    first, second, third = (accept(service, competition, now=service.now + each * HOUR) for each in (1, 2, 0))
+    with pytest.raises(IdenticalFile) as told:
+        accept(service, competition, again=False)
+    assert told.value.submission_id == second.submission.id
+    with service.database.write() as session:
+        for each in (first, third):
+            session.get_one(Submission, each.submission.id).submitted_at = service.now + 2 * HOUR
+    with pytest.raises(IdenticalFile) as told:
+        accept(service, competition, again=False)
+    assert told.value.submission_id == third.submission.id
