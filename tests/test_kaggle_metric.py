@@ -55,20 +55,19 @@ def test_text_ids_match_integer_ids(solution, submission):
 
 def test_roles_and_settings_can_be_named(solution, submission):
     renamed = solution.rename(columns={"target": "is harmful"})
-    settings = MetricSettings(power=0)
-    report = bias_report(
-        solution["target"], submission["prediction"], {"cat": solution["cat"]}, settings=settings
-    )
+    settings, names = MetricSettings(power=0), ["cat", "black dog"]
+    identities = {name: solution[name] for name in names}
+    report = bias_report(solution["target"], submission["prediction"], identities, settings=settings)
     number = score(
         renamed,
         submission.rename(columns={"prediction": "p"}),
         "id",
         label="is harmful",
-        identities=["cat"],
+        identities=names,
         prediction="p",
         settings=settings,
     )
-    assert number == report.score
+    assert number == report.score != score(solution, submission, "id")
 
 
 def test_predictions_may_be_texts_as_in_a_file(solution, submission):
@@ -100,6 +99,8 @@ def with_first(frame, value):
         (lambda frame: frame.drop(columns="prediction"), "no column `prediction`"),
         (lambda frame: frame.drop(columns="id"), "no column `id`"),
         (lambda frame: frame.iloc[1:], "Missing from the submission: 1 id, `1000`"),
+        (lambda frame: frame.iloc[5:], "Missing .*: 5 ids, `1000`, `1001`, `1002`, `1003`, `1004`[.]$"),
+        (lambda frame: frame.iloc[6:], "Missing .*: 6 ids, `1000`, .*, `1004` and 1 more[.]$"),
         (lambda frame: pd.concat([frame, frame.iloc[:2]]), "More than once in the submission: 2 ids"),
         (lambda frame: frame.assign(id=frame["id"] + 7), "and 2 more"),
         (lambda frame: frame.assign(prediction=np.nan), "no finite decimal number: 300 ids, `1000`"),
@@ -138,3 +139,25 @@ def test_a_fault_of_the_submission_is_told_to_the_participant(solution, submissi
 def test_a_fault_of_the_solution_is_not(solution, submission, spoil, message):
     with pytest.raises(ValueError, match=message):
         score(spoil(solution), submission, "id")
+
+
+def test_what_a_column_may_hold_is_told_at_its_ends(solution, submission):
+    ends = with_cell(with_cell(solution, "cat", 0), "target", 1)
+    named = {"identities": ["cat", "black dog"]}
+    assert score(ends, submission, "id", **named) == score(ends, submission, "id")
+    for value in (-1e-9, 1 + 1e-9, np.inf):
+        for name in ("cat", "target"):
+            with pytest.raises(ValueError, match=f"column `{name}` has .*1 such row, `1000`"):
+                score(with_cell(solution, name, value), submission, "id", **named)
+    texts = solution.assign(
+        cat=["0.5 ", None, "0", "1", *solution["cat"].astype(str)[4:].replace("nan", None)]
+    )
+    assert 0 < score(texts, submission, "id", **named) < 1
+    with pytest.raises(ValueError, match=r"has no column `cow`, `pig`\.$"):
+        score(solution, submission, "id", identities=["pig", "cow", "cat"])
+
+
+def test_predictions_of_objects_are_joined_by_id_too(solution, submission):
+    reversed_rows = submission.iloc[::-1].reset_index(drop=True)
+    objects = reversed_rows.assign(prediction=reversed_rows["prediction"].astype(object))
+    assert score(solution, objects, "id") == score(solution, submission, "id")

@@ -235,3 +235,34 @@ def test_the_column_of_usage_may_be_written_in_any_case():
             SOLUTION.replace(b"Usage", name), SETTINGS, label="target", identities=["cat", "dog"]
         )
         assert as_read(other) == as_read(whole)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (b",Usage", b",split", "The solution has 0 columns 'Usage'; expected one."),
+        (b",text,", b",Usage,", "The solution has 2 columns 'Usage'; expected one."),
+        (b"dog,Usage", b"USAGE,usage", "The solution has 0 columns 'Usage'; expected one."),
+        (b"dog,Usage", b"fox,Usage", "The solution has no column 'dog', an identity of the score."),
+        (b"cat,dog,Usage", b"cat,dog,target", "The solution has 2 columns 'target'; expected one."),
+        (b"x,0.25", b'"x"y,0.25', "Line 4 of the solution: ',' expected after '\"'."),
+        (b"9,x,0.25", b"9,0.25", "Line 4 of the solution has 5 fields; expected 6."),
+        (b"0.25", b"1.5", "Line 4 of the solution: '1.5' is no number from 0 to 1."),
+        (b"0.25", b" \t", "Line 4 of the solution has no label."),
+        (b"\n9,", b"\n 10 ,", "Line 4 of the solution has a blank or repeated id or no Usage."),
+        (b"\n9,", b"\n\t,", "Line 4 of the solution has a blank or repeated id or no Usage."),
+        (b"private", b"", "Line 4 of the solution has a blank or repeated id or no Usage."),
+    ],
+)
+def test_what_is_wrong_with_a_solution_is_said_with_its_line(old: bytes, new: bytes, said: str) -> None:
+    identities = ["cat"] if b"dog" not in SOLUTION.replace(old, new) else ["cat", "dog"]
+    with pytest.raises(UnreadableFile) as refused:
+        read_truth(SOLUTION.replace(old, new), SETTINGS, label="target", identities=identities)
+    assert said in str(refused.value)
+
+
+def test_a_member_that_ends_too_early_is_said_to_be_damaged() -> None:
+    whole = gzip.compress(CLEAN)
+    for cut in (whole[:-12], whole[:3], whole + whole[:-1]):
+        with pytest.raises(UnreadableFile, match=r"^The compressed file is damaged \(it ends too early\)\.$"):
+            text_of(cut)
