@@ -1,0 +1,146 @@
+"""Agreement: a column gives a target away by a coding, a threshold or its numbers, and chance does not."""
+
+import math
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.disclosure import agreement
+from grader.disclosure.agreement import Bounds, Values, agreeing, is_no_chance
+
+ROWS = 400
+RANDOM = np.random.default_rng(11)
+TRUE = RANDOM.random(ROWS) < 0.3
+OTHER = RANDOM.random(ROWS) < 0.5
+TRUTHS = np.stack([TRUE, OTHER], axis=1)
+SAID = np.where(TRUE, RANDOM.choice([0.6, 0.8, 1.0], ROWS), RANDOM.choice([0.0, 0.2, 0.4], ROWS))
+RAW: list[Any] = [SAID, None]
+ALL = np.arange(ROWS)
+
+
+def column(*, codes: Any = None, numbers: Any = None, rows: Any = ALL) -> Values:
+    return Values(
+        rows,
+        None if codes is None else np.asarray(codes, np.uint8),
+        None if numbers is None else np.asarray(numbers, np.float64),
+    )
+
+
+def wrong(values: Any, count: int) -> Any:
+    """Turn the first true rows over."""
+    values = np.array(values)
+    values[np.flatnonzero(TRUE)[:count]] ^= True
+    return values
+
+
+RARER = int(np.count_nonzero(TRUE))
+ALLOWED = int(agreement.TOLERANCE * RARER)
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        (column(codes=TRUE), [0]),
+        (column(codes=~TRUE), [0]),
+        (column(codes=np.where(TRUE, RANDOM.integers(0, 4, ROWS), RANDOM.integers(4, 8, ROWS))), [0]),
+        (column(codes=OTHER), [1]),
+        (column(codes=TRUE + 2 * OTHER), [0, 1]),
+        (column(codes=np.zeros(ROWS)), []),
+        (column(codes=RANDOM.integers(0, 9, ROWS)), []),
+        (column(codes=wrong(TRUE, ALLOWED)), [0]),
+        (column(codes=wrong(TRUE, ALLOWED + 1)), []),
+        (column(numbers=7 * TRUE + RANDOM.random(ROWS)), [0]),
+        (column(numbers=-7 * TRUE + RANDOM.random(ROWS)), [0]),
+        (column(numbers=np.where(OTHER, np.nan, 7 * TRUE + RANDOM.random(ROWS))), [0]),
+        (column(numbers=RANDOM.random(ROWS)), []),
+        (column(numbers=np.full(ROWS, np.nan)), []),
+        (column(numbers=wrong(TRUE, ALLOWED) + RANDOM.random(ROWS) / 2), [0]),
+        (column(numbers=wrong(TRUE, ALLOWED + 1) + RANDOM.random(ROWS) / 2), []),
+        (column(numbers=SAID), [0]),
+        (column(codes=TRUE[::-1], rows=ALL[::-1]), [0]),
+        (column(numbers=9.0 * TRUE[::-1], rows=ALL[::-1]), [0]),
+    ],
+)
+def test_a_target_that_a_column_gives_away_is_found_and_no_other(values: Values, found: list[int]) -> None:
+    assert agreeing(values, TRUTHS, RAW) == found
+    if found:
+        assert Bounds(TRUTHS, RAW).may_agree(values)
+
+
+def test_the_numbers_of_the_solution_are_recognized_where_no_threshold_is() -> None:
+    said = RANDOM.choice([0.0, 0.25, 0.5, 0.75, 1.0], ROWS)
+    within = (said == 0.25) | (said == 0.75)  # of no threshold
+    truths, raw = within[:, None], [said]
+    assert agreeing(column(numbers=said), truths, raw) == [0]
+    assert agreeing(column(numbers=said + 1e-10), truths, raw) == [0]
+    assert agreeing(column(numbers=said + 1e-8), truths, raw) == []
+    assert agreeing(column(numbers=said), truths, [None]) == []
+    blank = np.where(np.arange(ROWS) % 9 == 0, np.nan, said)
+    assert agreeing(column(numbers=blank), truths, raw) == [0]
+    assert agreeing(column(numbers=said), truths, [blank]) == [0]
+    two = np.where(said > 0.5, 1.0, 0.0)
+    assert not agreement._are_equal(two, two)  # two numbers are no more than true or false
+    assert agreement._are_equal(said, said)
+    few = ALL[:5]
+    assert agreeing(column(numbers=said[few], rows=few), truths, raw) == []
+
+
+@pytest.mark.parametrize("rarer", [1, 20, 50])
+@pytest.mark.parametrize("errors", [0, 1, 2])
+def test_chance_is_the_share_of_the_ways_to_choose_the_rows(rarer: int, errors: int) -> None:
+    rows = 100
+    bits = math.log2(Fraction(math.comb(rows, rarer), math.comb(rows, errors)))
+    is_close_enough = errors <= agreement.TOLERANCE * rarer
+    for choices in (0.0, bits - agreement.BITS - 1e-6, bits - agreement.BITS + 1e-6):
+        expected = is_close_enough and bits - choices >= agreement.BITS
+        assert is_no_chance(rows, rarer, errors, choices) is expected
+    assert not is_no_chance(rows, 0, 0, 0.0)
+
+
+def test_the_best_threshold_is_that_of_trying_all() -> None:
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        numbers = random.integers(0, 6, 12).astype(float)
+        truths = random.random((12, 10)) < 0.4
+        for target, errors, rarer in agreement._least(numbers, truths, [9, *range(9)]):
+            true = truths[:, target]
+            tried = [
+                int(np.count_nonzero((numbers > cut) != (true ^ is_turned)))
+                for cut, is_turned in product([-1, *range(6)], (False, True))
+            ]
+            count = int(true.sum())
+            assert (errors, rarer) == (min(tried), min(count, 12 - count))
+
+
+def test_a_column_that_has_told_too_many_rows_wrongly_is_let_go_and_no_other() -> None:
+    bounds = Bounds(TRUTHS, RAW)
+    noise = RANDOM.random(ROWS)
+    assert not bounds.may_agree(column(codes=RANDOM.integers(0, 9, ROWS), numbers=noise))
+    assert not bounds.may_agree(column(numbers=noise))
+    assert bounds.may_agree(column(codes=RANDOM.integers(0, 9, ROWS)))  # numbers may come
+    assert bounds.may_agree(column(codes=TRUE, numbers=noise))
+    assert bounds.may_agree(column(numbers=np.full(ROWS, np.nan)))
+    assert bounds.may_agree(column(numbers=noise[:3], rows=ALL[:3]))
+    back = ALL[::-1]
+    assert bounds.may_agree(column(codes=TRUE[back], numbers=noise, rows=back))
+    said = RANDOM.choice([0.0, 0.25, 0.5, 0.75, 1.0], ROWS)
+    within = ((said == 0.25) | (said == 0.75))[:, None]
+    differing = int(agreement.TOLERANCE * (ROWS - np.unique(said, return_counts=True)[1].max()))
+    for count, may in ((differing, True), (differing + 1, False)):
+        copy = said.copy()
+        copy[:count] += 0.1
+        assert Bounds(within, [said]).may_agree(column(numbers=copy)) is may
+
+
+def test_a_long_hopeless_column_is_let_go_by_its_first_rows_and_a_copy_is_not() -> None:
+    rows = 3 * agreement.FIRST_LOOK_ROWS
+    random = np.random.default_rng(1)
+    truths = (random.random(rows) < 0.2)[:, None]
+    for numbers, found in ((5.0 * truths[:, 0] + random.random(rows), [0]), (random.random(rows), [])):
+        values = Values(np.arange(rows), None, numbers)
+        assert agreeing(values, truths, [None]) == found
+    late = np.where(np.arange(rows) < agreement.FIRST_LOOK_ROWS, random.random(rows), truths[:, 0])
+    assert agreeing(Values(np.arange(rows), None, late), truths, [None]) == []
