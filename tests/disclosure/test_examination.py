@@ -117,6 +117,11 @@ def test_a_label_under_another_name_and_order_is_found_in_every_container(
     assert LABEL in found(hidden, CONTAINERS[container](table))
 
 
+def test_json_lines_are_known_by_a_first_line_of_any_length(hidden: Hidden) -> None:
+    table = frame(x=LABELS, text="t" * 20_000).iloc[:200]
+    assert LABEL in found(hidden, str(table.to_json(orient="records", lines=True)).encode())
+
+
 DISGUISES: dict[str, tuple[Any, tuple[Kind, str]]] = {
     "as it is": (LABELS, LABEL),
     "true or false": (TRUE, LABEL),

@@ -127,6 +127,7 @@ def test_json_lines_have_a_whole_value_on_the_first_line_and_more_behind(
         ("a,b;c\n1;2\n3;4\n5;6\n7,8,9;1\n", ";"),
         ("a,b,c;d\n1,2,3;4\n5,6,7;8\n", ","),
         ("a;b\n1;2\n3,4,5,6", ";"),  # the last line may be cut
+        ("a;b,,\n1;2,,\n3;4\n5;6\n7;8;;9\nx", ";"),  # most lines have it once
         ("\n\na|b\n\n1|2\n", "|"),
     ],
 )
