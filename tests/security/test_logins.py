@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from tests.fixtures.arena import without_form_tokens
+
 PASSWORD = "correct horse battery"
 
 
@@ -81,7 +83,7 @@ def test_an_unknown_name_and_a_wrong_password_are_answered_alike(arena: Any) -> 
     browser = arena.app.test_client()
     answers = [arena.log_in(browser, name, "not the password") for name in ("Ann", "Bob")]
     assert answers[0].status_code == answers[1].status_code == 422
-    texts = [_without_token(answer.text) for answer in answers]
+    texts = [without_form_tokens(answer.text) for answer in answers]
     assert texts[0].replace('value="Ann"', 'value="Bob"') == texts[1]
 
 
@@ -215,7 +217,3 @@ def _status_with(arena: Any, token: str) -> int:
     browser = arena.app.test_client()
     browser.set_cookie("fairboard_login", token)
     return browser.get("/account").status_code
-
-
-def _without_token(text: str) -> str:
-    return "\n".join(line for line in text.splitlines() if "csrf_token" not in line)
