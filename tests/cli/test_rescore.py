@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from click.testing import CliRunner
@@ -11,6 +11,36 @@ from grader.cli import main, switching
 from grader.files import ColumnRole, read_solution
 from grader.services import boards, competitions, data_checks, data_files, solutions
 from grader.services.audit import Actor
+from grader.settings import Settings
+from grader.worker.rescoring_batches import BatchScorer
+
+
+class ScoringHere:
+    """What a `ScoringChild` does, without its process, whose start is most of what these tests would take."""
+
+    def __init__(self, settings: Settings, *, is_quiet: bool) -> None:
+        assert is_quiet  # a log would run through the progress
+        self._scorer = BatchScorer.of(settings)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._scorer._database.dispose()
+
+    def rescore(self, scoring_version_id: int) -> bool:
+        return self._scorer.run(scoring_version_id)
+
+
+@pytest.fixture
+def own_process() -> None:
+    """Files are scored in a process of its own, as in a shell."""
+
+
+@pytest.fixture(autouse=True)
+def _scoring_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "own_process" not in request.fixturenames:
+        monkeypatch.setattr("grader.cli.rescore.ScoringChild", ScoringHere)
 
 
 @pytest.fixture
@@ -42,7 +72,7 @@ def live(service: Any) -> tuple[int, tuple[str, ...]]:
 
 
 def test_a_preview_publishes_nothing_and_tells_the_difference(
-    service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path
+    service: Any, scored: Any, rescore: Any, own_process: None, solution_csv: Any, tmp_path: Path
 ) -> None:
     before = live(service)
     path = tmp_path / "corrected.csv"
