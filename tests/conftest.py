@@ -28,25 +28,34 @@ pytest_plugins = (
     "tests.fixtures.worlds",
 )
 
-# They take longest, a file is one process's, and the processes should end together.
-FIRST_FILES = frozenset(
-    {
-        "test_administration.py",
-        "test_database.py",
-        "test_demo.py",
-        "test_feedback.py",
-        "test_nemesis.py",
-        "test_rescorings.py",
-        "test_rollout.py",
-        "test_screens.py",
-        "test_service.py",
-        "test_standings_of_services.py",
-        "test_walk.py",
-    }
+# The longest first: a file is one process's, and one that comes last keeps a process alone.
+LONGEST_FILES = (
+    "test_walk.py",
+    "test_demo.py",
+    "test_service.py",
+    "test_rollout.py",
+    "test_feedback.py",
+    "test_rescorings.py",
+    "test_rescore.py",
+    "test_killed_runs.py",
+    "test_screens.py",
+    "test_kills.py",
+    "test_routes.py",
+    "test_nemesis.py",
+    "test_standings_of_services.py",
+    "test_administration.py",
+    "test_foreign_organizers.py",
+    "test_parameters.py",
+    "test_switches.py",
+    "test_database.py",
+    "test_broker.py",
+    "test_backup.py",
+    "test_time.py",
 )
+PLACES = {name: place for place, name in enumerate(LONGEST_FILES)}
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let the longest files begin; the others keep their random order."""
-    items.sort(key=lambda item: item.path.name not in FIRST_FILES)
+    items.sort(key=lambda item: PLACES.get(item.path.name, len(PLACES)))
