@@ -1,0 +1,167 @@
+"""What is said of a field, an id or a whole file, at the ends of each rule."""
+
+import gzip
+import io
+
+import numpy as np
+import pytest
+
+from grader.files.gzip_members import CHUNK_BYTES, GzipMembers
+from grader.files.ids import as_integer, describe_id, fault_of_id, without_invisible
+from grader.files.notes import remarks_on
+from grader.files.numbers import describe_number
+from grader.files.problems import Problem
+from grader.files.roles import _find_label
+from grader.files.widths import count_equal_records
+
+INDEX = {text.encode(): place for place, text in enumerate(("7", "abc", "DEF", "é", "e\u0301x"))}
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ("007", " (leading zero?)"),
+        ("70", ""),
+        ("ABC", " (case matters)"),
+        ("def", " (case matters)"),
+        ("Ghi", ""),
+        ("e\u0301", " (composed and decomposed letters are different)"),
+        ("\u00e9x", " (composed and decomposed letters are different)"),
+    ],
+)
+def test_an_unknown_id_is_told_with_what_it_may_have_meant(value: str, hint: str) -> None:
+    found = describe_id("unknown_id", value.encode(), INDEX)
+    assert f" is not in the test set{hint}; expected one of its ids" in found.sentence
+    assert (found.expected, found.found) == ("an id of the test set", f"'{value}'")
+
+
+@pytest.mark.parametrize(
+    ("value", "are_integers", "code", "sentence"),
+    [
+        ("", True, "empty_id", "empty id; expected an id of the test set"),
+        (
+            "7\u00a0",
+            True,
+            "invisible_character",
+            "invisible character U+00A0 (no-break space) in id '7<U+00A0>';",
+        ),
+        (
+            "7e3",
+            True,
+            "scientific_id",
+            "id '7e3' is in scientific notation; expected an id of digits 0-9 only",
+        ),
+        ("-1.5E+3", True, "scientific_id", "in scientific notation"),
+        ("seven", True, "not_an_id", "'seven' is not an id; expected an id of digits 0-9 only"),
+        ("-7.5", True, "unknown_id", "id -7.5 is not in the test set; expected one of its ids"),
+        ("7e3", False, "unknown_id", "id 7e3 is not in the test set"),
+    ],
+)
+def test_a_wrong_id_is_said_to_be_what_it_is(
+    value: str, are_integers: bool, code: str, sentence: str
+) -> None:
+    assert fault_of_id(value.encode(), are_integers=are_integers) == code
+    assert sentence in describe_id(code, value.encode(), {}).sentence
+
+
+def test_a_decimal_that_is_an_integer_is_one_as_far_as_floats_are_exact() -> None:
+    for value, integer in (("7.0", b"7"), ("7.", b"7"), ("7", None), ("7.01", None), ("-7.0", None)):
+        assert as_integer(value.encode()) == integer
+    assert as_integer(f"{2**53 - 1}.0".encode()) == str(2**53 - 1).encode()
+    assert as_integer(f"{2**53}.0".encode()) is None
+    assert without_invisible("a\u200b\u00a0b".encode()) == b"ab"
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ("true", "'true' is a truth value, not a number"),
+        ("FALSE", "'FALSE' is a truth value, not a number"),
+        ("\u22121", "has U+2212"),
+        ("\u20131", "has U+2013"),
+        ("\u20141", "has U+2014"),
+        ("1\u20ac", "is not a number: it holds U+20AC"),
+        ("np.float64(0.5)", "(how NumPy 2 represents it: write float(x))"),
+        ("high", "'high' is not a number; expected"),
+    ],
+)
+def test_a_text_that_is_no_number_is_said_to_be_what_it_is(value: str, sentence: str) -> None:
+    assert sentence in describe_number("not_a_number_of_any_kind", value.encode()).sentence
+
+
+@pytest.mark.parametrize(
+    ("rows", "distinct", "codes"),
+    [
+        (20, 2, ["few_distinct_values"]),
+        (19, 2, ["many_ties"]),
+        (10_000, 1000, ["few_distinct_values"]),
+        (10_010, 1001, []),
+        (2, 2, []),
+        (1, 1, []),
+    ],
+)
+def test_ties_are_remarked_where_they_are_many(rows: int, distinct: int, codes: list[str]) -> None:
+    predictions = np.arange(rows) % distinct / distinct
+    assert [note.code for note in remarks_on(predictions, 2)] == codes
+
+
+def test_a_share_of_ties_and_values_outside_0_to_1_are_told_with_their_place() -> None:
+    values = np.arange(100) / 100
+    values[:2] = 0.5
+    (note,) = remarks_on(values, 2)
+    assert (note.code, note.count) == (
+        "many_ties",
+        3,
+    ) and "3 rows (3.0%) share the prediction 0.5" in note.message
+    assert remarks_on(np.append(values[1:], np.arange(100, 150) / 150), 2) == []
+    ends = np.array([0.0, 1.0, 1.5, -0.1])
+    (note,) = remarks_on(ends, 5)
+    assert (note.code, note.count, note.line) == ("outside_unit_interval", 2, 7)
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 5, 1 << 22])
+@pytest.mark.parametrize(
+    ("data", "width", "count"),
+    [
+        (b"a,b\n1,2\n", 2, 2),
+        (b"a,b\n1,2", 2, 2),
+        (b"a,b\n1", 2, None),
+        (b"a,b\n1,2,3\n", 2, None),
+        (b"a,b\r\n1,2\r\n", 2, 2),
+        (b"a,b\r1,2\r", 2, None),
+        (b'a,b\n"1,\n,",2\n', 2, 2),
+        (b'a,b\n"1""",2\n3,4\n', 2, 3),
+        (b'a,b\n1",2"\n', 2, None),
+        (b'a,b\n"1,2\n', 2, None),
+        (b"a,b\0\n", 2, None),
+    ],
+)
+def test_records_of_one_width_are_counted_in_blocks_of_any_size(
+    monkeypatch: pytest.MonkeyPatch, data: bytes, width: int, count: int | None, block: int
+) -> None:
+    monkeypatch.setattr("grader.files.widths._BLOCK", block)
+    assert count_equal_records(io.BytesIO(data), width) == count
+
+
+def test_a_label_that_is_not_found_is_told_with_what_there_is() -> None:
+    for names, code, found in (
+        (["id", "cat"], "missing_label", "'id' and 'cat'"),
+        (["label", "target"], "several_labels", "'target' and 'label'"),
+    ):
+        problems: list[Problem] = []
+        assert _find_label(names, [], problems) is None
+        (problem,) = problems
+        assert (problem.code, problem.found) == (code, found)
+        assert problem.expected == "one of 'target', 'label' or 'toxicity'"
+    assert _find_label(["id", "label", "target"], ["target"], []) == "label"
+
+
+def test_a_gzip_file_is_read_in_pieces() -> None:
+    class Source(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            assert size is not None and 0 < size <= CHUNK_BYTES
+            return super().read(size)
+
+    data = np.random.default_rng(1).bytes(3 * CHUNK_BYTES)
+    members = GzipMembers(Source(gzip.compress(data)))  # type: ignore[arg-type]
+    assert b"".join(iter(lambda: members.more(10_000), b"")) == data
