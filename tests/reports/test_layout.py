@@ -142,6 +142,9 @@ def test_a_matrix_is_shaded_as_its_metric_and_says_why_a_cell_is_empty() -> None
         (Cell("dog"), Cell("-", 0, "no rows."), Cell("0.750", 3)),
     )
     assert found.notes == ("- no rows: dog x y.",)
+    gaps = Matrix("positive_aeg", ("cat",), ("y", "z"), ((-0.25, 0.5),), {})
+    (line,) = matrix_table("M", gaps, metric_cell="positive_aeg").lines
+    assert line == (Cell("cat"), Cell("-0.250", -3), Cell("0.500", 6))
     plain = matrix_table("M", matrix)
     assert plain.lines[0] == (Cell("cat"), Cell("0.500"), Cell("1.000"))
     one = Matrix("m", ("dog",), ("y",), ((None,),), {("dog", "y"): "no rows"})

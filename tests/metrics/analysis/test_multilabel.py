@@ -104,6 +104,7 @@ def test_identities_that_are_too_small_are_left_out_and_listed():
     identities["rare"][:7] = 1
     found = label_matrices(Annotations.of(labels, identities), predictions, minimum_size=8)
     assert found.too_small == (("rare", 7),)
+    assert found.as_dict()["too_small"] == [{"name": "rare", "size": 7}]
     assert found.identities == IDENTITIES
     kept = label_matrices(Annotations.of(labels, identities), predictions, minimum_size=7)
     assert kept.identities == (*IDENTITIES, "rare")

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.metrics import MetricSettings, Weights, prepare
+from grader.metrics.analysis import intervals
 from grader.metrics.analysis.bootstrap import bootstrap, percentile_interval
 from grader.metrics.analysis.influence import CELLS, Sets
 from grader.metrics.analysis.intervals import logit_interval, quantile
@@ -243,3 +244,23 @@ def test_95_percent_intervals_hold_the_truth_about_95_times_in_100() -> None:
 def test_coverage_lies_between_93_and_97_percent_from_50_rows_per_class_on(rows: int, share: float) -> None:
     for name, held in _coverage(4000, rows, share).items():
         assert 0.93 <= held <= 0.97, name
+
+
+def test_predictions_of_another_length_are_refused_by_their_name():
+    with pytest.raises(ValueError, match="`y_score` must have 4 values, not 3"):
+        uncertainty_report(Sets(prepare([1, 0, 1, 0], {"a": [1, 1, 0, 0]})), [0.1, 0.2, 0.3])
+
+
+def test_an_interval_is_checked_between_the_aucs_and_from_the_rows_that_were_simulated():
+    (lowest, highest), rows = intervals.CHECKED_AUCS, intervals.CHECKED_ROWS
+    for auc, is_checked in ((lowest, True), (lowest - 1e-6, False), (highest, True), (highest + 1e-6, False)):
+        assert intervals.is_checked_cell("subgroup_auc", auc, (rows, rows)) is is_checked
+    assert not intervals.is_checked_cell("subgroup_auc", highest, (rows - 1, 9 * rows))
+    for gap, is_checked in (
+        (0.5 - highest, True),
+        (0.5 - highest - 1e-6, False),
+        (0.0, True),
+        (highest - 0.5 + 1e-6, False),
+    ):
+        assert intervals.is_checked_cell("positive_aeg", gap, (rows, rows)) is is_checked
+    assert intervals.is_checked_cell("negative_aeg", highest - 0.5 - 1e-9, (rows, rows))
