@@ -272,6 +272,9 @@ def test_a_repeated_request_with_its_key_gets_the_first_submission_and_uses_noth
     with pytest.raises(IdempotencyKeyReused) as reused:
         accept(service, competition, idempotency_key="one", blob=StoredBlob("1" * 64, 10))
     assert reused.value.submission_id == first.submission.id
+    accept(service, competition, user=service.user("eve"), idempotency_key="two")  # has a team from then on
+    with service.database.write() as session:
+        session.get_one(Competition, competition.id).max_daily_submissions = None
     other = accept(service, competition, idempotency_key="one", user=service.user("eve"))
     assert other.is_new
 
