@@ -54,8 +54,37 @@ ROLES = {
 }
 ORGANIZERS = {role: name for role, (name, viewer) in ROLES.items() if viewer is Viewer.ORGANIZER}
 OTHERS = {role: name for role, (name, _) in ROLES.items() if role not in ORGANIZERS}
-# The rules are the same when the standings are computed as before, and then everything is asked.
-BRIEF_MOMENTS, BRIEF_ORGANIZERS = ("closed",), ("closed", "settled")
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much is asked at one moment, on top of every address as every role.
+
+    `queries` lets two roles try every query, and JSON; `forms` are the roles that send forms, and `desks`
+    those that knock at the organizers' pages: everybody where it is None. `organizers` are those who are
+    asked, too.
+    """
+
+    queries: bool = True
+    forms: Collection[str] | None = None
+    desks: Collection[str] | None = CURIOUS
+    organizers: Collection[str] = ("viewer",)
+
+
+EVERYTHING = {
+    "open": Extent(desks=None, organizers=ROLES),
+    "closed": Extent(queries=False, forms=()),
+    "settled": Extent(),
+    "revealed": Extent(organizers=ROLES),
+}
+# There is the most to do while it is open, and the most to see when the private standings are there. All who
+# are refused are refused alike.
+THE_LEAST = {
+    "open": Extent(queries=False, desks=None, organizers=ROLES),
+    "closed": Extent(queries=False, forms=(), desks=()),
+    "settled": Extent(forms=("leader",), desks=("leader",)),
+    "revealed": Extent(forms=("leader",), desks=("leader",), organizers=ROLES),
+}
 
 
 @dataclass(frozen=True)
@@ -92,23 +121,40 @@ class Trail:
         return _secrets(self.world)
 
 
+Extents = Mapping[str, Extent]
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(THE_LEAST, id="the_least"),
+        pytest.param(EVERYTHING, id="everything", marks=pytest.mark.long),
+    ],
+)
+def extents(request: pytest.FixtureRequest) -> Extents:
+    """How much is asked at each moment."""
+    extents: Extents = request.param
+    return extents
+
+
 @pytest.fixture(scope="module")
-def first(make_world: Callable[..., World]) -> Trail:
+def first(make_world: Callable[..., World], extents: Extents) -> Trail:
     """The trail of the first world, organizers' answers included."""
-    return _trail(make_world(Truth.first()), MOMENTS, with_organizers=True)
+    return _trail(make_world(Truth.first()), extents, MOMENTS, with_organizers=True)
 
 
 @pytest.fixture(scope="module")
-def other_labels(make_world: Callable[..., World]) -> Trail:
+def other_labels(make_world: Callable[..., World], extents: Extents) -> Trail:
     """The trail of the world with other private labels, up to the reveal."""
     world = make_world(Truth.first().with_other_private_labels(), correction=8)
-    return _trail(world, ("open", "closed", "settled"))
+    return _trail(world, extents, ("open", "closed", "settled"))
 
 
 @pytest.fixture(scope="module")
-def other_split(make_world: Callable[..., World]) -> Trail:
+def other_split(make_world: Callable[..., World], extents: Extents) -> Trail:
     """The trail of the world in which rows of equal content change places."""
-    return _trail(make_world(Truth.first().with_other_split(), correction=9), ("settled", "revealed"))
+    world = make_world(Truth.first().with_other_split(), correction=9)
+    return _trail(world, extents, ("settled", "revealed"))
 
 
 def test_every_route_is_walked(arena: Any) -> None:
@@ -131,6 +177,7 @@ def test_nothing_ever_depends_on_the_split(first: Trail, other_split: Trail, mom
     _assert_same(first.at(moment), other_split.at(moment), Phase.CLOSED)
 
 
+@pytest.mark.usefixtures("extents")
 @pytest.mark.parametrize("world", ["first", "other_labels"])
 @pytest.mark.parametrize("moment", ["open", "closed", "settled"])
 def test_no_private_value_is_found_before_the_reveal(
@@ -190,7 +237,7 @@ def test_no_route_breaks(first: Trail, moment: str) -> None:
 
 def test_a_world_that_breaks_keeps_what_it_told_before() -> None:
     world: Any = SimpleNamespace(begin=lambda: None, close=lambda: 1 / 0)
-    trail = _trail(world, ())
+    trail = _trail(world, THE_LEAST, ())
     assert isinstance(trail.failure, ZeroDivisionError)
     trail.walks["open"] = {("public", "GET /"): "told"}
     assert trail.at("open")
@@ -203,7 +250,9 @@ def _order(secrets: Secrets, submission_ids: tuple[int, ...]) -> list[int]:
     return sorted(submission_ids, key=secrets.private_scores.__getitem__)
 
 
-def _trail(world: World, moments: Collection[str], *, with_organizers: bool = False) -> Trail:
+def _trail(
+    world: World, extents: Extents, moments: Collection[str], *, with_organizers: bool = False
+) -> Trail:
     trail = Trail(world)
     with _log() as lines:
         try:
@@ -213,26 +262,24 @@ def _trail(world: World, moments: Collection[str], *, with_organizers: bool = Fa
                 if moment in moments:
                     world.dice.seed(moment)
                     with world.undone():
-                        told = _ask_others(world, moment)
+                        told = _ask_others(world, extents[moment])
                         told["log", "the log"] = re.sub(r"\d+\.\d\d s\b", "some time", "\n".join(lines))
-                        trail.walks[moment] = (
-                            _ask_organizers(world, moment) if with_organizers else {}
-                        ) | told
+                        if with_organizers:
+                            posts = None if moment == "open" else ()
+                            told = _ask_organizers(world, extents[moment], posts=posts) | told
+                        trail.walks[moment] = told
         except Exception as error:
             trail.failure = error
     return trail
 
 
-def _ask_others(world: World, moment: str) -> Walk:
-    is_whole = moment not in BRIEF_MOMENTS
-    # Organizers' pages refuse all others alike, and at any moment: then two still knock.
-    desks = None if moment == "open" else CURIOUS
-    return walk(world, OTHERS, posts=is_whole, queries=is_whole, desks=desks)
+def _ask_others(world: World, extent: Extent) -> Walk:
+    return walk(world, OTHERS, posts=extent.forms, queries=extent.queries, desks=extent.desks)
 
 
-def _ask_organizers(world: World, moment: str) -> Walk:
-    asked = {"viewer": ORGANIZERS["viewer"]} if moment in BRIEF_ORGANIZERS else ORGANIZERS
-    return walk(world, asked, posts=moment == "open")
+def _ask_organizers(world: World, extent: Extent, *, posts: Collection[str] | None) -> Walk:
+    asked = {role: name for role, name in ORGANIZERS.items() if role in extent.organizers}
+    return walk(world, asked, posts=posts)
 
 
 @contextmanager

@@ -30,5 +30,5 @@ def _walks(world: World) -> list[Walk]:
     for happen in (world.begin, world.close, world.settle, world.reveal):
         happen()
         world.dice.seed(1)
-        walks.append(walk(world, NAMES, posts=False))
+        walks.append(walk(world, NAMES, posts=()))
     return walks
