@@ -64,6 +64,8 @@ _TRANSIENT_SQLITE = frozenset(
 class Unstorable(ParticipantError):
     """A value that no column can hold; whoever reads it first should refuse it by its name."""
 
+    public_name = "unstorable"
+
     def __init__(self) -> None:
         super().__init__(
             "A number that was given is too large, or a text holds what no text can, such as NUL (U+0000)."

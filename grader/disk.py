@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.settings import Settings
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -18,6 +18,9 @@ _POSTGRESQL_FULL = "53100"
 
 class NoSpace(ParticipantError):
     """There is too little room on a disk to take in a file."""
+
+    public_name = "no_space"
+    kind = ErrorKind.NO_ROOM
 
     def __init__(self) -> None:
         super().__init__("No space: your file was not accepted, no submission used.")

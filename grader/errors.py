@@ -1,21 +1,69 @@
-"""The errors of the grader, named for who may read them. They carry data, never HTML.
+"""Errors that speak to a person: who may read them, of which kind they are, and their public names.
 
 A `ParticipantError` is safe to show to anybody; an `OrganizerError` may quote the solution and is shown to
-organizers and operators only; every other exception is ours and is shown as an incident id.
+organizers and operators only; every other exception is ours and is shown as an incident id. Errors carry
+data, never HTML.
 """
+
+from collections.abc import Mapping
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, ClassVar
+
+
+class ErrorKind(StrEnum):
+    """What an error says about a request; the web has one HTTP status for each kind."""
+
+    INVALID = "invalid"
+    LOGIN_NEEDED = "login_needed"
+    FORBIDDEN = "forbidden"
+    NOT_FOUND = "not_found"
+    CONFLICT = "conflict"
+    GONE = "gone"
+    TOO_LARGE = "too_large"
+    MISMATCH = "mismatch"
+    LIMITED = "limited"
+    NOT_YET = "not_yet"
+    NO_ROOM = "no_room"
 
 
 class FairboardError(Exception):
-    """Base of the errors that speak to a person."""
+    """Base of the errors that speak to a person.
+
+    Attributes
+    ----------
+    public_name
+        What programs read in the API's JSON; it stays when a class is renamed.
+    kind
+        What the error says about the request.
+    message
+        The sentence for the person.
+    retry_after
+        How long to wait before the request is worth repeating; None if waiting does not help.
+    """
+
+    public_name: ClassVar[str]
+    kind: ClassVar[ErrorKind] = ErrorKind.INVALID
+    retry_after: timedelta | None = None
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
 
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """What a program needs beside the sentence, by its name in JSON; times are aware datetimes."""
+        return {}
+
 
 class ParticipantError(FairboardError):
     """Something the participant can mend; the message holds nothing hidden."""
 
+    public_name = "participant"
+
 
 class OrganizerError(FairboardError):
     """Something the organizer or the operator can mend; the message may quote the solution."""
+
+    public_name = "organizer"
+    kind = ErrorKind.CONFLICT

@@ -28,6 +28,8 @@ NAMED_AT_MOST = 5
 class ParticipantVisibleError(ParticipantError):
     """Something is wrong with the submission; the participant may read the message."""
 
+    public_name = "participant_visible"
+
 
 def score(
     solution: pd.DataFrame,

@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 
 from grader import blob_streams, bucket_failures
 from grader.crash_points import reach
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -53,6 +53,9 @@ class ListedBlob:
 
 class BlobTooLarge(ParticipantError):
     """More bytes than the cap allows; nothing was stored."""
+
+    public_name = "blob_too_large"
+    kind = ErrorKind.TOO_LARGE
 
     def __init__(self, max_bytes: int) -> None:
         super().__init__(f"The file is larger than the limit of {max_bytes / 1e6:,.1f} MB.")

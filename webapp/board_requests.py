@@ -12,12 +12,16 @@ from webapp.reading import asked_page, asked_text
 class UnknownSplit(BadRequest):
     """A leaderboard of neither split."""
 
+    public_name = "unknown_split"
+
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no split {name!r}: ask for `public`, or after the reveal for `private`.")
 
 
 class UnknownColumn(BadRequest):
     """A leaderboard sorted by what it does not show."""
+
+    public_name = "unknown_column"
 
     def __init__(self, name: str) -> None:
         columns = ", ".join(sort.value for sort in Sort)
@@ -26,6 +30,8 @@ class UnknownColumn(BadRequest):
 
 class UnknownOrder(BadRequest):
     """An order that is neither of the two."""
+
+    public_name = "unknown_order"
 
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no order {name!r}: ask for `asc` or `desc`.")

@@ -9,6 +9,7 @@ import logging
 import math
 import re
 import secrets
+from datetime import datetime
 from typing import Any
 
 from flask import Flask, current_app, g, render_template, request
@@ -18,46 +19,8 @@ from flask_wtf.csrf import CSRFError  # type: ignore[import-untyped]
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from grader import db, disk
-from grader.errors import FairboardError, OrganizerError, ParticipantError
-from grader.services import (
-    accounts,
-    announcements,
-    boards,
-    competitions,
-    counted,
-    data_files,
-    data_release,
-    diagnoses,
-    disputes,
-    exports,
-    final_boards,
-    guesses,
-    hashing,
-    invitations,
-    limits,
-    links,
-    logins,
-    mail_limits,
-    mergers,
-    moderation,
-    organizer_jobs,
-    organizers,
-    participations,
-    pauses,
-    published_solutions,
-    receipts,
-    repeats,
-    rescoring,
-    rescoring_difference,
-    rosters,
-    selections,
-    setup_links,
-    submissions,
-    team_search,
-    tokens,
-)
-from grader.storage import BlobTooLarge, StorageUnavailable
-from grader.worker.checker import ShareUsed
+from grader.errors import ErrorKind, FairboardError, ParticipantError
+from grader.storage import StorageUnavailable
 from webapp import formats
 
 log = logging.getLogger(__name__)
@@ -101,9 +64,14 @@ KEPT_HEADERS = frozenset({"Allow", "Retry-After", "WWW-Authenticate"})
 class BadRequest(ParticipantError):
     """A request without something it needs."""
 
+    public_name = "bad_request"
+
 
 class FileTooLarge(ParticipantError):
     """An upload over the limit of its competition."""
+
+    public_name = "file_too_large"
+    kind = ErrorKind.TOO_LARGE
 
     def __init__(self, size_bytes: int | None, limit_bytes: int) -> None:
         found, limit = formats.size(size_bytes or 0), formats.size(limit_bytes)
@@ -116,74 +84,25 @@ class FileTooLarge(ParticipantError):
 class LoginNeeded(ParticipantError):
     """A page for people who are logged in."""
 
+    public_name = "login_needed"
+    kind = ErrorKind.LOGIN_NEEDED
+
     def __init__(self) -> None:
         super().__init__("Please log in first.")
 
 
-WAITING = (limits.LimitReached, guesses.TooManyGuesses, mail_limits.TooMuchMail)
-STATUSES: dict[type[FairboardError], int] = {
-    OrganizerError: 409,
-    LoginNeeded: 401,
-    boards.NotRevealed: 403,
-    boards.NotSettled: 403,
-    final_boards.UnknownFinalBoard: 404,
-    organizers.NotOrganizer: 403,
-    rescoring.UnknownScoringVersion: 404,
-    rescoring_difference.NothingToCompare: 404,
-    data_files.UnknownDataFile: 404,
-    data_files.DataNotOpen: 403,
-    submissions.CompetitionArchived: 403,
-    submissions.FileDeleted: 410,
-    submissions.NothingToScore: 409,
-    pauses.SubmissionsPaused: 403,
-    disputes.AlreadyAsked: 409,
-    disputes.TooManyOpen: 409,
-    disputes.UnknownDispute: 404,
-    announcements.UnknownAnnouncement: 404,
-    exports.NothingToExport: 404,
-    moderation.UnknownSubmissionHere: 404,
-    team_search.UnknownTeamId: 404,
-    submissions.CompetitionClosed: 403,
-    submissions.CompetitionNotOpen: 403,
-    setup_links.InvalidSetupLink: 404,
-    links.InvalidLink: 404,
-    logins.UnknownLogin: 404,
-    tokens.UnknownToken: 404,
-    tokens.ScopeMissing: 403,
-    competitions.UnknownCompetition: 404,
-    submissions.UnknownSubmission: 404,
-    counted.NotCounted: 404,
-    receipts.NoReceipt: 404,
-    receipts.CommitmentPending: 503,
-    data_release.BeingChecked: 503,
-    data_release.NotHeld: 409,
-    data_release.NotTyped: 422,
-    published_solutions.SolutionNotPublished: 404,
-    published_solutions.SolutionNotWritten: 503,
-    organizer_jobs.UnknownOrganizerJob: 404,
-    diagnoses.NoDiagnosis: 404,
-    diagnoses.DiagnosisNotPublished: 404,
-    accounts.UnknownUser: 404,
-    participations.EntryRefused: 403,
-    rosters.TeamRefusal: 409,
-    rosters.NotLeader: 403,
-    rosters.TeamsFrozen: 403,
-    invitations.UnknownInvitation: 404,
-    mergers.UnknownMergeRequest: 404,
-    mergers.UnknownTeam: 404,
-    repeats.IdenticalFile: 409,
-    repeats.IdempotencyKeyReused: 422,
-    selections.SelectionClosed: 403,
-    selections.NotSelectable: 409,
-    selections.TooManySelected: 409,
-    limits.LimitReached: 429,
-    guesses.TooManyGuesses: 429,
-    mail_limits.TooMuchMail: 429,
-    ShareUsed: 429,
-    hashing.TooManyHashes: 503,
-    FileTooLarge: 413,
-    BlobTooLarge: 413,
-    disk.NoSpace: 507,
+STATUSES = {
+    ErrorKind.INVALID: 400,
+    ErrorKind.LOGIN_NEEDED: 401,
+    ErrorKind.FORBIDDEN: 403,
+    ErrorKind.NOT_FOUND: 404,
+    ErrorKind.CONFLICT: 409,
+    ErrorKind.GONE: 410,
+    ErrorKind.TOO_LARGE: 413,
+    ErrorKind.MISMATCH: 422,
+    ErrorKind.LIMITED: 429,
+    ErrorKind.NOT_YET: 503,
+    ErrorKind.NO_ROOM: 507,
 }
 
 
@@ -197,39 +116,24 @@ def wants_json() -> bool:
     return accepted.best_match(["text/html", "application/json"], default="text/html") == "application/json"
 
 
-def name_of(error: Exception) -> str:
-    """Return the name of an error in JSON: `CompetitionClosed` is `competition_closed`."""
-    words = type(error).__name__.removesuffix("Error")
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", words).lower()
-
-
 def status_of(error: FairboardError) -> int:
     """Return the HTTP status of an error."""
-    return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 400)
+    return STATUSES[error.kind]
 
 
 def headers_of(error: FairboardError) -> dict[str, str]:
     """Return the headers that an error's answer needs: when to try again."""
-    if isinstance(error, hashing.TooManyHashes | ShareUsed):
-        return {"Retry-After": str(error.retry_seconds)}
-    if isinstance(error, WAITING) and error.retry_after is not None:
-        return {"Retry-After": str(math.ceil(error.retry_after.total_seconds()))}
-    return {}
+    if error.retry_after is None:
+        return {}
+    return {"Retry-After": str(math.ceil(error.retry_after.total_seconds()))}
 
 
 def details_of(error: FairboardError) -> dict[str, Any]:
-    """Return what programs need of an error beside its sentence."""
-    match error:
-        case limits.DailyLimitReached():
-            retry_at = formats.iso(error.retry_at)
-            return {"limit": error.limit, "retry_at": retry_at, "resets_at": retry_at}
-        case limits.LimitReached():
-            return {"limit": error.limit, "retry_at": formats.iso(error.retry_at)}
-        case repeats.IdenticalFile() | repeats.IdempotencyKeyReused():
-            return {"submission": error.submission_id}
-        case selections.TooManySelected():
-            return {"limit": error.limit, "selected": list(error.selected_ids)}
-    return {}
+    """Return what programs need of an error beside its sentence, as it is in JSON."""
+    return {
+        name: formats.iso(value) if isinstance(value, datetime) else value
+        for name, value in error.details.items()
+    }
 
 
 def answer(
@@ -260,7 +164,7 @@ def _fairboard_error(error: FairboardError) -> ResponseReturnValue:
         _drain()
     return answer(
         status,
-        name=name_of(error),
+        name=error.public_name,
         message=error.message,
         headers=headers_of(error),
         **details_of(error),

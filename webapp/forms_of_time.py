@@ -12,6 +12,8 @@ LAST_MINUTE = "23:59"
 class InvalidMoment(OrganizerError):
     """A date or a time of day that is none."""
 
+    public_name = "invalid_moment"
+
     def __init__(self) -> None:
         super().__init__("Give the new close as a date (2026-03-14) and a time of day (23:59), both UTC.")
 

@@ -26,6 +26,8 @@ Choice = TypeVar("Choice", bound=StrEnum)
 class Unreadable(BadRequest):
     """A part of an address or of a JSON body that cannot be what it should be."""
 
+    public_name = "unreadable"
+
     def __init__(self, name: str, value: object, expected: str) -> None:
         super().__init__(f"`{_shown(name)[1:-1]}` must be {expected}, not {_told(value)}.")
 
@@ -33,12 +35,16 @@ class Unreadable(BadRequest):
 class UnreadableEntry(BadRequest):
     """What was entered into a form's field for a number is none."""
 
+    public_name = "unreadable_entry"
+
     def __init__(self, text: str) -> None:
         super().__init__(f"Give a whole number up to {LARGEST:,}, not {_shown(text)}.")
 
 
 class UnreadableBody(BadRequest):
     """A body that says it is JSON and is no JSON object."""
+
+    public_name = "unreadable_body"
 
     def __init__(self) -> None:
         super().__init__("The body must be one JSON object, in UTF-8.")

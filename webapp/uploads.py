@@ -52,6 +52,8 @@ class UploadRequest(Request):
 class FileMissing(BadRequest):
     """An upload without a file."""
 
+    public_name = "file_missing"
+
     def __init__(self) -> None:
         super().__init__("No file has arrived. Send it as the form field `file`.")
 

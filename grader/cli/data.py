@@ -29,6 +29,8 @@ SHOWN_SENTENCES = 6
 class FilesHeld(OrganizerError):
     """Data files are not given out, for what their check found."""
 
+    public_name = "files_held"
+
 
 @click.command()
 @click.argument("slug")

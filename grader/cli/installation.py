@@ -33,6 +33,8 @@ BROKERS = ("redis", "rediss", "redis+socket")
 class SchemaDiffers(OrganizerError):
     """The database has the tables of another version."""
 
+    public_name = "schema_differs"
+
     def __init__(self, current: str) -> None:
         self.current = current
         super().__init__(

@@ -46,6 +46,8 @@ WAIT_FOR_OTHERS_SECONDS = 0.5
 class AnotherUnderWay(RescoringUnderWay):
     """A rescoring with another solution or other settings was begun and not ended."""
 
+    public_name = "another_under_way"
+
     def __init__(self, competition: Competition, version: ScoringVersion) -> None:
         super().__init__(version)
         self.message += f" `fairboard rescore {competition.slug} --drop` drops it."

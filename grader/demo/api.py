@@ -16,9 +16,13 @@ TIMEOUT_SECONDS = 30
 class Unreachable(OrganizerError):
     """Nobody answers at the address, or the answer stops half-way."""
 
+    public_name = "unreachable"
+
 
 class Refused(OrganizerError):
     """The service answered with an error; `status` is the HTTP status."""
+
+    public_name = "refused"
 
     def __init__(self, request: str, status: int, body: bytes) -> None:
         super().__init__(f"{request} was answered {status}: {body[:2000].decode(errors='replace')}")

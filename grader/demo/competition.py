@@ -34,6 +34,8 @@ Say = Callable[[str], None]
 class DemoFailed(OrganizerError):
     """The demo could not be completed."""
 
+    public_name = "demo_failed"
+
 
 @dataclass(frozen=True, slots=True)
 class Demo:

@@ -20,9 +20,13 @@ LOG_LINES_SHOWN = 30
 class CommandFailed(OrganizerError):
     """A `fairboard` command did not do what the demo asked of it."""
 
+    public_name = "command_failed"
+
 
 class ServiceFailed(OrganizerError):
     """`fairboard serve` did not start, or ended by itself."""
+
+    public_name = "service_failed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,8 @@ class Problem:
 class FileRejected(FairboardError):
     """A file cannot be used; `problems` holds everything that is wrong with it, in reading order."""
 
+    public_name = "file_rejected"
+
     def __init__(self, file: Literal["submission", "solution"], problems: Sequence[Problem]) -> None:
         super().__init__(" ".join(problem.message for problem in problems))
         self.file = file

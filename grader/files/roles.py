@@ -14,6 +14,8 @@ from grader.files.wording import listed, quoted
 class WrongColumns(OrganizerError):
     """A column was asked for by a name the table does not have, or for two parts at once."""
 
+    public_name = "wrong_columns"
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnRoles:

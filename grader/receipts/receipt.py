@@ -17,6 +17,8 @@ _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueErr
 class InvalidReceipt(OrganizerError):
     """The data are not a receipt that this version can read."""
 
+    public_name = "invalid_receipt"
+
 
 @dataclass(frozen=True, slots=True)
 class SplitReceipt:

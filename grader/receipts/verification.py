@@ -33,6 +33,8 @@ class Check:
 class NonceNeeded(OrganizerError):
     """A receipt that commits to a solution with a nonce does not hold it."""
 
+    public_name = "nonce_needed"
+
     def __init__(self) -> None:
         super().__init__(
             "The receipt was given out before the solution was published: it does not hold the nonce of its "

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.models import Login, User
 from grader.services import known_addresses, logins, name_shapes, names, password_rules
 from grader.services.hashing import BoundedHasher
@@ -27,6 +27,8 @@ ABOUT_MAX_LENGTH = 2000
 class InvalidAccount(ParticipantError):
     """A name or password cannot be used; `problems` has one sentence per field."""
 
+    public_name = "invalid_account"
+
     def __init__(self, problems: Mapping[str, str]) -> None:
         super().__init__(" ".join(problems.values()))
         self.problems = dict(problems)
@@ -34,6 +36,8 @@ class InvalidAccount(ParticipantError):
 
 class NameTaken(InvalidAccount):
     """Somebody else has this name, or one that looks like it."""
+
+    public_name = "name_taken"
 
     def __init__(self, name: str) -> None:
         super().__init__({"name": f"The name {name!r} is taken, or it looks like one that is."})
@@ -43,6 +47,9 @@ class NameTaken(InvalidAccount):
 class UnknownUser(ParticipantError):
     """No account has this name."""
 
+    public_name = "unknown_user"
+    kind = ErrorKind.NOT_FOUND
+
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no account named {name!r}.")
         self.name = name
@@ -50,6 +57,8 @@ class UnknownUser(ParticipantError):
 
 class AboutTooLong(ParticipantError):
     """A text about oneself has more characters than are kept."""
+
+    public_name = "about_too_long"
 
     def __init__(self, length: int) -> None:
         super().__init__(f"The text has at most {ABOUT_MAX_LENGTH:,} characters; this one has {length:,}.")

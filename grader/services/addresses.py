@@ -25,12 +25,16 @@ _ADDRESS = re.compile(rf"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.
 class InvalidAddress(ParticipantError):
     """A text that is no e-mail address."""
 
+    public_name = "invalid_address"
+
     def __init__(self) -> None:
         super().__init__("This is not an e-mail address such as ada@example.org.")
 
 
 class AddressTaken(ParticipantError):
     """Another account has verified this address."""
+
+    public_name = "address_taken"
 
     def __init__(self) -> None:
         super().__init__("Another account has this e-mail address already.")

@@ -14,6 +14,8 @@ from grader.services.audit import Actor
 class LastAdministrator(OrganizerError):
     """A site always has somebody who can see to it."""
 
+    public_name = "last_administrator"
+
     def __init__(self, user: User) -> None:
         super().__init__(f"{user.name} is the only administrator. Make somebody else one first.")
 

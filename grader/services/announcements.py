@@ -7,7 +7,7 @@ from sqlalchemy import Select, or_, select
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerError
 from grader.models import Announcement, Competition, Participation, RequestState, TeamMember, User
 from grader.services import audit, mail
 from grader.services.audit import Actor
@@ -20,6 +20,8 @@ BODY_MAX_LENGTH = 20_000
 class InvalidAnnouncement(OrganizerError):
     """An announcement that cannot be posted; `problems` has one sentence each."""
 
+    public_name = "invalid_announcement"
+
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(self.problems))
@@ -27,6 +29,9 @@ class InvalidAnnouncement(OrganizerError):
 
 class UnknownAnnouncement(OrganizerError):
     """A competition has no such announcement, or it is withdrawn."""
+
+    public_name = "unknown_announcement"
+    kind = ErrorKind.NOT_FOUND
 
     def __init__(self, announcement_id: int) -> None:
         super().__init__(f"There is no announcement {announcement_id} to withdraw.")

@@ -40,13 +40,19 @@ Tell = Callable[[int, int], None]
 class NotABackup(OrganizerError):
     """A folder cannot be restored from; the message says why."""
 
+    public_name = "not_abackup"
+
 
 class CannotBackUp(OrganizerError):
     """A backup cannot be made there; the message says why."""
 
+    public_name = "cannot_back_up"
+
 
 class NoRoomForBackup(CannotBackUp):
     """The disk has less room than a backup of the database may take."""
+
+    public_name = "no_room_for_backup"
 
     def __init__(self, folder: Path, *, needed: int, free: int, advice: str) -> None:
         super().__init__(
@@ -57,6 +63,8 @@ class NoRoomForBackup(CannotBackUp):
 
 class CannotRestore(OrganizerError):
     """The installation cannot take a backup in; the message says why."""
+
+    public_name = "cannot_restore"
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,8 @@ logger = logging.getLogger(__name__)
 class SuspiciousStorage(OrganizerError):
     """So many blobs are orphans that the storage may be another installation's."""
 
+    public_name = "suspicious_storage"
+
     def __init__(self, orphan_count: int, blob_count: int) -> None:
         super().__init__(
             f"{orphan_count:,} of {blob_count:,} blobs are named by no row. That is more than half: is this "

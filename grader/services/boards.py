@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.leaderboard.visibility import Field, Phase, Viewer, visible
 from grader.models import Competition, ScoringVersion, Split, Standing
 from grader.services import benchmarks, board_lines, board_orders, closing, competitions, placing
@@ -22,12 +22,18 @@ PAGE_SIZE = 50
 class NotRevealed(ParticipantError):
     """The private leaderboard is not public yet."""
 
+    public_name = "not_revealed"
+    kind = ErrorKind.FORBIDDEN
+
     def __init__(self) -> None:
         super().__init__("The private leaderboard is shown after the organizer has revealed it.")
 
 
 class NotSettled(ParticipantError):
     """There are no private standings that an organizer could see."""
+
+    public_name = "not_settled"
+    kind = ErrorKind.FORBIDDEN
 
     def __init__(self) -> None:
         super().__init__(
@@ -38,6 +44,8 @@ class NotSettled(ParticipantError):
 
 class HiddenColumn(ParticipantError):
     """A board is sorted by what it does not show."""
+
+    public_name = "hidden_column"
 
     def __init__(self, name: str) -> None:
         super().__init__(

@@ -46,6 +46,8 @@ from grader.services.rules import Rules
 class NotFinal(OrganizerError):
     """There are no final standings to bundle."""
 
+    public_name = "not_final"
+
     def __init__(self) -> None:
         super().__init__("The results bundle holds the final standings. Make the standings final first.")
 

@@ -44,6 +44,8 @@ class Stage(enum.StrEnum):
 class ScoringPending(OrganizerError):
     """The private leaderboard waits until everything accepted in time has come to an end."""
 
+    public_name = "scoring_pending"
+
     def __init__(self, left: Sequence[Submission], count: int) -> None:
         noun = "submission is" if count == 1 else "submissions are"
         names = [
@@ -60,6 +62,8 @@ class ScoringPending(OrganizerError):
 class AlreadyRevealed(OrganizerError):
     """The private leaderboard is public already."""
 
+    public_name = "already_revealed"
+
     def __init__(self, revealed_at: datetime) -> None:
         super().__init__(f"The private leaderboard was revealed at {revealed_at:%Y-%m-%d %H:%M:%S} UTC.")
         self.revealed_at = revealed_at
@@ -67,6 +71,8 @@ class AlreadyRevealed(OrganizerError):
 
 class NotClosed(OrganizerError):
     """The competition still runs."""
+
+    public_name = "not_closed"
 
     def __init__(self, closes_at: datetime | None) -> None:
         when = f" It closes at {closes_at:%Y-%m-%d %H:%M:%S} UTC." if closes_at else ""
@@ -77,12 +83,16 @@ class NotClosed(OrganizerError):
 class Archived(OrganizerError):
     """An archived competition stays as it is."""
 
+    public_name = "archived"
+
     def __init__(self) -> None:
         super().__init__("The competition is archived. Bring it back from the archive first.")
 
 
 class SelectionOpen(OrganizerError):
     """Organizers reopened the final selection; nothing is settled or revealed before it ends."""
+
+    public_name = "selection_open"
 
     def __init__(self, until: datetime) -> None:
         super().__init__(
@@ -95,6 +105,8 @@ class SelectionOpen(OrganizerError):
 class NotYetOpen(OrganizerError):
     """There is nothing to reveal before the competition opens."""
 
+    public_name = "not_yet_open"
+
     def __init__(self, opens_at: datetime | None) -> None:
         when = f" before {opens_at:%Y-%m-%d %H:%M:%S} UTC" if opens_at else ""
         super().__init__(f"The competition does not open{when}: there is nothing to reveal.")
@@ -103,6 +115,8 @@ class NotYetOpen(OrganizerError):
 
 class NotProvisional(OrganizerError):
     """Only provisional standings become final: after the reveal, and once."""
+
+    public_name = "not_provisional"
 
     def __init__(self, finalized_at: datetime | None) -> None:
         super().__init__(

@@ -7,7 +7,7 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.leaderboard.visibility import Phase
 from grader.models import (
     Competition,
@@ -34,12 +34,17 @@ _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 class NoScoringVersion(ParticipantError):
     """A draft whose solution is not there yet has neither boards nor files."""
 
+    public_name = "no_scoring_version"
+
     def __init__(self) -> None:
         super().__init__("This competition has no solution yet: there is nothing to score with.")
 
 
 class UnknownCompetition(ParticipantError):
     """No competition has this slug."""
+
+    public_name = "unknown_competition"
+    kind = ErrorKind.NOT_FOUND
 
     def __init__(self, slug: str) -> None:
         super().__init__(f"There is no competition {slug!r}.")

@@ -18,6 +18,8 @@ YEARS = range(2000, 3000)  # a week more or less stays within what dates can say
 class InvalidCompetition(OrganizerError):
     """A competition cannot be made like this; `problems` has one sentence each."""
 
+    public_name = "invalid_competition"
+
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(self.problems))

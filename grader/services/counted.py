@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.leaderboard.visibility import Phase, Viewer, visible_fields
 from grader.models import Competition, Split, Standing
 from grader.services import boards, competitions, placing, results
@@ -16,6 +16,9 @@ from grader.services.standing_rows import to_entry
 
 class NotCounted(ParticipantError):
     """A submission that stands for no team on the private leaderboard."""
+
+    public_name = "not_counted"
+    kind = ErrorKind.NOT_FOUND
 
     def __init__(self, submission_id: int) -> None:
         super().__init__(f"Submission {submission_id} stands for no team on the private leaderboard.")

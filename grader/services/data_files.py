@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.errors import OrganizerError, ParticipantError
+from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, DataFile, User
 from grader.services import audit, competitions, data_checks, participations
@@ -26,9 +26,14 @@ _NAME = re.compile(r"[\w][\w .()+-]{0,199}")
 class InvalidDataFile(OrganizerError):
     """A data file cannot be added like this."""
 
+    public_name = "invalid_data_file"
+
 
 class UnknownDataFile(ParticipantError):
     """The competition has no such file, or not for this person."""
+
+    public_name = "unknown_data_file"
+    kind = ErrorKind.NOT_FOUND
 
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no file {name!r} here.")
@@ -37,6 +42,9 @@ class UnknownDataFile(ParticipantError):
 
 class DataNotOpen(ParticipantError):
     """The files are given out from the opening on."""
+
+    public_name = "data_not_open"
+    kind = ErrorKind.FORBIDDEN
 
     def __init__(self, competition: Competition) -> None:
         when = f" on {competition.opens_at:%Y-%m-%d %H:%M} UTC" if competition.opens_at else ""

@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.errors import OrganizerError, ParticipantError
+from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, DataCheckState, DataFile, JobState
 from grader.services import audit, competitions, data_checks, data_files, data_findings, organizer_jobs
 from grader.services.audit import Actor
@@ -23,12 +23,18 @@ GIVEN_OUT = (DataCheckState.PASSED, DataCheckState.ALLOWED)
 class BeingChecked(ParticipantError):
     """A file is not given out before its check."""
 
+    public_name = "being_checked"
+    kind = ErrorKind.NOT_YET
+
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is being checked. Try again in some minutes.")
 
 
 class NotTyped(OrganizerError):
     """Giving out what a check found needs the words typed."""
+
+    public_name = "not_typed"
+    kind = ErrorKind.MISMATCH
 
     def __init__(self, phrase: str) -> None:
         super().__init__(f"Nothing is given out: type “{phrase}” to give the file out all the same.")
@@ -38,12 +44,16 @@ class NotTyped(OrganizerError):
 class NotHeld(OrganizerError):
     """The file is not held back."""
 
+    public_name = "not_held"
+
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is not held back by its check.")
 
 
 class DataUnchecked(OrganizerError):
     """Data files were not looked through yet with the solutions of now."""
+
+    public_name = "data_unchecked"
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__(

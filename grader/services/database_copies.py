@@ -41,6 +41,8 @@ Tables = dict[str, list[str]]
 class DamagedDatabase(OrganizerError):
     """SQLite finds its own file damaged."""
 
+    public_name = "damaged_database"
+
     def __init__(self, finding: str) -> None:
         super().__init__(f"The database is damaged: {finding}.")
         self.finding = finding

@@ -26,6 +26,8 @@ NO_PASSWORD = "!"  # noqa: S105  (no hash: nothing verifies against it)
 class LastAdministrator(ParticipantError):
     """Without this account nobody could run the site."""
 
+    public_name = "last_administrator"
+
     def __init__(self) -> None:
         super().__init__(
             "You are the only administrator. Make another one first (`fairboard user create NAME --admin`)."

@@ -8,7 +8,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import OrganizerError, ParticipantError
+from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.leaderboard.visibility import Phase, Viewer
 from grader.models import (
     Competition,
@@ -28,6 +28,8 @@ from grader.storage import Storage
 class NotScored(OrganizerError):
     """Only what has a score can be diagnosed."""
 
+    public_name = "not_scored"
+
     def __init__(self, submission_id: int) -> None:
         super().__init__(f"Submission #{submission_id} has no score, so there is nothing to diagnose.")
         self.submission_id = submission_id
@@ -36,12 +38,17 @@ class NotScored(OrganizerError):
 class NothingToCompareWith(OrganizerError):
     """A submission is compared with another one."""
 
+    public_name = "nothing_to_compare_with"
+
     def __init__(self) -> None:
         super().__init__("Name another submission to compare with, not the same one.")
 
 
 class NoDiagnosis(OrganizerError):
     """There is no diagnosis to show."""
+
+    public_name = "no_diagnosis"
+    kind = ErrorKind.NOT_FOUND
 
     def __init__(self, submission_id: int) -> None:
         super().__init__(f"Submission #{submission_id} has not been diagnosed.")
@@ -51,9 +58,14 @@ class NoDiagnosis(OrganizerError):
 class NotPublishable(OrganizerError):
     """A diagnosis that cannot be shown to everybody."""
 
+    public_name = "not_publishable"
+
 
 class DiagnosisNotPublished(ParticipantError):
     """The organizers have published no diagnosis of a submission."""
+
+    public_name = "diagnosis_not_published"
+    kind = ErrorKind.NOT_FOUND
 
     def __init__(self, submission_id: int) -> None:
         super().__init__(f"No diagnosis of submission {submission_id} is published.")

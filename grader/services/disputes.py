@@ -7,7 +7,7 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader import db
-from grader.errors import OrganizerError, ParticipantError
+from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Dispute, Submission, Team, TeamMember, User
 from grader.services import audit, competitions, mail, organizers, submissions
 from grader.services.audit import Actor
@@ -23,9 +23,14 @@ PAGE_SIZE = 50
 class InvalidQuestion(ParticipantError):
     """A question that cannot be asked."""
 
+    public_name = "invalid_question"
+
 
 class AlreadyAsked(ParticipantError):
     """The question about this submission waits for its answer."""
+
+    public_name = "already_asked"
+    kind = ErrorKind.CONFLICT
 
     def __init__(self, submission_id: int) -> None:
         super().__init__(
@@ -37,6 +42,9 @@ class AlreadyAsked(ParticipantError):
 class TooManyOpen(ParticipantError):
     """As many questions as a team may have open wait for their answers."""
 
+    public_name = "too_many_open"
+    kind = ErrorKind.CONFLICT
+
     def __init__(self) -> None:
         super().__init__(
             f"Your team has {MAX_OPEN} questions that are not answered yet. Please wait for an answer."
@@ -46,9 +54,14 @@ class TooManyOpen(ParticipantError):
 class InvalidAnswer(OrganizerError):
     """An answer that cannot be given."""
 
+    public_name = "invalid_answer"
+
 
 class UnknownDispute(OrganizerError):
     """A competition has no such dispute."""
+
+    public_name = "unknown_dispute"
+    kind = ErrorKind.NOT_FOUND
 
     def __init__(self, dispute_id: int) -> None:
         super().__init__(f"There is no question {dispute_id} in this competition.")

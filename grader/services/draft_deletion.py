@@ -44,6 +44,8 @@ STORED: tuple[type[Base], ...] = (
 class HasSubmissions(OrganizerError):
     """A draft with files in it stays: what somebody sent is never deleted."""
 
+    public_name = "has_submissions"
+
     def __init__(self, count: int) -> None:
         files = "1 submission" if count == 1 else f"{count:,} submissions"
         super().__init__(

@@ -29,6 +29,8 @@ from grader.services.solutions import StoredSolution
 class NotDraft(OrganizerError):
     """Only a draft can be treated like this."""
 
+    public_name = "not_draft"
+
     def __init__(self, competition: Competition) -> None:
         super().__init__(
             f"{competition.slug} is published: a corrected solution or another metric is a rescoring."

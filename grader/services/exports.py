@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerError
 from grader.leaderboard import standings
 from grader.metrics import PairCounts, report
 from grader.models import AuditEntry, Competition, Score, ScoringVersion, Split, Standing, Submission, Team
@@ -44,6 +44,9 @@ class Format(enum.StrEnum):
 
 class NothingToExport(OrganizerError):
     """There is no such scoring version, or none yet."""
+
+    public_name = "nothing_to_export"
+    kind = ErrorKind.NOT_FOUND
 
     def __init__(self, number: int | None) -> None:
         which = "scoring version yet" if number is None else f"scoring version {number}"

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.leaderboard import standings
 from grader.models import (
     Competition,
@@ -25,6 +25,9 @@ PAGE_SIZE = 50
 
 class UnknownFinalBoard(ParticipantError):
     """A competition has no final standings of this number."""
+
+    public_name = "unknown_final_board"
+    kind = ErrorKind.NOT_FOUND
 
     def __init__(self, number: int) -> None:
         super().__init__(f"There are no final standings {number}.")

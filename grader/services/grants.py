@@ -24,6 +24,8 @@ SHORT = timedelta(hours=3)  # less of a day is easily over before a team reads o
 class InvalidGrant(OrganizerError):
     """A grant that cannot be given; `problems` has one sentence each."""
 
+    public_name = "invalid_grant"
+
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(self.problems))

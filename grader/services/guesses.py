@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.services import locks, names, tallies
 from grader.services.tallies import DAY, HOUR, MINUTE, Limit
 
@@ -35,6 +35,9 @@ ADDRESS = (Limit(20, MINUTE), Limit(200, HOUR))
 
 class TooManyGuesses(ParticipantError):
     """More wrong passwords came than are looked at; `retry_after` says when the next one is."""
+
+    public_name = "too_many_guesses"
+    kind = ErrorKind.LIMITED
 
     def __init__(self, message: str, *, free_at: datetime, now: datetime) -> None:
         self.retry_after = max(free_at - now, timedelta(seconds=1))

@@ -4,11 +4,12 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Literal
 
 from argon2 import PasswordHasher
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 
 AT_ONCE = 1  # in each process
 # A class that logs in at once waits, and nobody of it is sent away: the last of 64 for some seconds, or half
@@ -18,13 +19,16 @@ WAIT_SECONDS = 30.0
 # Who is known to an account goes first and waits longer: no crowd of strangers keeps out who was in before.
 MOST_KNOWN_WAITING = 64
 KNOWN_WAIT_SECONDS = 45.0
-RETRY_SECONDS = 5
+RETRY_AFTER = timedelta(seconds=5)
 
 
 class TooManyHashes(ParticipantError):
     """As many passwords wait to be looked at as may."""
 
-    retry_seconds = RETRY_SECONDS
+    public_name = "too_many_hashes"
+    kind = ErrorKind.NOT_YET
+
+    retry_after = RETRY_AFTER
 
     def __init__(self) -> None:
         super().__init__(

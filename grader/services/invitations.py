@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session, joinedload
 
+from grader.errors import ErrorKind
 from grader.models import Competition, Team, TeamInvite, TeamMember, User
 from grader.services import accounts, mail_limits, participations, rosters, team_notices
 from grader.services.rosters import TeamFull, TeamRefusal
@@ -16,12 +17,17 @@ from grader.services.teams import AlreadyInTeam
 class UnknownInvitation(TeamRefusal):
     """There is no such invitation, or it has ended."""
 
+    public_name = "unknown_invitation"
+    kind = ErrorKind.NOT_FOUND
+
     def __init__(self) -> None:
         super().__init__("This invitation is not valid: it was used, withdrawn, or replaced by a newer one.")
 
 
 class AlreadyInvited(TeamRefusal):
     """The team has invited this person, who has not answered."""
+
+    public_name = "already_invited"
 
     def __init__(self, name: str) -> None:
         super().__init__(f"Your team has invited {name} already; the invitation waits for an answer.")
@@ -30,12 +36,16 @@ class AlreadyInvited(TeamRefusal):
 class AlreadyMember(TeamRefusal):
     """The person is in the team."""
 
+    public_name = "already_member"
+
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is in your team.")
 
 
 class MustMerge(TeamRefusal):
     """The person's own team has submitted: only the whole team can join another."""
+
+    public_name = "must_merge"
 
     def __init__(self, team: Team) -> None:
         super().__init__(
@@ -46,6 +56,8 @@ class MustMerge(TeamRefusal):
 
 class MustLeave(TeamRefusal):
     """The person is in a team with others."""
+
+    public_name = "must_leave"
 
     def __init__(self, team: Team) -> None:
         super().__init__(f"You are in the team {team.name}. Leave it before you join another.")

@@ -23,12 +23,16 @@ SOLUTION = "solution"
 class AlreadyPublished(OrganizerError):
     """Only a draft is published."""
 
+    public_name = "already_published"
+
     def __init__(self, competition: Competition) -> None:
         super().__init__(f"{competition.slug} is published already.")
 
 
 class NotReady(OrganizerError):
     """A draft lacks what a published competition needs; `missing` has one sentence for each."""
+
+    public_name = "not_ready"
 
     def __init__(self, missing: Iterable[str]) -> None:
         self.missing = tuple(missing)
@@ -38,12 +42,16 @@ class NotReady(OrganizerError):
 class NotArchivable(OrganizerError):
     """A draft was never there for others: it has nothing to archive."""
 
+    public_name = "not_archivable"
+
     def __init__(self) -> None:
         super().__init__("Only a published competition can be archived; this one is a draft.")
 
 
 class NotArchived(OrganizerError):
     """Only an archived competition comes back from the archive."""
+
+    public_name = "not_archived"
 
     def __init__(self, competition: Competition) -> None:
         super().__init__(f"{competition.slug} is not archived.")

@@ -8,11 +8,12 @@ competition's lock.
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
 
 from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, Submission, SubmissionGrant, SubmissionKind, SubmissionStatus, Team
 
 REJECTIONS_COUNT_FOR = timedelta(hours=1)
@@ -25,15 +26,24 @@ _SLOT_STATUSES = frozenset({SubmissionStatus.PENDING, SubmissionStatus.SCORED})
 class LimitReached(ParticipantError):
     """The team may not send a file now; `retry_at` is when it may, None if waiting alone does not help."""
 
+    public_name = "limit_reached"
+    kind = ErrorKind.LIMITED
+
     def __init__(self, message: str, *, limit: int, retry_at: datetime | None, now: datetime) -> None:
         super().__init__(message)
         self.limit = limit
         self.retry_at = retry_at
         self.retry_after = None if retry_at is None else max(retry_at - now, timedelta(seconds=1))
 
+    @property
+    def details(self) -> dict[str, Any]:
+        return {"limit": self.limit, "retry_at": self.retry_at}
+
 
 class DailyLimitReached(LimitReached):
     """All submissions of the UTC day are used."""
+
+    public_name = "daily_limit_reached"
 
     def __init__(self, limit: int, *, now: datetime) -> None:
         super().__init__(
@@ -44,9 +54,15 @@ class DailyLimitReached(LimitReached):
             now=now,
         )
 
+    @property
+    def details(self) -> dict[str, Any]:
+        return {**super().details, "resets_at": self.retry_at}
+
 
 class TotalLimitReached(LimitReached):
     """All submissions of the competition are used."""
+
+    public_name = "total_limit_reached"
 
     def __init__(self, limit: int, *, now: datetime) -> None:
         super().__init__(
@@ -59,6 +75,8 @@ class TotalLimitReached(LimitReached):
 
 class TooManyPending(LimitReached):
     """As many files as may wait at once are waiting."""
+
+    public_name = "too_many_pending"
 
     def __init__(self, limit: int, *, now: datetime) -> None:
         waiting = "1 file that is" if limit == 1 else f"{limit:,} files that are"
@@ -73,6 +91,8 @@ class TooManyPending(LimitReached):
 
 class TooManyRejections(LimitReached):
     """As many files as may be rejected in an hour were rejected in the last one."""
+
+    public_name = "too_many_rejections"
 
     def __init__(self, limit: int, *, retry_at: datetime, now: datetime) -> None:
         rejected = "1 file of your team was" if limit == 1 else f"{limit:,} files of your team were"

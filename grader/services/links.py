@@ -5,13 +5,16 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.models import AccountLink, LinkPurpose, User
 from grader.services import secret_tokens
 
 
 class InvalidLink(ParticipantError):
     """A link that was used, is too old, was replaced, or was never given out."""
+
+    public_name = "invalid_link"
+    kind = ErrorKind.NOT_FOUND
 
     def __init__(self) -> None:
         super().__init__("This link is not valid: it was used, it is too old, or it was copied incompletely.")

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.models import Login, User
 from grader.services import secret_tokens
 from grader.services.texts import one_line
@@ -15,6 +15,9 @@ USER_AGENT_MAX_LENGTH = 300
 
 class UnknownLogin(ParticipantError):
     """The person has no such login, or it has ended."""
+
+    public_name = "unknown_login"
+    kind = ErrorKind.NOT_FOUND
 
     def __init__(self, login_id: int) -> None:
         super().__init__("This login is not one of yours, or it has ended already.")

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.models import Team, User
 from grader.services import addresses, locks, tallies
 from grader.services.tallies import DAY, HOUR, Limit
@@ -21,6 +21,9 @@ TO_PERSON = (Limit(3, DAY),)  # from one person, whatever was withdrawn
 
 class TooMuchMail(ParticipantError):
     """As much was sent as may be; `retry_after` says when the next can be."""
+
+    public_name = "too_much_mail"
+    kind = ErrorKind.LIMITED
 
     def __init__(self, message: str, *, free_at: datetime, now: datetime) -> None:
         self.retry_after = max(free_at - now, timedelta(seconds=1))

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session, aliased, joinedload
 
+from grader.errors import ErrorKind
 from grader.models import (
     Competition,
     MergeRequest,
@@ -36,6 +37,9 @@ from grader.services.rosters import TeamRefusal
 class UnknownTeam(TeamRefusal):
     """The competition has no such team that could merge."""
 
+    public_name = "unknown_team"
+    kind = ErrorKind.NOT_FOUND
+
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no other team {name!r} in this competition.")
         self.name = name
@@ -44,12 +48,17 @@ class UnknownTeam(TeamRefusal):
 class UnknownMergeRequest(TeamRefusal):
     """There is no such request, or it has been decided."""
 
+    public_name = "unknown_merge_request"
+    kind = ErrorKind.NOT_FOUND
+
     def __init__(self) -> None:
         super().__init__("This merge request is not open: it was decided or withdrawn.")
 
 
 class AlreadyAsked(TeamRefusal):
     """A request between the two teams is open."""
+
+    public_name = "already_asked"
 
     def __init__(self, name: str) -> None:
         super().__init__(f"A merge request between your team and {name} is open already.")
@@ -58,12 +67,16 @@ class AlreadyAsked(TeamRefusal):
 class Disqualified(TeamRefusal):
     """A disqualified team does not merge."""
 
+    public_name = "disqualified"
+
     def __init__(self, team: Team) -> None:
         super().__init__(f"The team {team.name} is disqualified and cannot merge.")
 
 
 class TooManyMembers(TeamRefusal):
     """Together the teams have more members than one may have."""
+
+    public_name = "too_many_members"
 
     def __init__(self, count: int, limit: int) -> None:
         super().__init__(f"Together the teams have {count} members; a team has at most {limit} here.")
@@ -72,6 +85,8 @@ class TooManyMembers(TeamRefusal):
 
 class TooManySubmissions(TeamRefusal):
     """Together the teams have sent more files than one team could have."""
+
+    public_name = "too_many_submissions"
 
     def __init__(self, count: int, limit: int) -> None:
         super().__init__(

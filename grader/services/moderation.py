@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, Submission, SubmissionKind, Team
 from grader.services import (
     audit,
@@ -26,6 +26,8 @@ REASON_MAX_LENGTH = 500
 class UnknownTeam(OrganizerError):
     """A competition has no team of this name."""
 
+    public_name = "unknown_team"
+
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no team {name!r} in this competition.")
         self.name = name
@@ -34,12 +36,16 @@ class UnknownTeam(OrganizerError):
 class ReasonNeeded(OrganizerError):
     """A decision against a team is kept with its reason."""
 
+    public_name = "reason_needed"
+
     def __init__(self, decision: str = "disqualification") -> None:
         super().__init__(f"Give the reason for the {decision}; the team reads it.")
 
 
 class AlreadyDisqualified(OrganizerError):
     """The team is disqualified already."""
+
+    public_name = "already_disqualified"
 
     def __init__(self, team: Team) -> None:
         super().__init__(f"{team.name} is disqualified already: {team.disqualification_reason}")
@@ -48,6 +54,8 @@ class AlreadyDisqualified(OrganizerError):
 class NotDisqualified(OrganizerError):
     """Only a disqualified team can be reinstated."""
 
+    public_name = "not_disqualified"
+
     def __init__(self, team: Team) -> None:
         super().__init__(f"{team.name} is not disqualified.")
 
@@ -55,12 +63,16 @@ class NotDisqualified(OrganizerError):
 class MergedTeam(OrganizerError):
     """A team that was merged into another is no team any more."""
 
+    public_name = "merged_team"
+
     def __init__(self, team: Team) -> None:
         super().__init__(f"{team.name} was merged into another team; nothing can be decided about it.")
 
 
 class OnlyATest(OrganizerError):
     """The organizers do not compete."""
+
+    public_name = "only_atest"
 
     def __init__(self, submission_id: int) -> None:
         super().__init__(
@@ -71,6 +83,9 @@ class OnlyATest(OrganizerError):
 
 class UnknownSubmissionHere(OrganizerError):
     """A competition has no submission of this id."""
+
+    public_name = "unknown_submission_here"
+    kind = ErrorKind.NOT_FOUND
 
     def __init__(self, submission_id: int) -> None:
         super().__init__(f"There is no submission #{submission_id} in this competition.")

@@ -63,9 +63,13 @@ _NOBODYS = (
 class InvalidName(ParticipantError):
     """A name that cannot be one; the message says why."""
 
+    public_name = "invalid_name"
+
 
 class ReservedName(InvalidName):
     """A name that people would take for the site's own."""
+
+    public_name = "reserved_name"
 
     def __init__(self, name: str) -> None:
         super().__init__(f"The name {name!r} is reserved: people could take it for one of the site's own.")

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, CursorResult, Select, and_, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind, User
 from grader.services.scoring import OPEN_STATES, OUTAGE_DELAY, OUTAGE_PATIENCE, new_incident
 
@@ -28,6 +28,9 @@ logger = logging.getLogger(__name__)
 
 class UnknownOrganizerJob(OrganizerError):
     """The competition has no such job."""
+
+    public_name = "unknown_organizer_job"
+    kind = ErrorKind.NOT_FOUND
 
     def __init__(self, job_id: int) -> None:
         super().__init__(f"There is no job {job_id}.")

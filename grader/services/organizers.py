@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import OrganizerError, ParticipantError
+from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Organizer, Role, User
 from grader.services import audit
 from grader.services.audit import Actor
@@ -16,6 +16,9 @@ RANKS = {Role.VIEWER: 1, Role.EDITOR: 2, Role.OWNER: 3}
 
 class NotOrganizer(ParticipantError):
     """The person's role in the competition does not reach that far."""
+
+    public_name = "not_organizer"
+    kind = ErrorKind.FORBIDDEN
 
     def __init__(self, needed: Role, found: Role | None) -> None:
         needs = "any role among its organizers" if needed is Role.VIEWER else f"the role {needed}"
@@ -27,12 +30,16 @@ class NotOrganizer(ParticipantError):
 class AlreadyOrganizer(OrganizerError):
     """The person has a role already."""
 
+    public_name = "already_organizer"
+
     def __init__(self, organizer: Organizer) -> None:
         super().__init__(f"{organizer.user.name} is {organizer.role} already; change the role instead.")
 
 
 class OnlyOwner(ParticipantError):
     """Without this account nobody would own what it organizes."""
+
+    public_name = "only_owner"
 
     def __init__(self, titles: Sequence[str]) -> None:
         super().__init__(f"You are the only owner of {', '.join(titles)}. Make somebody else an owner first.")
@@ -41,12 +48,16 @@ class OnlyOwner(ParticipantError):
 class UnknownOrganizer(OrganizerError):
     """The person has no role in the competition."""
 
+    public_name = "unknown_organizer"
+
     def __init__(self, user: User) -> None:
         super().__init__(f"{user.name} is no organizer of this competition.")
 
 
 class LastOwner(OrganizerError):
     """A competition always has an owner."""
+
+    public_name = "last_owner"
 
     def __init__(self, user: User) -> None:
         super().__init__(f"{user.name} is the only owner. Make somebody else an owner first.")

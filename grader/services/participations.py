@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, EntryMode, Participation, RequestState, Team, User
 from grader.services import competitions, names, organizers, rosters, team_notices
@@ -16,9 +16,14 @@ from grader.services import competitions, names, organizers, rosters, team_notic
 class EntryRefused(ParticipantError):
     """The person may not take part as things are; the message says what to do about it."""
 
+    public_name = "entry_refused"
+    kind = ErrorKind.FORBIDDEN
+
 
 class NotJoined(EntryRefused):
     """The person has not joined the competition."""
+
+    public_name = "not_joined"
 
     def __init__(self, competition: Competition) -> None:
         super().__init__(
@@ -28,6 +33,8 @@ class NotJoined(EntryRefused):
 
 class RulesChanged(EntryRefused):
     """The rules have changed since the person accepted them."""
+
+    public_name = "rules_changed"
 
     def __init__(self, competition: Competition) -> None:
         super().__init__(
@@ -39,6 +46,8 @@ class RulesChanged(EntryRefused):
 class RulesNotAccepted(EntryRefused):
     """Whoever joins accepts the rules."""
 
+    public_name = "rules_not_accepted"
+
     def __init__(self, competition: Competition) -> None:
         super().__init__(
             f"To join, accept the rules: read their version {competition.rules_version} and accept it."
@@ -48,12 +57,16 @@ class RulesNotAccepted(EntryRefused):
 class EntryPending(EntryRefused):
     """An organizer has not yet decided."""
 
+    public_name = "entry_pending"
+
     def __init__(self) -> None:
         super().__init__("Your request to join waits for an organizer, who has not decided yet.")
 
 
 class NotAdmitted(EntryRefused):
     """An organizer refused the person."""
+
+    public_name = "not_admitted"
 
     def __init__(self) -> None:
         super().__init__("The organizers did not admit you to this competition. Please ask them why.")
@@ -62,12 +75,16 @@ class NotAdmitted(EntryRefused):
 class WrongEntryCode(EntryRefused):
     """The code opens nothing."""
 
+    public_name = "wrong_entry_code"
+
     def __init__(self) -> None:
         super().__init__("This is not the code of this competition. The organizers gave it to those invited.")
 
 
 class EntryClosed(EntryRefused):
     """The time in which people could join is over."""
+
+    public_name = "entry_closed"
 
     def __init__(self, deadline: datetime | None) -> None:
         when = f" ended at {deadline:%Y-%m-%d %H:%M:%S} UTC" if deadline else " is over"
@@ -77,6 +94,8 @@ class EntryClosed(EntryRefused):
 
 class LeftTeam(EntryRefused):
     """The person left a team that has submitted, and nobody of it enters through another."""
+
+    public_name = "left_team"
 
     def __init__(self, team: Team) -> None:
         super().__init__(

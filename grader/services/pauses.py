@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.errors import OrganizerError, ParticipantError
+from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition
 from grader.services import audit, competition_settings, competitions
 from grader.services.audit import Actor
@@ -20,6 +20,9 @@ MESSAGE_MAX_LENGTH = 500
 
 class SubmissionsPaused(ParticipantError):
     """The organizers take no files for the moment."""
+
+    public_name = "submissions_paused"
+    kind = ErrorKind.FORBIDDEN
 
     def __init__(self, competition: Competition) -> None:
         super().__init__(
@@ -32,12 +35,16 @@ class SubmissionsPaused(ParticipantError):
 class MessageNeeded(OrganizerError):
     """Whoever cannot upload reads why."""
 
+    public_name = "message_needed"
+
     def __init__(self) -> None:
         super().__init__("Write the sentence that uploaders read while submissions are paused.")
 
 
 class NotPaused(OrganizerError):
     """Only a paused competition can be resumed."""
+
+    public_name = "not_paused"
 
     def __init__(self) -> None:
         super().__init__("Submissions are not paused.")

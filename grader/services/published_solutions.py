@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader import db
-from grader.errors import OrganizerError, ParticipantError
+from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Solution
 from grader.services import audit, competitions, organizer_jobs
 from grader.services.audit import Actor
@@ -19,12 +19,16 @@ from grader.services.audit import Actor
 class NotRevealed(OrganizerError):
     """A solution is published after the reveal."""
 
+    public_name = "not_revealed"
+
     def __init__(self) -> None:
         super().__init__("The solution can be published after the private leaderboard is revealed.")
 
 
 class SolutionPublished(OrganizerError):
     """It is public already."""
+
+    public_name = "solution_published"
 
     def __init__(self, at: datetime) -> None:
         super().__init__(f"The solution was published at {at:%Y-%m-%d %H:%M:%S} UTC.")
@@ -34,12 +38,18 @@ class SolutionPublished(OrganizerError):
 class SolutionNotPublished(ParticipantError):
     """There is no solution that everybody may see."""
 
+    public_name = "solution_not_published"
+    kind = ErrorKind.NOT_FOUND
+
     def __init__(self) -> None:
         super().__init__("The solution of this competition is not published.")
 
 
 class SolutionNotWritten(ParticipantError):
     """A worker has not yet written the file of a published solution."""
+
+    public_name = "solution_not_written"
+    kind = ErrorKind.NOT_YET
 
     def __init__(self) -> None:
         super().__init__("The file of the solution is being written. Try again in a minute.")

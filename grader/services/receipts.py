@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.leaderboard import standings
 from grader.leaderboard.visibility import Field, Phase, Viewer, visible
 from grader.models import Competition, Score, ScoringVersion, Split, Submission
@@ -24,6 +24,9 @@ _SHOWN = {Split.PUBLIC: Field.PUBLIC_SCORE, Split.PRIVATE: Field.PRIVATE_SCORE}
 class NoReceipt(ParticipantError):
     """A submission without a score has no receipt."""
 
+    public_name = "no_receipt"
+    kind = ErrorKind.NOT_FOUND
+
     def __init__(self, submission_id: int) -> None:
         super().__init__(f"Submission #{submission_id} has no score, and so no receipt.")
         self.submission_id = submission_id
@@ -31,6 +34,9 @@ class NoReceipt(ParticipantError):
 
 class CommitmentPending(ParticipantError):
     """The commitment to a solution that was cloned, or stored by an older version, is still being made."""
+
+    public_name = "commitment_pending"
+    kind = ErrorKind.NOT_YET
 
     def __init__(self) -> None:
         super().__init__("The commitment to the solution is still being made. Try again in a minute.")

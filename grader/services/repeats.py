@@ -2,11 +2,12 @@
 
 import re
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.models import Submission, SubmissionStatus, Team
 
 KEY_MAX_LENGTH = 128
@@ -17,6 +18,8 @@ _KEY = re.compile(rf"[\x20-\x7e]{{1,{KEY_MAX_LENGTH}}}")
 class InvalidIdempotencyKey(ParticipantError):
     """An `Idempotency-Key` that cannot be kept."""
 
+    public_name = "invalid_idempotency_key"
+
     def __init__(self) -> None:
         super().__init__(
             f"An Idempotency-Key has 1 to {KEY_MAX_LENGTH} printable ASCII characters, such as a UUID."
@@ -26,6 +29,9 @@ class InvalidIdempotencyKey(ParticipantError):
 class IdempotencyKeyReused(ParticipantError):
     """An `Idempotency-Key` of an earlier submission came with other bytes."""
 
+    public_name = "idempotency_key_reused"
+    kind = ErrorKind.MISMATCH
+
     def __init__(self, submission_id: int) -> None:
         super().__init__(
             f"This Idempotency-Key belongs to submission #{submission_id}, whose file has other bytes. "
@@ -33,9 +39,16 @@ class IdempotencyKeyReused(ParticipantError):
         )
         self.submission_id = submission_id
 
+    @property
+    def details(self) -> dict[str, Any]:
+        return {"submission": self.submission_id}
+
 
 class IdenticalFile(ParticipantError):
     """The team has sent the same bytes before, and they wait or have a score."""
+
+    public_name = "identical_file"
+    kind = ErrorKind.CONFLICT
 
     def __init__(self, earlier: Submission, now: datetime) -> None:
         day = "" if earlier.submitted_at.date() == now.date() else f"{earlier.submitted_at:%Y-%m-%d} "
@@ -44,6 +57,10 @@ class IdenticalFile(ParticipantError):
             f"Identical to #{earlier.id} of {day}{earlier.submitted_at:%H:%M}, no submission used.{waits}"
         )
         self.submission_id = earlier.id
+
+    @property
+    def details(self) -> dict[str, Any]:
+        return {"submission": self.submission_id}
 
 
 def find(session: Session, *, team: Team | None, idempotency_key: str, sha256: str) -> Submission | None:

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader import db
 from grader.crash_points import reach
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerError
 from grader.models import (
     Competition,
     JobState,
@@ -37,6 +37,8 @@ CREATED_BY_MAX_LENGTH = 64
 class RescoringUnderWay(OrganizerError):
     """A competition prepares one scoring version at a time."""
 
+    public_name = "rescoring_under_way"
+
     def __init__(self, version: ScoringVersion) -> None:
         super().__init__(
             f"Scoring version {version.number} is already being prepared (by {version.created_by}: "
@@ -48,6 +50,8 @@ class RescoringUnderWay(OrganizerError):
 class NotPreparing(OrganizerError):
     """Only a scoring version that is being prepared can be published or dropped."""
 
+    public_name = "not_preparing"
+
     def __init__(self, version: ScoringVersion) -> None:
         super().__init__(f"Scoring version {version.number} is {version.state}, not being prepared.")
         self.version = version
@@ -56,6 +60,9 @@ class NotPreparing(OrganizerError):
 class UnknownScoringVersion(OrganizerError):
     """A competition has no scoring version of this number."""
 
+    public_name = "unknown_scoring_version"
+    kind = ErrorKind.NOT_FOUND
+
     def __init__(self, number: int) -> None:
         super().__init__(f"There is no scoring version {number}.")
         self.number = number
@@ -63,6 +70,8 @@ class UnknownScoringVersion(OrganizerError):
 
 class ReasonNeeded(OrganizerError):
     """Participants read why scores change."""
+
+    public_name = "reason_needed"
 
     def __init__(self) -> None:
         super().__init__("Give the reason of the rescoring; participants read it.")

@@ -21,6 +21,8 @@ NOTICE_MAX_LENGTH = 5_000
 class InvalidPublication(OrganizerError):
     """What a publication is to give cannot be given; `problems` has one sentence each."""
 
+    public_name = "invalid_publication"
+
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(self.problems))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, String, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerError
 from grader.leaderboard import comparison, standings
 from grader.leaderboard.comparison import Difference, ScorePair
 from grader.leaderboard.history import Scored
@@ -38,6 +38,9 @@ _SIDES = tuple((side, split) for side in ("before", "after") for split in Split)
 
 class NothingToCompare(OrganizerError):
     """A first scoring version differs from nothing."""
+
+    public_name = "nothing_to_compare"
+    kind = ErrorKind.NOT_FOUND
 
     def __init__(self, version: ScoringVersion) -> None:
         super().__init__(f"Scoring version {version.number} replaced no other one: there is no difference.")

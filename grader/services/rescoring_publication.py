@@ -42,6 +42,8 @@ from grader.services.rescoring_amends import NO_AMENDS, Amends
 class RescoringIncomplete(OrganizerError):
     """Some submissions that are finished under the live version are not yet so under the new one."""
 
+    public_name = "rescoring_incomplete"
+
     def __init__(self, count: int) -> None:
         noun = "submission is" if count == 1 else "submissions are"
         super().__init__(f"{count:,} {noun} not yet scored under the new version.")
@@ -50,6 +52,8 @@ class RescoringIncomplete(OrganizerError):
 
 class RescoringLosesScores(OrganizerError):
     """Submissions that have scores now would have none under the new version."""
+
+    public_name = "rescoring_loses_scores"
 
     def __init__(self, count: int) -> None:
         noun = "submission that has a score would lose it" if count == 1 else "submissions would lose scores"
@@ -61,6 +65,8 @@ class RescoringLosesScores(OrganizerError):
 
 class NotRetired(OrganizerError):
     """Only a version that was live before can be rolled back to."""
+
+    public_name = "not_retired"
 
     def __init__(self, version: ScoringVersion) -> None:
         super().__init__(

@@ -14,6 +14,8 @@ from grader.services.rescoring_difference import Preview
 class DifferenceChanged(OrganizerError):
     """What was read before is no longer what a publication changes."""
 
+    public_name = "difference_changed"
+
     def __init__(self) -> None:
         super().__init__("What it changes is different from what you were shown; nothing was published.")
 

@@ -18,6 +18,8 @@ _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
 class NothingFailed(OrganizerError):
     """Only what has failed can be tried again."""
 
+    public_name = "nothing_failed"
+
     def __init__(self, submission_id: int | None = None) -> None:
         what = "No submission" if submission_id is None else f"Submission #{submission_id} has not failed: it"
         super().__init__(

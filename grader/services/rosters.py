@@ -6,7 +6,7 @@ from sqlalchemy import delete, exists, func, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader import db
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.leaderboard.visibility import Phase
 from grader.models import (
     Competition,
@@ -24,9 +24,14 @@ from grader.services import competitions, name_shapes, names
 class TeamRefusal(ParticipantError):
     """A wish about teams that cannot be met."""
 
+    public_name = "team_refusal"
+    kind = ErrorKind.CONFLICT
+
 
 class NotInTeam(TeamRefusal):
     """The person has no team in this competition."""
+
+    public_name = "not_in_team"
 
     def __init__(self) -> None:
         super().__init__("You have no team in this competition yet.")
@@ -34,6 +39,9 @@ class NotInTeam(TeamRefusal):
 
 class NotLeader(TeamRefusal):
     """Only the leader of a team does this."""
+
+    public_name = "not_leader"
+    kind = ErrorKind.FORBIDDEN
 
     def __init__(self, team: Team) -> None:
         leader = f", {team.leader.name}," if team.leader else ""
@@ -43,6 +51,9 @@ class NotLeader(TeamRefusal):
 class TeamsFrozen(TeamRefusal):
     """The time in which teams could change is over."""
 
+    public_name = "teams_frozen"
+    kind = ErrorKind.FORBIDDEN
+
     def __init__(self, deadline: datetime | None) -> None:
         when = f" ended at {deadline:%Y-%m-%d %H:%M:%S} UTC" if deadline else " is over"
         super().__init__(f"The time in which teams can change{when}.")
@@ -51,6 +62,8 @@ class TeamsFrozen(TeamRefusal):
 
 class TeamFull(TeamRefusal):
     """A team has no place left."""
+
+    public_name = "team_full"
 
     def __init__(self, name: str, limit: int) -> None:
         people = "1 member" if limit == 1 else f"{limit} members"

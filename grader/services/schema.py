@@ -32,6 +32,8 @@ _LOCK_NOT_AVAILABLE = "55P03"
 class UnknownTables(OrganizerError):
     """The database has a revision that this installation does not know."""
 
+    public_name = "unknown_tables"
+
     def __init__(self, revision: str) -> None:
         super().__init__(
             f"The database has the tables of a newer version of Fairboard ({revision}; this one knows up to "
@@ -42,6 +44,8 @@ class UnknownTables(OrganizerError):
 
 class TablesInUse(OrganizerError):
     """Other transactions have kept the tables for as long as a migration tries."""
+
+    public_name = "tables_in_use"
 
     def __init__(self) -> None:
         super().__init__(

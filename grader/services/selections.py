@@ -9,12 +9,13 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import select as select_rows
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.errors import OrganizerError, ParticipantError
+from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.leaderboard import standings
 from grader.leaderboard.standings import Entry
 from grader.leaderboard.visibility import Phase
@@ -26,6 +27,9 @@ from grader.services.audit import Actor
 class SelectionClosed(ParticipantError):
     """The competition has closed, and with it the selection, or the time is over in which it was reopened."""
 
+    public_name = "selection_closed"
+    kind = ErrorKind.FORBIDDEN
+
     def __init__(self, competition: Competition) -> None:
         self.closed_at = closes_at(competition)
         when = f" at {self.closed_at:%Y-%m-%d %H:%M:%S} UTC" if self.closed_at else ""
@@ -36,9 +40,14 @@ class SelectionClosed(ParticipantError):
 class SelectionStays(OrganizerError):
     """The final selection cannot be reopened like this."""
 
+    public_name = "selection_stays"
+
 
 class NotSelectable(ParticipantError):
     """A submission that never competes cannot be selected."""
+
+    public_name = "not_selectable"
+    kind = ErrorKind.CONFLICT
 
     def __init__(self, submission: Submission) -> None:
         why = "was rejected" if submission.status is SubmissionStatus.REJECTED else "does not compete"
@@ -49,6 +58,9 @@ class NotSelectable(ParticipantError):
 class TooManySelected(ParticipantError):
     """As many submissions as may be selected are selected."""
 
+    public_name = "too_many_selected"
+    kind = ErrorKind.CONFLICT
+
     def __init__(self, limit: int, selected_ids: Sequence[int]) -> None:
         names = ", ".join(f"#{submission_id}" for submission_id in selected_ids)
         super().__init__(
@@ -57,6 +69,10 @@ class TooManySelected(ParticipantError):
         )
         self.limit = limit
         self.selected_ids = tuple(selected_ids)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        return {"limit": self.limit, "selected": list(self.selected_ids)}
 
 
 class Reason(enum.StrEnum):

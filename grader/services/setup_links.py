@@ -6,13 +6,16 @@ from argon2 import PasswordHasher
 from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.models import SetupLink, User
 from grader.services import accounts, secret_tokens
 
 
 class InvalidSetupLink(ParticipantError):
     """The link was used, replaced by a newer one, or never given out."""
+
+    public_name = "invalid_setup_link"
+    kind = ErrorKind.NOT_FOUND
 
     def __init__(self) -> None:
         super().__init__("This setup link is not valid: it was used or replaced by a newer one.")

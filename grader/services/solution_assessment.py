@@ -29,6 +29,8 @@ SHOWN_IDS = 5
 class UnusableSolution(OrganizerError):
     """A readable solution cannot be used for a competition; `problems` has one sentence each."""
 
+    public_name = "unusable_solution"
+
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("\n".join(problems))
         self.problems = tuple(problems)

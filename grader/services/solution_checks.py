@@ -34,6 +34,8 @@ class Purpose(StrEnum):
 class NotAcceptable(OrganizerError):
     """A check cannot be accepted: it is not done, found a stop, or was made of something else since."""
 
+    public_name = "not_acceptable"
+
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader import db
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.files import submission_size_cap
 from grader.leaderboard.visibility import Phase
 from grader.models import (
@@ -44,6 +44,9 @@ FILE_NAME_MAX_LENGTH = 255
 class CompetitionNotOpen(ParticipantError):
     """The competition takes no submissions yet."""
 
+    public_name = "competition_not_open"
+    kind = ErrorKind.FORBIDDEN
+
     def __init__(self, opens_at: datetime | None) -> None:
         when = f" It opens at {opens_at:%Y-%m-%d %H:%M:%S} UTC." if opens_at else ""
         super().__init__(f"This competition is not open yet.{when}")
@@ -52,6 +55,9 @@ class CompetitionNotOpen(ParticipantError):
 
 class CompetitionClosed(ParticipantError):
     """The competition takes no more submissions."""
+
+    public_name = "competition_closed"
+    kind = ErrorKind.FORBIDDEN
 
     def __init__(self, closes_at: datetime | None) -> None:
         when = f" at {closes_at:%Y-%m-%d %H:%M:%S} UTC" if closes_at else ""
@@ -62,6 +68,9 @@ class CompetitionClosed(ParticipantError):
 class CompetitionArchived(ParticipantError):
     """An archived competition takes no files, late ones and tests included."""
 
+    public_name = "competition_archived"
+    kind = ErrorKind.FORBIDDEN
+
     def __init__(self) -> None:
         super().__init__("This competition is archived. The file was not accepted.")
 
@@ -69,12 +78,17 @@ class CompetitionArchived(ParticipantError):
 class NothingToScore(ParticipantError):
     """A draft without a solution cannot score a file."""
 
+    public_name = "nothing_to_score"
+    kind = ErrorKind.CONFLICT
+
     def __init__(self) -> None:
         super().__init__("This competition has no solution yet, so that no file can be scored.")
 
 
 class DescriptionTooLong(ParticipantError):
     """A description has more characters than are kept."""
+
+    public_name = "description_too_long"
 
     def __init__(self, length: int) -> None:
         super().__init__(
@@ -86,6 +100,9 @@ class DescriptionTooLong(ParticipantError):
 class UnknownSubmission(ParticipantError):
     """There is no such submission, or it is another team's."""
 
+    public_name = "unknown_submission"
+    kind = ErrorKind.NOT_FOUND
+
     def __init__(self, submission_id: int) -> None:
         super().__init__(f"You have no submission {submission_id}.")
         self.submission_id = submission_id
@@ -93,6 +110,9 @@ class UnknownSubmission(ParticipantError):
 
 class FileDeleted(ParticipantError):
     """The bytes of a rejected file are not there any more."""
+
+    public_name = "file_deleted"
+    kind = ErrorKind.GONE
 
     def __init__(self, submission: Submission) -> None:
         super().__init__(f"The file of submission #{submission.id} was rejected, and is not kept any more.")

@@ -24,12 +24,16 @@ FREE = "team.free_name"
 class NameTaken(OrganizerError):
     """Another team has this name, or one that looks like it."""
 
+    public_name = "name_taken"
+
     def __init__(self, name: str) -> None:
         super().__init__(f"The name {name!r} is taken by another team, or looks like one that is.")
 
 
 class SameName(OrganizerError):
     """The team has this name already."""
+
+    public_name = "same_name"
 
     def __init__(self, name: str) -> None:
         super().__init__(f"The team is called {name!r} already.")
@@ -38,12 +42,16 @@ class SameName(OrganizerError):
 class NotGiven(OrganizerError):
     """The team chose its name itself, so there is nothing to free."""
 
+    public_name = "not_given"
+
     def __init__(self, team: Team) -> None:
         super().__init__(f"{team.name} chose its name itself and can change it.")
 
 
 class NameHeld(TeamRefusal):
     """The organizers gave the team its name."""
+
+    public_name = "name_held"
 
     def __init__(self, given: AuditEntry) -> None:
         why = given.reason.rstrip(".")
@@ -52,6 +60,8 @@ class NameHeld(TeamRefusal):
 
 class NameTakenAway(TeamRefusal):
     """The organizers took this name from a team."""
+
+    public_name = "name_taken_away"
 
     def __init__(self, name: str) -> None:
         super().__init__(f"The organizers took the name {name!r} from a team; no team can choose it.")

@@ -8,7 +8,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, Submission, SubmissionStatus, Team, TeamMember, User
 from grader.services.names import folded
 from grader.services.paging import paging
@@ -18,6 +18,9 @@ PAGE_SIZE = 50
 
 class UnknownTeamId(OrganizerError):
     """A competition has no team of this id."""
+
+    public_name = "unknown_team_id"
+    kind = ErrorKind.NOT_FOUND
 
     def __init__(self, team_id: int) -> None:
         super().__init__(f"There is no team {team_id} in this competition.")

@@ -13,12 +13,16 @@ from grader.services.rosters import TeamRefusal
 class AlreadyInTeam(TeamRefusal):
     """The person has a team in this competition."""
 
+    public_name = "already_in_team"
+
     def __init__(self, team: Team) -> None:
         super().__init__(f"You are in the team {team.name}. A person is in one team per competition.")
 
 
 class TeamNameTaken(TeamRefusal):
     """Another team of the competition has this name, or one that looks like it."""
+
+    public_name = "team_name_taken"
 
     def __init__(self, name: str) -> None:
         super().__init__(f"The name {name!r} is taken by another team, or looks like one that is.")
@@ -28,12 +32,16 @@ class TeamNameTaken(TeamRefusal):
 class NotAMember(TeamRefusal):
     """Somebody is not in the team."""
 
+    public_name = "not_amember"
+
     def __init__(self) -> None:
         super().__init__("This person is not in your team.")
 
 
 class LastMember(TeamRefusal):
     """Submissions need somebody whose they are."""
+
+    public_name = "last_member"
 
     def __init__(self) -> None:
         super().__init__("You are the last member of a team that has submitted, so you cannot leave it.")

@@ -32,6 +32,8 @@ MAX_TEAMS = 100
 class TiesNotPublishable(OrganizerError):
     """A comparison of teams that cannot be shown to everybody."""
 
+    public_name = "ties_not_publishable"
+
 
 @dataclass(frozen=True, slots=True)
 class Place:

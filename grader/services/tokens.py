@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.models import ApiToken, User
 from grader.services import secret_tokens
 from grader.services.texts import one_line
@@ -26,6 +26,9 @@ class Scope(enum.StrEnum):
 class UnknownToken(ParticipantError):
     """The person has no such API token."""
 
+    public_name = "unknown_token"
+    kind = ErrorKind.NOT_FOUND
+
     def __init__(self, token_id: int) -> None:
         super().__init__(f"This account has no API token {token_id}.")
         self.token_id = token_id
@@ -33,6 +36,9 @@ class UnknownToken(ParticipantError):
 
 class ScopeMissing(ParticipantError):
     """A token was used for something that it was not made for."""
+
+    public_name = "scope_missing"
+    kind = ErrorKind.FORBIDDEN
 
     def __init__(self, token: ApiToken, needed: Scope) -> None:
         super().__init__(

@@ -25,6 +25,8 @@ from grader.storage import BlobDamaged, BlobMissing
 class NotSettled(OrganizerError):
     """What competes is not known yet."""
 
+    public_name = "not_settled"
+
     def __init__(self) -> None:
         super().__init__(
             "Which submissions compete is known when everything accepted in time has its result. Verify then."
@@ -33,6 +35,8 @@ class NotSettled(OrganizerError):
 
 class NothingToVerify(OrganizerError):
     """No submission competes on the private leaderboard."""
+
+    public_name = "nothing_to_verify"
 
     def __init__(self) -> None:
         super().__init__("No submission competes on the private leaderboard: there is nothing to verify.")

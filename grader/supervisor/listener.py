@@ -11,6 +11,8 @@ BACKLOG = 512
 class CannotListen(OrganizerError):
     """The address is taken, not ours, or not to be had."""
 
+    public_name = "cannot_listen"
+
     def __init__(self, host: str, port: int, reason: str) -> None:
         self.host = host
         self.port = port

@@ -13,6 +13,8 @@ from grader.errors import OrganizerError
 class AlreadyServed(OrganizerError):
     """Another process serves the data folder."""
 
+    public_name = "already_served"
+
     def __init__(self, data_dir: Path, holder: str) -> None:
         self.data_dir = data_dir
         self.holder = holder

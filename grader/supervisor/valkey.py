@@ -27,6 +27,8 @@ START_SECONDS = 5
 class UnsafeSocketFolder(OrganizerError):
     """The folder for the socket could be entered by others."""
 
+    public_name = "unsafe_socket_folder"
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         super().__init__(

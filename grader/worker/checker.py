@@ -13,11 +13,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from tempfile import TemporaryFile
 from typing import IO, Any, BinaryIO
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.settings import Settings
 
 WAIT_SECONDS = 3.0
@@ -43,9 +44,13 @@ class Checked:
 class ShareUsed(ParticipantError):
     """The person has a file in the check, or used as much of it as one person may."""
 
+    public_name = "share_used"
+    kind = ErrorKind.LIMITED
+
     def __init__(self, message: str, retry_seconds: float) -> None:
-        self.retry_seconds = max(1, math.ceil(retry_seconds))
-        wait = "1 second" if self.retry_seconds == 1 else f"{self.retry_seconds} seconds"
+        seconds = max(1, math.ceil(retry_seconds))
+        self.retry_after = timedelta(seconds=seconds)
+        wait = "1 second" if seconds == 1 else f"{seconds} seconds"
         super().__init__(f"{message} Try again in {wait}, or submit: a file is always checked then.")
 
 

@@ -46,7 +46,7 @@ class Refusal:
         """Return the refusal that an error tells."""
         return cls(
             status=errors.status_of(error),
-            name=errors.name_of(error),
+            name=error.public_name,
             message=error.message,
             identical_to=error.submission_id if isinstance(error, repeats.IdenticalFile) else None,
             details=errors.details_of(error),

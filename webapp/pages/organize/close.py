@@ -34,6 +34,8 @@ blueprint = Blueprint("organize_close", __name__, url_prefix="/competitions/<slu
 class NotConfirmed(BadRequest):
     """An act that cannot be taken back needs its box ticked."""
 
+    public_name = "not_confirmed"
+
     def __init__(self) -> None:
         super().__init__("Tick the box first: this cannot be taken back.")
 

@@ -34,6 +34,8 @@ WHAT_ROLES_MAY = {
 class UnknownRole(OrganizerError):
     """A role that a form does not offer."""
 
+    public_name = "unknown_role"
+
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no role {name!r}; choose {', '.join(Role)}.")
 
