@@ -27,6 +27,7 @@ from grader.services import competitions, daily_ranks, schema, solutions, standi
 from grader.services.audit import Actor
 from grader.settings import Settings
 from grader.storage import open_storage
+from tests.fixtures.competitions import publish_competition
 from webapp import create_app
 
 TEAMS = 10_000
@@ -73,7 +74,7 @@ def fill(database: Database, settings: Settings) -> None:
         open_storage(settings.storage()), read_solution(solution_csv()), split_key=b"key"
     )
     with database.write() as session:
-        competition = competitions.create(
+        competition = publish_competition(
             session,
             slug="large",
             title="Large",

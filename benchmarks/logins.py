@@ -21,7 +21,7 @@ from urllib.parse import urlencode
 from grader import db
 from grader.db import Database
 from grader.files import read_solution
-from grader.services import accounts, competitions, schema, solutions, tokens
+from grader.services import accounts, schema, solutions, tokens
 from grader.services.audit import Actor
 from grader.services.conditions import Conditions
 from grader.settings import Settings
@@ -29,6 +29,7 @@ from grader.storage import open_storage
 from grader.supervisor import programs
 from grader.supervisor.child import Child
 from grader.supervisor.listener import open_listener
+from tests.fixtures.competitions import publish_competition
 
 ROWS = 2_000
 THREADS = 300  # more than may wait in two processes, so that the others come at their rate
@@ -94,7 +95,7 @@ def fill(settings: Settings) -> str:
     stored = solutions.store(storage, solution, split_key=b"key", identities=("male",))
     with database.write() as session:
         now = db.now(session)
-        competitions.create(
+        publish_competition(
             session,
             slug="toxicity",
             title="Toxicity",

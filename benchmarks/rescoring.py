@@ -38,6 +38,7 @@ from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.worker.child import ScoringChild
 from grader.worker.rescoring_batches import BATCH_JOBS, BatchScorer
+from tests.fixtures.competitions import publish_competition
 
 FILES = BATCH_JOBS  # the first batch meets each file for the first time, the others find its ranks
 SUBMISSIONS = 3 * BATCH_JOBS
@@ -96,7 +97,7 @@ class Installation:
     def _competition(self) -> Competition:
         stored = solutions.store(self.storage, read_solution(self._solution(None)), split_key=b"key")
         with self.database.write() as session:
-            return competitions.create(
+            return publish_competition(
                 session, slug="large", title="Large", solution=stored, actor=ACTOR, now=datetime.now(UTC)
             )
 

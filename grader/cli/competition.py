@@ -25,18 +25,20 @@ from grader.cli.parameters import Deadline, LocalPath, NameList, Time, WeightsIn
 from grader.cli.results import bundle, publish_solution, receipt, verify
 from grader.cli.running import announce, export, free_team_name, grant, pause, rename_team, resume, retry
 from grader.cli.solution_report import describe
-from grader.models import Competition, Role, User
+from grader.models import Competition
 from grader.services import (
     accounts,
     benchmark_entries,
     competition_settings,
     competitions,
-    organizers,
+    drafts,
+    lifecycle,
     solutions,
     splitting,
 )
 from grader.services.audit import Actor
-from grader.services.conditions import Conditions
+from grader.services.competition_settings import CompetitionSettings
+from grader.services.conditions import InvalidCompetition
 from grader.services.solutions import StoredSolution
 
 if TYPE_CHECKING:
@@ -131,34 +133,29 @@ def create(
         raise click.UsageError("Give a --solution and a --title, or a FILE.toml.")
     if is_published:
         raise click.UsageError("--publish is for a FILE.toml.")
-    settings = metric_settings(power, weights, threshold)
-    wanted: dict[str, Any] = {
-        "slug": slug,
-        "title": title,
-        "closes_at": closes_at,
-        "conditions": Conditions(**given(options)),
-    }
-    text = overview.read_text(encoding="utf-8") if overview else ""
+    metric = metric_settings(power, weights, threshold)
+    settings = CompetitionSettings(
+        title=title,
+        overview=overview.read_text(encoding="utf-8") if overview else "",
+        opens_at=opens_at,
+        closes_at=closes_at,
+        identities=identities,
+        metric=metric,
+        **given(options),
+    )
     with opened() as installation:
         with installation.database.read() as session:  # before a large file is read
             person = accounts.get(session, name=owner) if owner else None
-            competitions.check(session, opens_at=opens_at or db.now(session), **wanted)
-        stored = _stored(installation, slug, solution, settings, label=label, identities=identities)
+            _require_possible(session, slug, settings)
+        stored = _stored(installation, slug, solution, metric, label=label, identities=identities)
         with installation.database.write() as session:
             now = db.now(session)
-            made = competitions.create(
-                session,
-                overview=text,
-                solution=stored,
-                opens_at=opens_at,
-                actor=Actor.shell(),
-                now=now,
-                **wanted,
-            )
-            if person is not None:
-                _give_to(session, installation, made, person)
+            act: dict[str, Any] = {"actor": Actor.shell(), "now": now}
+            draft = drafts.create(session, slug=slug, settings=settings, owner=person, **act)
+            drafts.set_solution(session, competition=draft, solution=stored, **act)
+            benchmark_entries.publish(session, storage=installation.storage, competition=draft, **act)
         click.echo(describe(stored))
-        click.echo(f"\n{made.slug} {_times(made)}.")
+        click.echo(f"\n{draft.slug} {_times(draft)}.")
         chosen = [name for name in competition_settings.DATES if name != "opens_at" or opens_at is not None]
         tell_of_doubts(installation, slug, chosen, now)
 
@@ -186,11 +183,12 @@ def _stored(
     return stored
 
 
-def _give_to(session: Session, installation: Installation, competition: Competition, person: User) -> None:
-    """Make a person the owner, and enter the sample submission in their name."""
-    act: dict[str, Any] = {"competition": competition, "actor": Actor.shell(), "now": db.now(session)}
-    organizers.add(session, user=person, role=Role.OWNER, **act)
-    benchmark_entries.add_sample(session, storage=installation.storage, **act)
+def _require_possible(session: Session, slug: str, settings: CompetitionSettings) -> None:
+    """Raise InvalidCompetition with everything that keeps it from being made and published."""
+    faults = lifecycle.unpublishable(competition_settings.cleaned(settings), now=db.now(session))
+    problems = competitions.slug_problems(session, slug) + competition_settings.sentences(faults)
+    if problems:
+        raise InvalidCompetition(problems)
 
 
 @competition.command("list")

@@ -4,7 +4,6 @@ import re
 from datetime import datetime
 
 from sqlalchemy import Select, func, select
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
@@ -17,16 +16,9 @@ from grader.models import (
     Solution,
 )
 from grader.models.competition import DELETED
-from grader.services import audit, organizers
-from grader.services import conditions as conditions_of
-from grader.services.audit import Actor
-from grader.services.conditions import Conditions, InvalidCompetition
 from grader.services.solutions import Commitment, StoredSolution
-from grader.services.texts import one_line
 
-ORDINARY = Conditions()
 RESERVED_SLUGS = frozenset({"list", "data", "submissions", "submission-url", "new"})
-TITLE_MAX_LENGTH = 200
 
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 
@@ -51,27 +43,6 @@ class UnknownCompetition(ParticipantError):
         self.slug = slug
 
 
-def check(
-    session: Session,
-    *,
-    slug: str,
-    title: str,
-    opens_at: datetime,
-    closes_at: datetime | None,
-    conditions: Conditions = ORDINARY,
-) -> None:
-    """Raise InvalidCompetition with everything that is wrong about a competition to be made."""
-    problems = slug_problems(session, slug)
-    if not one_line(title, TITLE_MAX_LENGTH):
-        problems.append("A competition needs a title.")
-    if closes_at is not None and closes_at <= opens_at:
-        problems.append("A competition must close after it opens.")
-    faults = conditions_of.problems(conditions, opens_at=opens_at, closes_at=closes_at)
-    problems += [fault.sentence for fault in faults]
-    if problems:
-        raise InvalidCompetition(problems)
-
-
 def slug_problems(session: Session, slug: str) -> list[str]:
     """Return why a slug cannot be that of a new competition."""
     if not _SLUG.fullmatch(slug):
@@ -89,65 +60,6 @@ def slug_problems(session: Session, slug: str) -> list[str]:
 def slug_is_taken(slug: str) -> str:
     """Return the sentence about a slug that another competition has."""
     return f"There already is a competition {slug!r}."
-
-
-def create(
-    session: Session,
-    *,
-    slug: str,
-    title: str,
-    overview: str = "",
-    solution: StoredSolution,
-    opens_at: datetime | None = None,
-    closes_at: datetime | None = None,
-    conditions: Conditions = ORDINARY,
-    actor: Actor,
-    now: datetime,
-) -> Competition:
-    """Make a competition with scoring version 1, open at once without a date; raise InvalidCompetition.
-
-    The actor becomes its owner.
-    """
-    opens_at = opens_at or now
-    check(session, slug=slug, title=title, opens_at=opens_at, closes_at=closes_at, conditions=conditions)
-    competition = Competition(
-        slug=slug,
-        title=one_line(title, TITLE_MAX_LENGTH),
-        overview=overview.replace("\0", ""),
-        state=CompetitionState.PUBLISHED,
-        opens_at=opens_at,
-        closes_at=closes_at,
-        created_at=now,
-    )
-    dated = conditions_of.with_dates(conditions, opens_at=opens_at, closes_at=closes_at)
-    conditions_of.apply(dated, competition)
-    try:
-        with session.begin_nested():
-            session.add(competition)
-    except IntegrityError:
-        raise InvalidCompetition([slug_is_taken(slug)]) from None
-    competition.live_scoring_version = add_scoring_version(
-        session,
-        competition=competition,
-        solution=solution,
-        reason="First scoring version.",
-        state=ScoringVersionState.LIVE,
-        created_by=actor.name,
-        now=now,
-    )
-    competition.live_scoring_version.published_at = now
-    session.flush()
-    organizers.make_owner(session, competition=competition, actor=actor, now=now)
-    audit.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="competition.create",
-        subject=f"competition {slug}",
-        after={"slug": slug, "state": competition.state, "scoring_version": 1},
-        now=now,
-    )
-    return competition
 
 
 def add_scoring_version(

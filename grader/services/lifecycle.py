@@ -15,6 +15,7 @@ from grader.models import Competition, CompetitionState
 from grader.services import audit, competition_settings, competitions, data_release
 from grader.services.audit import Actor
 from grader.services.closing import Archived
+from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import Fault
 
 SOLUTION = "solution"
@@ -64,12 +65,17 @@ def missing(competition: Competition, *, now: datetime) -> list[Fault]:
         found.append(
             Fault("The solution is missing: upload it, look at its report and accept it.", (SOLUTION,))
         )
-    closes_at = competition.closes_at
+    return found + unpublishable(competition_settings.of(competition), now=now)
+
+
+def unpublishable(settings: CompetitionSettings, *, now: datetime) -> list[Fault]:
+    """Return what keeps a draft with these settings from being published."""
+    found = []
+    closes_at = settings.closes_at
     if closes_at is not None and closes_at <= now:
         found.append(
             Fault(f"The close must lie ahead; it is {closes_at:%Y-%m-%d %H:%M} UTC.", ("closes_at",))
         )
-    settings = competition_settings.of(competition)
     as_published = replace(settings, opens_at=settings.opens_at or now)
     return found + competition_settings.problems(as_published, is_draft=False)
 

@@ -225,20 +225,6 @@ def require_none_open(session: Session, *, competition: Competition) -> None:
         raise RescoringUnderWay(preparing)
 
 
-def open_jobs(session: Session, *, scoring_version_id: int) -> list[int]:
-    """Return the ids of a scoring version's unfinished jobs, the oldest first."""
-    return list(
-        session.scalars(
-            select(ScoringJob.id)
-            .where(
-                ScoringJob.scoring_version_id == scoring_version_id,
-                ScoringJob.state.in_(scoring.OPEN_STATES),
-            )
-            .order_by(ScoringJob.id)
-        )
-    )
-
-
 def progress(session: Session, *, scoring_version_id: int, now: datetime | None = None) -> Progress:
     """Return how far a scoring version is, and how fast it was in the last minute."""
     now = now or db.now(session)

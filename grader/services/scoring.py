@@ -216,19 +216,6 @@ def record(session: Session, *, job_id: int, token: str, outcome: Outcome, now: 
     return True
 
 
-def record_rejection(session: Session, *, job_id: int, token: str, problems: Data, now: datetime) -> bool:
-    """Write that the file cannot be scored, and why; False if the token is not current."""
-    return record(session, job_id=job_id, token=token, outcome=Rejection(problems), now=now)
-
-
-def record_error(session: Session, *, job_id: int, token: str, incident: str, now: datetime) -> bool:
-    """Write that scoring broke: the job waits for another try, or has failed with its third error.
-
-    Returns False if the token is not current.
-    """
-    return record(session, job_id=job_id, token=token, outcome=Breakdown(incident), now=now)
-
-
 def hold(
     session: Session, *, job_ids: Sequence[int], token: str
 ) -> tuple[Competition, Sequence[ScoringJob]] | None:

@@ -19,7 +19,7 @@ from redis import Redis
 
 from grader.db import Database
 from grader.files import read_solution
-from grader.services import accounts, competitions, participations, schema, solutions, tokens
+from grader.services import accounts, participations, schema, solutions, tokens
 from grader.services.audit import Actor
 from grader.services.conditions import Conditions
 from grader.settings import Settings
@@ -29,6 +29,7 @@ from grader.worker.hints import Hints
 from tests.campaign.mutations import drop_unique_constraint
 from tests.campaign.plan import DatabaseKind, Plan
 from tests.campaign.postgresql import PostgreSQL, guard
+from tests.fixtures.competitions import publish_competition
 
 SLUG = "toxicity"
 ORGANIZER = Actor(None, "the campaign")
@@ -95,7 +96,7 @@ class Installation:
             max_hourly_rejections=100_000,
         )
         with self.database.write() as session:
-            competition = competitions.create(
+            competition = publish_competition(
                 session,
                 slug=SLUG,
                 title="Toxicity",

@@ -13,6 +13,7 @@ from grader.services import boards, competitions, data_checks, data_files, solut
 from grader.services.audit import Actor
 from grader.settings import Settings
 from grader.worker.rescoring_batches import BatchScorer
+from tests.fixtures.competitions import publish_competition
 
 
 class ScoringHere:
@@ -122,7 +123,7 @@ def test_a_corrected_solution_keeps_the_columns_for_diagnosis_that_it_has(
         service.storage, read_solution(first, roles=roles), split_key=b"k", identities=("female",)
     )
     with service.database.write() as session:
-        competitions.create(
+        publish_competition(
             session,
             slug="toxicity",
             title="Toxicity",

@@ -8,6 +8,7 @@ import pytest
 from grader.models import JobState, OrganizerJob, OrganizerJobKind, ScoringJob
 from grader.services import lost_claims, organizer_jobs, scoring
 from grader.services.lost_claims import FREED_AT_ONCE
+from grader.services.scoring import Breakdown, Rejection
 
 LEASE = timedelta(seconds=40)
 DEAD, ALIVE, ELSEWHERE = "here/17/1.00", "here/18/1.00", "there/17/1.00"
@@ -62,9 +63,9 @@ def test_one_that_was_only_thought_dead_writes_no_second_result(service: Any, jo
     current = claim(service, job_ids[0], ALIVE)
     assert late is not None and current is not None and late.token != current.token
     with service.database.write() as session:
-        record = {"job_id": job_ids[0], "problems": [], "now": service.now}
-        assert not scoring.record_rejection(session, token=late.token, **record)
-        assert scoring.record_rejection(session, token=current.token, **record)
+        result = {"job_id": job_ids[0], "outcome": Rejection([]), "now": service.now}
+        assert not scoring.record(session, token=late.token, **result)
+        assert scoring.record(session, token=current.token, **result)
 
 
 def test_a_job_that_lost_its_holders_again_and_again_waits_for_its_lease(
@@ -84,8 +85,8 @@ def test_errors_of_our_own_are_no_lost_holders(service: Any, job_ids: list[int])
     taken = claim(service, job_ids[0], DEAD)
     assert taken is not None
     with service.database.write() as session:
-        scoring.record_error(
-            session, job_id=job_ids[0], token=taken.token, incident="x", now=service.now - LEASE
+        scoring.record(
+            session, job_id=job_ids[0], token=taken.token, outcome=Breakdown("x"), now=service.now - LEASE
         )
     for _ in range(FREED_AT_ONCE):
         assert claim(service, job_ids[0], DEAD) is not None
@@ -96,7 +97,7 @@ def test_a_job_that_is_through_stays_so(service: Any, job_ids: list[int]) -> Non
     taken = claim(service, job_ids[0], DEAD)
     assert taken is not None
     with service.database.write() as session:
-        scoring.record_rejection(session, job_id=job_ids[0], token=taken.token, problems=[], now=service.now)
+        scoring.record(session, job_id=job_ids[0], token=taken.token, outcome=Rejection([]), now=service.now)
     assert found(service) == set()
     assert free(service, DEAD) == 0
 

@@ -33,8 +33,10 @@ from grader.services import (
 from grader.services.audit import Actor
 from grader.services.rescoring import NotPreparing, RescoringUnderWay
 from grader.services.rescoring_publication import RescoringIncomplete, RescoringLosesScores
+from grader.services.scoring import Breakdown, Rejection
 from grader.services.solution_assessment import UnusableSolution
 from grader.services.truth import Truth
+from tests.fixtures import rescorings
 
 HOUR = timedelta(hours=1)
 
@@ -76,7 +78,7 @@ def prepare(service: Any, competition: Any, csv: bytes) -> ScoringVersion:
 
 def open_jobs(service: Any, version: ScoringVersion) -> list[int]:
     with service.database.read() as session:
-        return rescoring.open_jobs(session, scoring_version_id=version.id)
+        return rescorings.open_jobs(session, scoring_version_id=version.id)
 
 
 def publish(service: Any, version: ScoringVersion, **options: Any) -> ScoringVersion:
@@ -315,8 +317,8 @@ def test_a_dropped_version_leaves_no_open_job_and_cannot_be_published(
         rescoring.drop(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
     assert open_jobs(service, version) == []
     with service.database.write() as session:
-        assert not scoring.record_rejection(
-            session, job_id=second, token=held.token, problems=[], now=service.now
+        assert not scoring.record(
+            session, job_id=second, token=held.token, outcome=Rejection([]), now=service.now
         )
         assert scoring.claim(session, job_id=third, lease=HOUR, now=service.now) is None
     for act in (rescoring_publication.publish, rescoring.drop):
@@ -369,7 +371,7 @@ def fail(service: Any, job_id: int) -> None:
         with service.database.write() as session:
             held = scoring.claim(session, job_id=job_id, lease=HOUR, now=now)
             assert held is not None
-            scoring.record_error(session, job_id=job_id, token=held.token, incident="abc", now=now)
+            scoring.record(session, job_id=job_id, token=held.token, outcome=Breakdown("abc"), now=now)
         now += HOUR
     with service.database.read() as session:
         assert session.get_one(ScoringJob, job_id).state is JobState.FAILED

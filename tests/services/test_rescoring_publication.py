@@ -50,6 +50,7 @@ from grader.services.rescoring_publication import NotRetired
 from grader.services.selections import SelectionClosed, SelectionStays
 from grader.worker.organizer_work import OrganizerWorker
 from grader.worker.scoring import Scorer
+from tests.fixtures import rescorings
 
 TESTS = Actor(None, "tests")
 HOUR = timedelta(hours=1)
@@ -92,7 +93,7 @@ def prepare(service: Any, competition: Any, solution_csv: Callable[..., bytes]) 
 
 def finish(service: Any, version: ScoringVersion) -> None:
     with service.database.read() as session:
-        jobs = rescoring.open_jobs(session, scoring_version_id=version.id)
+        jobs = rescorings.open_jobs(session, scoring_version_id=version.id)
     service.run(*jobs)
 
 
@@ -154,7 +155,7 @@ def test_a_rollback_prepares_only_what_the_earlier_version_lacks(
     assert version.state is ScoringVersionState.PREPARING
     assert board(service, competition).scoring_version == 2
     with service.database.read() as session:
-        jobs = rescoring.open_jobs(session, scoring_version_id=version.id)
+        jobs = rescorings.open_jobs(session, scoring_version_id=version.id)
     assert len(jobs) == 1
     service.run(*jobs)
     publish(service, version)
@@ -496,7 +497,7 @@ def test_a_cancellation_while_jobs_are_scored_leaves_no_open_job(
 ) -> None:
     version = prepare(scored=False)
     with service.database.read() as session:
-        jobs = rescoring.open_jobs(session, scoring_version_id=version.id)
+        jobs = rescorings.open_jobs(session, scoring_version_id=version.id)
 
     def score() -> None:
         scorer = Scorer(service.database, service.storage, lease=HOUR)
@@ -509,7 +510,7 @@ def test_a_cancellation_while_jobs_are_scored_leaves_no_open_job(
 
     assert race(score, drop) == [None, None]
     with service.database.read() as session:
-        assert rescoring.open_jobs(session, scoring_version_id=version.id) == []
+        assert rescorings.open_jobs(session, scoring_version_id=version.id) == []
     assert states(service)[2] is ScoringVersionState.DROPPED
     assert board(service, competition).scoring_version == 1
 

@@ -38,6 +38,7 @@ from grader.services.exports import Format, Kind, NothingToExport
 from grader.services.moderation import OnlyATest, ReasonNeeded, UnknownTeam
 from grader.services.queue_health import Sign
 from grader.services.retries import NothingFailed
+from grader.services.scoring import Breakdown
 from grader.services.submission_search import Sort, Wanted
 from grader.services.team_names import NameHeld, NameTaken, NameTakenAway, NotGiven, SameName
 
@@ -51,7 +52,9 @@ def fail(service: Any, accepted: Any) -> None:
         with service.database.write() as session:
             now = service.now + attempt * HOUR
             claim = scoring.claim(session, job_id=accepted.job_ids[0], lease=LEASE, now=now)
-            scoring.record_error(session, job_id=claim.job_id, token=claim.token, incident="7F3A", now=now)
+            scoring.record(
+                session, job_id=claim.job_id, token=claim.token, outcome=Breakdown("7F3A"), now=now
+            )
 
 
 def act(service: Any, what: Any, competition: Any, **given: Any) -> Any:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 from sqlalchemy import func, select
 
 from grader.files import read_solution
 from grader.leaderboard import standings
-from grader.metrics import bias_report
 from grader.models import JobState, Score, ScoringJob, Split, Standing, Submission, SubmissionStatus
 from grader.services import scoring
-from grader.services.scoring import Claim
+from grader.services.scoring import Breakdown, Claim, Rejection
 
 LEASE = timedelta(seconds=40)
 SECOND = timedelta(seconds=1)
@@ -37,6 +37,22 @@ def accepted(service: Any) -> Any:
     return service.submit(service.competition())
 
 
+def jigsaw_terms(is_positive: Any, predictions: Any, mentions: list[Any]) -> dict[str, float]:
+    """Return the four terms of the score by scikit-learn's AUC, over the rows that each term is about."""
+
+    def mean_auc(keeps: Callable[[Any], Any]) -> float:
+        kept = [keeps(has) for has in mentions]
+        aucs = [roc_auc_score(is_positive[rows], predictions[rows]) for rows in kept]
+        return float(np.mean(np.power(aucs, -5.0)) ** (1 / -5.0))
+
+    return {
+        "overall_auc": roc_auc_score(is_positive, predictions),
+        "subgroup_auc": mean_auc(lambda has: has),
+        "bpsn_auc": mean_auc(lambda has: has != is_positive),
+        "bnsp_auc": mean_auc(lambda has: has == is_positive),
+    }
+
+
 def test_a_scored_submission_has_the_scores_of_an_independent_computation(
     service: Any, solution_csv: Callable[..., bytes], predictions_csv: Callable[..., bytes]
 ) -> None:
@@ -49,10 +65,11 @@ def test_a_scored_submission_has_the_scores_of_an_independent_computation(
         scores = {score.split: score for score in session.scalars(select(Score))}
     for split, code in ((Split.PUBLIC, 1), (Split.PRIVATE, 2)):
         rows = solution.usage == code
-        identities = {name: values[rows] for name, values in solution.identities.items()}
-        expected = bias_report(solution.labels[rows], predictions[rows], identities)
-        assert scores[split].score == expected.score
-        assert {term: getattr(scores[split], term) for term in expected.terms} == expected.terms
+        mentions = [values[rows] >= 0.5 for values in solution.identities.values()]
+        expected = jigsaw_terms(solution.labels[rows] >= 0.5, predictions[rows], mentions)
+        terms = {term: getattr(scores[split], term) for term in expected}
+        assert terms == pytest.approx(expected, rel=1e-12)
+        assert scores[split].score == pytest.approx(sum(expected.values()) / 4, rel=1e-12)
         assert scores[split].counts["rows"] == 200
     assert service.submission(accepted).status is SubmissionStatus.SCORED
 
@@ -88,13 +105,14 @@ def test_a_late_holder_of_an_old_token_changes_nothing(service: Any, accepted: A
     current = claim(service, job_id, after=LEASE)
     assert late is not None and current is not None
     with service.database.write() as session:
-        for record in (scoring.record_rejection, scoring.record_error):
-            extra = {"problems": []} if record is scoring.record_rejection else {"incident": "x"}
-            assert not record(session, job_id=job_id, token=late.token, now=service.now, **extra)
+        for outcome in (Rejection([]), Breakdown("x")):
+            assert not scoring.record(
+                session, job_id=job_id, token=late.token, outcome=outcome, now=service.now
+            )
     assert job(service, job_id).state is JobState.CLAIMED
     with service.database.write() as session:
-        assert scoring.record_rejection(
-            session, job_id=job_id, token=current.token, problems=[], now=service.now
+        assert scoring.record(
+            session, job_id=job_id, token=current.token, outcome=Rejection([]), now=service.now
         )
 
 
@@ -117,7 +135,7 @@ def test_the_third_error_of_our_own_makes_a_submission_failed(service: Any, acce
         assert held is not None and held.attempt == attempt
         with service.database.write() as session:
             now = service.now + after
-            assert scoring.record_error(session, job_id=job_id, token=held.token, incident="abc", now=now)
+            assert scoring.record(session, job_id=job_id, token=held.token, outcome=Breakdown("abc"), now=now)
         assert claim(service, job_id, after=after) is None
         after += timedelta(seconds=60)
     assert job(service, job_id).state is JobState.FAILED
@@ -142,7 +160,7 @@ def test_an_error_between_lost_leases_is_not_counted_as_one(service: Any, accept
     held = claim(service, job_id)
     assert held is not None
     with service.database.write() as session:
-        scoring.record_error(session, job_id=job_id, token=held.token, incident="abc", now=service.now)
+        scoring.record(session, job_id=job_id, token=held.token, outcome=Breakdown("abc"), now=service.now)
     for attempt in range(1, 11):
         assert claim(service, job_id, after=attempt * LEASE) is not None
     assert claim(service, job_id, after=11 * LEASE) is None

@@ -17,6 +17,7 @@ from grader.services.conditions import Conditions
 from grader.worker.calculator import Calculator
 from grader.worker.organizer_work import OrganizerWorker
 from grader.worker.rank_cache import RankCache
+from tests.fixtures.competitions import publish_competition
 
 HERE = "/competitions/toxicity"
 IDENTITIES = ("male", "female", "black or african")
@@ -33,7 +34,7 @@ def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]) -> Any
     stored = solutions.store(arena.storage, solution, split_key=b"key", identities=IDENTITIES)
     with arena.database.write() as session:
         actor = Actor(None, "tests")
-        competition = competitions.create(
+        competition = publish_competition(
             session,
             slug="toxicity",
             title="Toxicity",

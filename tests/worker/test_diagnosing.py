@@ -15,6 +15,7 @@ from grader.services.audit import Actor
 from grader.services.conditions import Conditions
 from grader.worker.organizer_work import OrganizerWorker
 from tests.fixtures.arena import WIDE_LIMITS
+from tests.fixtures.competitions import publish_competition
 
 ROLES = {
     "id": ColumnRole.ID,
@@ -45,7 +46,7 @@ def diagnosed(arena: Any, rows: list[tuple[Any, ...]]) -> Any:
     solution = read_solution(text.encode(), roles=ROLES)
     stored = solutions.store(arena.storage, solution, split_key=b"key", identities=("cat",))
     with arena.database.write() as session:
-        competitions.create(
+        publish_competition(
             session,
             slug="twins",
             title="Twins",
