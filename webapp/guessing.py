@@ -7,7 +7,7 @@ from flask import g, request
 
 from grader import db
 from grader.models import User
-from grader.services import accounts, guesses, known_addresses
+from grader.services import accounts, directory, guesses, known_addresses
 from grader.services.guesses import Guesser
 from webapp import auth, devices
 from webapp.site import Site, current_site
@@ -20,7 +20,7 @@ def authenticate(name: str, password: str) -> User | None:
     """
     site = current_site()
     with site.database.read() as session:
-        user = accounts.find_by_name(session, name=name)
+        user = directory.find(session, name=name)
         secret, here = site.settings.secret(), request.remote_addr
         number = 0 if user is None else user.id
         guesser = Guesser(

@@ -12,7 +12,7 @@ from grader.models import SubmissionKind
 from grader.services import close_checks, closing, competitions, moderation
 from grader.services.audit import Actor
 from grader.services.close_checks import CloseState
-from grader.services.closing import Stage
+from grader.services.phases import Stage
 
 MARKS = [SubmissionKind.NORMAL.value, SubmissionKind.BENCHMARK.value, SubmissionKind.HIDDEN.value]
 RECOVERABLE = (

@@ -27,12 +27,13 @@ from grader.cli.running import announce, export, free_team_name, grant, pause, r
 from grader.cli.solution_report import describe
 from grader.models import Competition
 from grader.services import (
-    accounts,
     benchmark_entries,
     competition_settings,
     competitions,
+    directory,
     drafts,
     lifecycle,
+    phases,
     solutions,
     splitting,
 )
@@ -145,7 +146,7 @@ def create(
     )
     with opened() as installation:
         with installation.database.read() as session:  # before a large file is read
-            person = accounts.get(session, name=owner) if owner else None
+            person = directory.get(session, name=owner) if owner else None
             _require_possible(session, slug, settings)
         stored = _stored(installation, slug, solution, metric, label=label, identities=identities)
         with installation.database.write() as session:
@@ -197,7 +198,7 @@ def list_all() -> None:
     with opened() as installation, installation.database.read() as session:
         now = db.now(session)
         for found in competitions.list_all(session):
-            click.echo(f"{found.slug}\t{competitions.state(found, now)}\t{_times(found)}\t{found.title}")
+            click.echo(f"{found.slug}\t{phases.state(found, now)}\t{_times(found)}\t{found.title}")
 
 
 def _existing(path: str) -> Path:

@@ -18,7 +18,6 @@ from grader.cli.solution_report import describe
 from grader.errors import FairboardError, OrganizerError
 from grader.models import Competition, CompetitionState, User
 from grader.services import (
-    accounts,
     benchmark_entries,
     cloning,
     competition_files,
@@ -26,6 +25,7 @@ from grader.services import (
     competitions,
     data_files,
     data_release,
+    directory,
     drafts,
     lifecycle,
     organizers,
@@ -46,7 +46,7 @@ def create_from(path: Path, *, owner: str | None, publish: bool) -> None:
     slug = file.slug or path.stem
     with opened() as installation:
         with installation.database.write() as session:
-            person = accounts.get(session, name=owner) if owner else None
+            person = directory.get(session, name=owner) if owner else None
             settings = replace(CompetitionSettings(), **file.changes)
             faults = drafts.problems(session, slug=slug, settings=settings)
             _require_sound(path, file, competition_settings.sentences(faults, unread=file.unread))
@@ -120,7 +120,7 @@ def clone(
                 title=title,
                 with_data=not without_data,
                 with_solution=with_solution,
-                owner=accounts.get(session, name=owner) if owner else None,
+                owner=directory.get(session, name=owner) if owner else None,
                 actor=Actor.shell(),
                 now=db.now(session),
             )

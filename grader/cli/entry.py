@@ -9,7 +9,7 @@ from grader.cli.condition_options import condition_options, given
 from grader.cli.doubtful_settings import tell_of_doubts
 from grader.cli.installation import opened
 from grader.cli.parameters import Deadline
-from grader.services import accounts, admissions, competition_settings, competitions
+from grader.services import admissions, competition_settings, competitions, directory
 from grader.services.audit import Actor
 
 
@@ -47,7 +47,7 @@ def change(slug: str, **options: Any) -> None:
 def admit(slug: str, user: str, refuse: bool) -> None:
     """Admit the account USER to SLUG, whether it has asked to join or not."""
     with opened() as installation, installation.database.write() as session:
-        account = accounts.get(session, name=user)
+        account = directory.get(session, name=user)
         admissions.decide(
             session,
             competition=competitions.get(session, slug=slug),

@@ -8,7 +8,7 @@ from grader import db
 from grader.cli.alignment import aligned
 from grader.cli.installation import opened
 from grader.models import AuditEntry, Role
-from grader.services import accounts, audit, competitions, organizers
+from grader.services import audit, competitions, directory, organizers
 from grader.services.audit import Actor, AuditPage
 
 ROLE = click.Choice([role.value for role in Role])
@@ -26,7 +26,7 @@ def organizer() -> None:
 def add(slug: str, user: str, role: str) -> None:
     """Make the account USER an organizer of SLUG; an organizer gets the new role."""
     with opened() as installation, installation.database.write() as session:
-        account = accounts.get(session, name=user)
+        account = directory.get(session, name=user)
         competition = competitions.get(session, slug=slug)
         given = any(
             each.user_id == account.id for each in organizers.list_all(session, competition=competition)
@@ -49,7 +49,7 @@ def add(slug: str, user: str, role: str) -> None:
 def remove(slug: str, user: str) -> None:
     """Take the role of the account USER in SLUG away; one owner always stays."""
     with opened() as installation, installation.database.write() as session:
-        account = accounts.get(session, name=user)
+        account = directory.get(session, name=user)
         organizers.remove(
             session,
             competition=competitions.get(session, slug=slug),

@@ -13,7 +13,6 @@ from grader.services import (
     competitions,
     exports,
     grants,
-    moderation,
     names,
     pauses,
     retries,
@@ -69,7 +68,7 @@ def grant(slug: str, count: int, team: str | None, day: datetime | None, reason:
         if team is not None:
             whose = rosters.find_by_name(session, competition=competition, name=names.clean_name(team))
             if whose is None:
-                raise moderation.UnknownTeam(team)
+                raise rosters.UnknownTeam(team)
         made = grants.grant(
             session,
             competition=competition,

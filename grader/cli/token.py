@@ -8,7 +8,7 @@ from grader import db
 from grader.cli.alignment import aligned
 from grader.cli.group import SubcommandGroup
 from grader.cli.installation import opened
-from grader.services import accounts, tokens
+from grader.services import directory, tokens
 from grader.services.tokens import Scope
 
 
@@ -37,7 +37,7 @@ def create(user: str, name: str, scopes: tuple[str, ...], days: int | None) -> N
     with opened() as installation, installation.database.write() as session:
         _, text = tokens.create(
             session,
-            user=accounts.get(session, name=user),
+            user=directory.get(session, name=user),
             name=name,
             scopes=[Scope(scope) for scope in scopes] or tuple(Scope),
             lifetime=None if days is None else timedelta(days=days),
@@ -52,7 +52,7 @@ def list_(user: str) -> None:
     """List the API tokens of USER."""
     lines = [["id", "name", "begins with", "may", "ends"]]
     with opened() as installation, installation.database.read() as session:
-        for each in tokens.list_own(session, user=accounts.get(session, name=user)):
+        for each in tokens.list_own(session, user=directory.get(session, name=user)):
             ends = f"{each.expires_at:%Y-%m-%d %H:%M} UTC" if each.expires_at else "never"
             lines.append([str(each.id), each.name, each.prefix, " and ".join(each.scopes), ends])
     for line in aligned(lines, numbers=False):
@@ -65,5 +65,5 @@ def list_(user: str) -> None:
 def revoke(user: str, token_id: int) -> None:
     """Revoke the API token TOKEN_ID of USER; `list` shows the ids."""
     with opened() as installation, installation.database.write() as session:
-        account = accounts.get(session, name=user)
+        account = directory.get(session, name=user)
         tokens.revoke(session, user=account, token_id=token_id, now=db.now(session))

@@ -6,7 +6,7 @@ from grader import db
 from grader.cli.alignment import aligned
 from grader.cli.group import SubcommandGroup
 from grader.cli.installation import Installation, opened
-from grader.services import accounts, administrators, resets, sign_ups
+from grader.services import accounts, administrators, directory, resets, sign_ups
 from grader.services.audit import Actor, operator
 from grader.settings import SignUp
 from grader.supervisor import lock
@@ -61,7 +61,7 @@ def admin(name: str, is_admin: bool) -> None:
     with opened() as installation, installation.database.write() as session:
         account = administrators.change(
             session,
-            user=accounts.get(session, name=name),
+            user=directory.get(session, name=name),
             is_admin=is_admin,
             actor=Actor.shell(),
             now=db.now(session),
@@ -74,7 +74,7 @@ def admin(name: str, is_admin: bool) -> None:
 def reset_link(name: str) -> None:
     """Print a link with which NAME sets a new password, once, within a day."""
     with opened() as installation, installation.database.write() as session:
-        account = accounts.get(session, name=name)
+        account = directory.get(session, name=name)
         token = resets.create_link(session, user=account, created_by=operator(), now=db.now(session))
     _show_link(installation, f"/reset/{token}")
 

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ParticipantError
 from grader.models import Login, User
 from grader.services import known_addresses, logins, name_shapes, names, password_rules
 from grader.services.hashing import BoundedHasher
@@ -41,17 +41,6 @@ class NameTaken(InvalidAccount):
 
     def __init__(self, name: str) -> None:
         super().__init__({"name": f"The name {name!r} is taken, or it looks like one that is."})
-        self.name = name
-
-
-class UnknownUser(ParticipantError):
-    """No account has this name."""
-
-    public_name = "unknown_user"
-    kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is no account named {name!r}.")
         self.name = name
 
 
@@ -145,23 +134,6 @@ def create_user(
     password = secrets.token_urlsafe(15)
     user = sign_up(session, name=name, password=password, passwords=passwords, now=now, is_admin=is_admin)
     return user, password
-
-
-def get(session: Session, *, name: str) -> User:
-    """Return the account of a name, whatever its case; raise UnknownUser."""
-    user = find_by_name(session, name=name)
-    if user is None:
-        raise UnknownUser(name)
-    return user
-
-
-def find_by_name(session: Session, *, name: str) -> User | None:
-    """Return the account of a name, whatever its case, None if there is none."""
-    try:
-        folded = names.folded(names.clean_name(name))
-    except names.InvalidName:
-        return None
-    return session.scalar(select(User).where(User.name_folded == folded))
 
 
 def find(session: Session, *, user_id: int) -> User | None:

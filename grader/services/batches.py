@@ -12,13 +12,14 @@ from sqlalchemy import Select, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import JobState, ScoringJob, ScoringVersion, ScoringVersionState
+from grader.services import lease as lease_of_services
 from grader.services import other_labels, scoring
 from grader.services.scoring import Claim, Outcome
 
 # A lost batch is tried again in so many parts: file by file a hundred would take longer than their lease.
 LOST_SHARE = 10
 # What `scoring.free` implies, in words by which the index of a version's jobs finds the open ones at once.
-_IS_OPEN = ScoringJob.state.in_(scoring.OPEN_STATES)
+_IS_OPEN = ScoringJob.state.in_(lease_of_services.OPEN_STATES)
 
 
 def unattended(session: Session, *, older_than: timedelta, now: datetime) -> int | None:

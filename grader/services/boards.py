@@ -11,7 +11,7 @@ from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.leaderboard.visibility import Field, Phase, Viewer, visible
 from grader.models import Competition, ScoringVersion, Split, Standing
-from grader.services import benchmarks, board_lines, board_orders, closing, competitions, placing
+from grader.services import benchmarks, board_lines, board_orders, competitions, phases, placing
 from grader.services.board_lines import BoardRow
 from grader.services.board_orders import Sort
 from grader.services.paging import Paging, paging
@@ -132,7 +132,7 @@ def public_board(
 ) -> Board:
     """Return a page of the public leaderboard, past the end an empty one; raise HiddenColumn."""
     now = now or db.now(session)
-    phase = competitions.phase(competition, now)
+    phase = phases.phase(competition, now)
     has_terms = visible(Field.PUBLIC_TERMS, viewer, phase, competition.feedback)
     return _board(session, competition, Split.PUBLIC, asked or Asked(), now, has_terms=has_terms)
 
@@ -160,7 +160,7 @@ def require_private(competition: Competition, *, viewer: Viewer, phase: Phase) -
     """Raise NotRevealed for whom the private standings are hidden, NotSettled where there are none."""
     if not visible(Field.PRIVATE_RANK, viewer, phase, competition.feedback):
         raise NotRevealed
-    if phase is not Phase.REVEALED and not closing.is_settled(competition):
+    if phase is not Phase.REVEALED and not phases.is_settled(competition):
         raise NotSettled
 
 

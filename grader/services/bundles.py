@@ -28,17 +28,17 @@ from grader.receipts import Receipt
 from grader.services import (
     audit,
     board_lines,
-    closing,
     final_boards,
     organizer_jobs,
     organizers,
+    phases,
     placing,
     receipts,
     results,
 )
 from grader.services.audit import Actor
 from grader.services.board_lines import TERMS
-from grader.services.closing import Stage
+from grader.services.phases import Stage
 from grader.services.results import SplitResult
 from grader.services.rules import Rules
 
@@ -94,7 +94,7 @@ def request(
     session: Session, *, competition: Competition, with_solution: bool, actor: Actor, now: datetime
 ) -> OrganizerJob:
     """Have the results bundled; raise NotFinal."""
-    if closing.stage(competition, now) is not Stage.FINAL:
+    if phases.stage(competition, now) is not Stage.FINAL:
         raise NotFinal
     job = organizer_jobs.add(
         session,

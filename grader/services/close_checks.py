@@ -18,8 +18,8 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
 )
-from grader.services import closing, organizer_jobs
-from grader.services.closing import Stage
+from grader.services import organizer_jobs, phases
+from grader.services.phases import Stage
 from grader.services.verification import Verified
 
 NAMED_COUNT = 10
@@ -79,8 +79,8 @@ def state(session: Session, *, competition: Competition, now: datetime) -> Close
         job is not None and version is not None and (job.parameters["scoring_version_id"] == version.id)
     )
     return CloseState(
-        stage=closing.stage(competition, now),
-        selection_open_until=closing.selection_open_until(competition, now),
+        stage=phases.stage(competition, now),
+        selection_open_until=phases.selection_open_until(competition, now),
         waiting_count=_count(session, competition, SubmissionStatus.PENDING),
         waiting=_first(session, competition, SubmissionStatus.PENDING),
         failed_count=_count(session, competition, SubmissionStatus.FAILED),

@@ -4,7 +4,6 @@ It is settled when everything accepted in time has come to an end: then the priv
 and nobody sees them. The reveal switches them on by one row, so that no read mixes two states.
 """
 
-import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,20 +24,11 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
 )
-from grader.services import audit, competitions, final_boards, placing, reveal_notices, standing_rows
+from grader.services import audit, competitions, final_boards, phases, placing, reveal_notices, standing_rows
 from grader.services.audit import Actor
+from grader.services.phases import Archived
 
 NAMED_COUNT = 10
-
-
-class Stage(enum.StrEnum):
-    """Where a competition is on its way to the final standings."""
-
-    RUNNING = "running"
-    CLOSED = "closed"
-    SETTLED = "settled"
-    PROVISIONAL = "provisional"
-    FINAL = "final"
 
 
 class ScoringPending(OrganizerError):
@@ -78,15 +68,6 @@ class NotClosed(OrganizerError):
         when = f" It closes at {closes_at:%Y-%m-%d %H:%M:%S} UTC." if closes_at else ""
         super().__init__(f"The competition is not closed.{when}")
         self.closes_at = closes_at
-
-
-class Archived(OrganizerError):
-    """An archived competition stays as it is."""
-
-    public_name = "archived"
-
-    def __init__(self) -> None:
-        super().__init__("The competition is archived. Bring it back from the archive first.")
 
 
 class SelectionOpen(OrganizerError):
@@ -137,19 +118,6 @@ class Revealed:
     failed_count: int
 
 
-def stage(competition: Competition, now: datetime) -> Stage:
-    """Return where a competition is on its way to the final standings."""
-    if competition.finalized_at is not None:
-        return Stage.FINAL
-    match competitions.phase(competition, now):
-        case Phase.REVEALED:
-            return Stage.PROVISIONAL
-        case Phase.CLOSED:
-            return Stage.SETTLED if is_settled(competition) else Stage.CLOSED
-        case _:
-            return Stage.RUNNING
-
-
 def settle(session: Session, *, competition: Competition, now: datetime | None = None) -> Competition:
     """Compute the private standings of a closed competition, which stay hidden; a settled one stays as it is.
 
@@ -157,7 +125,7 @@ def settle(session: Session, *, competition: Competition, now: datetime | None =
     """
     competition = competitions.lock(session, competition_id=competition.id)
     now = now or db.now(session)
-    if competitions.phase(competition, now) not in (Phase.CLOSED, Phase.REVEALED):
+    if phases.phase(competition, now) not in (Phase.CLOSED, Phase.REVEALED):
         raise NotClosed(competition.closes_at)
     _settle(session, competition, now)
     return competition
@@ -178,7 +146,7 @@ def reveal(
     if competition.state is CompetitionState.ARCHIVED:
         raise Archived
     before = _state(competition)
-    phase = competitions.phase(competition, now)
+    phase = phases.phase(competition, now)
     if phase is Phase.SCHEDULED:
         raise NotYetOpen(competition.opens_at)
     closed_now = phase is not Phase.CLOSED
@@ -257,7 +225,7 @@ def unsettled(session: Session, *, now: datetime) -> list[Competition]:
         _selection_is_over(now),
         ~pending,
     )
-    return [competition for competition in session.scalars(closed) if not is_settled(competition)]
+    return [competition for competition in session.scalars(closed) if not phases.is_settled(competition)]
 
 
 def due(session: Session, *, now: datetime) -> list[Competition]:
@@ -301,13 +269,13 @@ def _selection_is_over(now: datetime) -> ColumnElement[bool]:
 
 
 def _settle(session: Session, competition: Competition, now: datetime) -> None:
-    until = selection_open_until(competition, now)
+    until = phases.selection_open_until(competition, now)
     if until is not None:
         raise SelectionOpen(until)
     pending = count_pending(session, competition=competition)
     if pending:
         raise ScoringPending(_pending(session, competition), pending)
-    if is_settled(competition):
+    if phases.is_settled(competition):
         return
     version_id = competitions.live(competition).id
     standing_rows.write(
@@ -315,19 +283,6 @@ def _settle(session: Session, competition: Competition, now: datetime) -> None:
     )
     competition.settled_at = now
     session.flush()
-
-
-def selection_open_until(competition: Competition, now: datetime) -> datetime | None:
-    """Return until when a reopened final selection keeps the settling waiting; None where it does not."""
-    until = competition.selection_deadline
-    return until if until is not None and now < until else None
-
-
-def is_settled(competition: Competition) -> bool:
-    """Tell whether the private standings are computed; a later close or a reopened selection undoes it."""
-    settled_at = competition.settled_at
-    ends = (competition.closes_at, competition.selection_deadline)
-    return settled_at is not None and all(end is None or settled_at >= end for end in ends)
 
 
 def _count(session: Session, competition: Competition, status: SubmissionStatus) -> int:

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from grader.leaderboard.visibility import Feedback, Phase
 from grader.metrics import MetricSettings
 from grader.models import Competition, CompetitionState, EntryMode, RevealRule, ScoringVersionState
-from grader.services import audit, competitions, metric_choice
+from grader.services import audit, competitions, metric_choice, phases
 from grader.services import conditions as conditions_of
 from grader.services.audit import Actor
 from grader.services.conditions import Conditions, Fault, InvalidCompetition
@@ -149,7 +149,7 @@ def locks(competition: Competition, now: datetime) -> dict[str, str]:
     if competition.state is CompetitionState.ARCHIVED:
         return dict.fromkeys(NAMES, "The competition is archived.")
     locked = dict.fromkeys(METRIC, METRIC_IS_FIXED)
-    phase = competitions.phase(competition, now)
+    phase = phases.phase(competition, now)
     if phase is Phase.SCHEDULED:
         return locked
     locked["opens_at"] = "The competition has opened."

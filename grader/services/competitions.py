@@ -7,10 +7,8 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.leaderboard.visibility import Phase
 from grader.models import (
     Competition,
-    CompetitionState,
     ScoringVersion,
     ScoringVersionState,
     Solution,
@@ -122,28 +120,6 @@ def list_all(session: Session) -> list[Competition]:
     """Return all competitions, the newest first."""
     query = _loaded().where(~Competition.slug.startswith(DELETED))
     return list(session.scalars(query.order_by(Competition.created_at.desc(), Competition.id.desc())))
-
-
-def phase(competition: Competition, now: datetime) -> Phase:
-    """Return where a competition is in its life at `now`; a draft is never open, an archived one is over."""
-    if competition.revealed_at is not None:
-        return Phase.REVEALED
-    if competition.state is CompetitionState.DRAFT:
-        return Phase.SCHEDULED
-    if competition.state is CompetitionState.ARCHIVED:
-        return Phase.CLOSED
-    if competition.opens_at is not None and now < competition.opens_at:
-        return Phase.SCHEDULED
-    if competition.closes_at is not None and now >= competition.closes_at:
-        return Phase.CLOSED
-    return Phase.OPEN
-
-
-def state(competition: Competition, now: datetime) -> str:
-    """Return the word for where a competition is: its phase, unless it is a draft or archived."""
-    if competition.state in (CompetitionState.DRAFT, CompetitionState.ARCHIVED):
-        return competition.state.value
-    return phase(competition, now).value
 
 
 def lock(session: Session, *, competition_id: int) -> Competition:

@@ -9,9 +9,8 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind
 from grader.models import Competition, Team, TeamInvite, TeamMember, User
-from grader.services import accounts, mail_limits, participations, rosters, team_notices
-from grader.services.rosters import TeamFull, TeamRefusal
-from grader.services.teams import AlreadyInTeam
+from grader.services import directory, mail_limits, participations, rosters, team_notices
+from grader.services.rosters import AlreadyInTeam, TeamFull, TeamRefusal
 
 
 class UnknownInvitation(TeamRefusal):
@@ -100,7 +99,7 @@ def invite(
     team = rosters.require_team(session, competition=competition, user=user)
     rosters.require_changeable(competition, now)
     _require_place(session, competition, team)
-    invited = accounts.get(session, name=name)
+    invited = directory.get(session, name=name)
     if any(member.user_id == invited.id for member in rosters.members(session, team=team)):
         raise AlreadyMember(invited.name)
     if any(each.user_id == invited.id for each in of_team(session, team=team)):

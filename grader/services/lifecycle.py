@@ -14,9 +14,9 @@ from grader.errors import OrganizerError
 from grader.models import Competition, CompetitionState
 from grader.services import audit, competition_settings, competitions, data_release
 from grader.services.audit import Actor
-from grader.services.closing import Archived
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import Fault
+from grader.services.phases import Archived
 
 SOLUTION = "solution"
 

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader import db
@@ -13,33 +12,13 @@ from grader.services import (
     competitions,
     final_boards,
     limits,
-    names,
+    rosters,
     standing_rows,
     team_notices,
 )
 from grader.services.audit import Actor
+from grader.services.rosters import REASON_MAX_LENGTH, ReasonNeeded
 from grader.services.texts import one_line
-
-REASON_MAX_LENGTH = 500
-
-
-class UnknownTeam(OrganizerError):
-    """A competition has no team of this name."""
-
-    public_name = "unknown_team"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is no team {name!r} in this competition.")
-        self.name = name
-
-
-class ReasonNeeded(OrganizerError):
-    """A decision against a team is kept with its reason."""
-
-    public_name = "reason_needed"
-
-    def __init__(self, decision: str = "disqualification") -> None:
-        super().__init__(f"Give the reason for the {decision}; the team reads it.")
 
 
 class AlreadyDisqualified(OrganizerError):
@@ -58,15 +37,6 @@ class NotDisqualified(OrganizerError):
 
     def __init__(self, team: Team) -> None:
         super().__init__(f"{team.name} is not disqualified.")
-
-
-class MergedTeam(OrganizerError):
-    """A team that was merged into another is no team any more."""
-
-    public_name = "merged_team"
-
-    def __init__(self, team: Team) -> None:
-        super().__init__(f"{team.name} was merged into another team; nothing can be decided about it.")
 
 
 class OnlyATest(OrganizerError):
@@ -108,7 +78,7 @@ def disqualify(
     reason = one_line(reason, REASON_MAX_LENGTH)
     if not reason:
         raise ReasonNeeded
-    competition, found, now = lock_team(session, competition, team, now)
+    competition, found, now = rosters.lock_team(session, competition, team, now)
     if found.disqualified_at is not None:
         raise AlreadyDisqualified(found)
     found.disqualified_at, found.disqualification_reason = now, reason
@@ -140,7 +110,7 @@ def reinstate(
     now: datetime | None = None,
 ) -> Team:
     """Put a disqualified team back where its files place it; raise UnknownTeam, NotDisqualified."""
-    competition, found, now = lock_team(session, competition, team, now)
+    competition, found, now = rosters.lock_team(session, competition, team, now)
     if found.disqualified_at is None:
         raise NotDisqualified(found)
     before = {"disqualified_at": found.disqualified_at, "reason": found.disqualification_reason}
@@ -212,22 +182,6 @@ def _told(submission: Submission, before: SubmissionKind) -> str:
             return f"{name} stands on no board any more."
         case _:
             return f"{name} ranks its team now."
-
-
-def lock_team(
-    session: Session, competition: Competition, name: str, now: datetime | None
-) -> tuple[Competition, Team, datetime]:
-    """Lock a competition and return it with the team of a name; raise UnknownTeam, MergedTeam."""
-    competition = competitions.lock(session, competition_id=competition.id)
-    now = now or db.now(session)
-    team = session.scalar(
-        select(Team).where(Team.competition_id == competition.id, Team.name_key == names.name_key(name))
-    )
-    if team is None or team.is_organizers:
-        raise UnknownTeam(name)
-    if team.merged_into_id is not None:
-        raise MergedTeam(team)
-    return competition, team, now
 
 
 def _show(session: Session, competition: Competition, team_id: int, *, reason: str, now: datetime) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from grader.errors import ErrorKind, ParticipantError
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, EntryMode, Participation, RequestState, Team, User
-from grader.services import competitions, names, organizers, rosters, team_notices
+from grader.services import names, organizers, phases, rosters, team_notices
 
 
 class EntryRefused(ParticipantError):
@@ -126,7 +126,7 @@ def must_ask(competition: Competition) -> bool:
 
 def is_entry_open(competition: Competition, now: datetime) -> bool:
     """Tell whether people can join: until the entry deadline, and again for late submissions."""
-    phase = competitions.phase(competition, now)
+    phase = phases.phase(competition, now)
     if phase is Phase.REVEALED:
         return competition.takes_late_submissions
     deadline = competition.entry_deadline
@@ -255,7 +255,7 @@ def _require_entry(competition: Competition, *, code: str, now: datetime) -> Non
 
 def _require_open(competition: Competition, now: datetime) -> None:
     if not is_entry_open(competition, now):
-        is_over = competitions.phase(competition, now) in (Phase.CLOSED, Phase.REVEALED)
+        is_over = phases.phase(competition, now) in (Phase.CLOSED, Phase.REVEALED)
         raise EntryClosed(competition.closes_at if is_over else competition.entry_deadline)
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, CompetitionState
-from grader.services import competitions
+from grader.services import phases
 from grader.services.competition_settings import DATES, FOLLOWING, WORDS
 from grader.services.conditions import Fault
 
@@ -42,7 +42,7 @@ def warnings_of_change(competition: Competition, changed: Collection[str], now: 
 def _effects(competition: Competition, now: datetime) -> Mapping[str, str]:
     if competition.state is CompetitionState.DRAFT:
         return _OF_A_DRAFT
-    match competitions.phase(competition, now):
+    match phases.phase(competition, now):
         case Phase.SCHEDULED | Phase.OPEN:
             return _UNTIL_THE_CLOSE
         case Phase.CLOSED:

@@ -24,7 +24,7 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import audit, competitions, data_checks, scoring
+from grader.services import audit, competitions, data_checks, lease
 from grader.services.audit import Actor
 from grader.services.solutions import StoredSolution
 from grader.services.texts import plain_text
@@ -265,7 +265,7 @@ def drop(
     version.state = ScoringVersionState.RETIRED if was_live else ScoringVersionState.DROPPED
     session.execute(
         delete(ScoringJob).where(
-            ScoringJob.scoring_version_id == version.id, ScoringJob.state.in_(scoring.OPEN_STATES)
+            ScoringJob.scoring_version_id == version.id, ScoringJob.state.in_(lease.OPEN_STATES)
         )
     )
     session.flush()

@@ -28,7 +28,7 @@ from grader.models import (
     SubmissionStatus,
     Team,
 )
-from grader.services import competitions, rescoring, score_history, scoring
+from grader.services import competitions, lease, rescoring, score_history
 from grader.services.board_lines import TERMS
 
 CHUNK = 2_000
@@ -157,7 +157,7 @@ def gaps(session: Session, *, competition: Competition, version: ScoringVersion)
     job = and_(ScoringJob.submission_id == Submission.id, ScoringJob.scoring_version_id == version.id)
     unfinished, lost = session.execute(
         select(
-            func.count().filter(or_(ScoringJob.id.is_(None), ScoringJob.state.in_(scoring.OPEN_STATES))),
+            func.count().filter(or_(ScoringJob.id.is_(None), ScoringJob.state.in_(lease.OPEN_STATES))),
             func.count().filter(
                 Submission.status == SubmissionStatus.SCORED,
                 ScoringJob.state.in_((JobState.REJECTED, JobState.FAILED)),

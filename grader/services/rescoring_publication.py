@@ -28,6 +28,7 @@ from grader.services import (
     daily_ranks,
     data_release,
     final_boards,
+    lease,
     published_solutions,
     rescoring,
     rescoring_amends,
@@ -217,7 +218,7 @@ def _count_unfinished(session: Session, version: ScoringVersion) -> int:
         .join(ScoringJob.submission)
         .where(
             ScoringJob.scoring_version_id == version.id,
-            ScoringJob.state.in_(scoring.OPEN_STATES),
+            ScoringJob.state.in_(lease.OPEN_STATES),
             Submission.status != SubmissionStatus.PENDING,
         )
     )

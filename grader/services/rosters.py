@@ -6,7 +6,7 @@ from sqlalchemy import delete, exists, func, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader import db
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.leaderboard.visibility import Phase
 from grader.models import (
     Competition,
@@ -18,7 +18,7 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import competitions, name_shapes, names
+from grader.services import competitions, name_shapes, names, phases
 
 
 class TeamRefusal(ParticipantError):
@@ -194,7 +194,7 @@ def require_changeable(competition: Competition, now: datetime) -> None:
 
 def require_running(competition: Competition, now: datetime) -> None:
     """Raise TeamsFrozen after the close."""
-    if competitions.phase(competition, now) in (Phase.CLOSED, Phase.REVEALED):
+    if phases.phase(competition, now) in (Phase.CLOSED, Phase.REVEALED):
         raise TeamsFrozen(competition.closes_at)
 
 
@@ -211,3 +211,59 @@ def _end(session: Session, team: Team) -> None:
     asked = or_(MergeRequest.from_team_id == team.id, MergeRequest.to_team_id == team.id)
     session.execute(delete(MergeRequest).where(asked))
     session.delete(team)
+
+
+REASON_MAX_LENGTH = 500
+
+
+class UnknownTeam(OrganizerError):
+    """A competition has no team of this name."""
+
+    public_name = "unknown_team"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no team {name!r} in this competition.")
+        self.name = name
+
+
+class ReasonNeeded(OrganizerError):
+    """A decision against a team is kept with its reason."""
+
+    public_name = "reason_needed"
+
+    def __init__(self, decision: str = "disqualification") -> None:
+        super().__init__(f"Give the reason for the {decision}; the team reads it.")
+
+
+class MergedTeam(OrganizerError):
+    """A team that was merged into another is no team any more."""
+
+    public_name = "merged_team"
+
+    def __init__(self, team: Team) -> None:
+        super().__init__(f"{team.name} was merged into another team; nothing can be decided about it.")
+
+
+def lock_team(
+    session: Session, competition: Competition, name: str, now: datetime | None
+) -> tuple[Competition, Team, datetime]:
+    """Lock a competition and return it with the team of a name; raise UnknownTeam, MergedTeam."""
+    competition = competitions.lock(session, competition_id=competition.id)
+    now = now or db.now(session)
+    team = session.scalar(
+        select(Team).where(Team.competition_id == competition.id, Team.name_key == names.name_key(name))
+    )
+    if team is None or team.is_organizers:
+        raise UnknownTeam(name)
+    if team.merged_into_id is not None:
+        raise MergedTeam(team)
+    return competition, team, now
+
+
+class AlreadyInTeam(TeamRefusal):
+    """The person has a team in this competition."""
+
+    public_name = "already_in_team"
+
+    def __init__(self, team: Team) -> None:
+        super().__init__(f"You are in the team {team.name}. A person is in one team per competition.")

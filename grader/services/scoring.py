@@ -23,7 +23,8 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import limits, other_labels, result_notices, score_rows
+from grader.services import lease, limits, other_labels, result_notices, score_rows
+from grader.services.lease import OPEN_STATES
 from grader.services.rules import Rules
 from grader.services.score_rows import Results
 
@@ -34,7 +35,6 @@ RETRY_DELAYS = (timedelta(seconds=10), timedelta(seconds=60))
 OUTAGE_DELAY = timedelta(seconds=10)
 OUTAGE_PATIENCE = timedelta(hours=24)
 
-OPEN_STATES = (JobState.WAITING, JobState.CLAIMED)
 
 logger = logging.getLogger(__name__)
 
@@ -281,11 +281,6 @@ def show_result(job: ScoringJob) -> None:
     limits.update_slot(submission)
 
 
-def new_incident() -> str:
-    """Return a new id under which an error of ours stands in the log."""
-    return secrets.token_hex(4)
-
-
 def free(now: datetime, older_than: timedelta = timedelta()) -> ColumnElement[bool]:
     """Return the condition that a job waits longer than `older_than`, or that its lease ran out."""
     return or_(
@@ -303,7 +298,7 @@ def _is_free(job: ScoringJob, now: datetime) -> bool:
 def _give_up(session: Session, job: ScoringJob, *, now: datetime) -> None:
     held = hold(session, job_ids=[job.id], token=job.token or "")
     if held is not None and _is_free(job, now):
-        incident = new_incident()
+        incident = lease.new_incident()
         logger.error("Incident %s: job %s lost %s leases and has failed.", incident, job.id, MAX_LOST_LEASES)
         _finish(session, held[0], job, JobState.FAILED, incident=incident, now=now)
         session.flush()
@@ -321,7 +316,7 @@ def _count_error(
 
 def _wait_out(session: Session, competition: Competition, job: ScoringJob, *, now: datetime) -> None:
     if now - job.created_at >= OUTAGE_PATIENCE:
-        incident = new_incident()
+        incident = lease.new_incident()
         logger.error("Incident %s: the storage could not be read for job %s all day.", incident, job.id)
         _count_error(session, competition, job, incident=incident, now=now)
     else:

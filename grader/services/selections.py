@@ -20,7 +20,7 @@ from grader.leaderboard import standings
 from grader.leaderboard.standings import Entry
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team, User
-from grader.services import audit, competitions, submissions
+from grader.services import audit, competitions, phases, submissions
 from grader.services.audit import Actor
 
 
@@ -143,7 +143,7 @@ def select(
 
 def is_open(competition: Competition, now: datetime) -> bool:
     """Tell whether picks can be changed at `now`."""
-    match competitions.phase(competition, now):
+    match phases.phase(competition, now):
         case Phase.SCHEDULED | Phase.OPEN:
             return True
         case Phase.CLOSED:
@@ -172,7 +172,7 @@ def reopen(
     """Let picks be changed until a moment after the close; the reveal waits. Raises SelectionStays."""
     competition = competitions.lock(session, competition_id=competition.id)
     now = now or db.now(session)
-    if competitions.phase(competition, now) is Phase.REVEALED:
+    if phases.phase(competition, now) is Phase.REVEALED:
         raise SelectionStays("The private leaderboard is revealed; the final selection cannot be reopened.")
     if competition.closes_at is None:
         raise SelectionStays("The competition has no close; its final selection is open anyway.")

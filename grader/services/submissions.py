@@ -29,6 +29,7 @@ from grader.services import (
     organizers_team,
     participations,
     pauses,
+    phases,
     repeats,
     rosters,
     scoring,
@@ -307,7 +308,7 @@ def takes_files(competition: Competition, now: datetime) -> bool:
     """Tell whether teams may send files at `now`: while it is open and not paused, and after the reveal."""
     if competition.paused_at is not None or competition.state is CompetitionState.ARCHIVED:
         return False
-    phase = competitions.phase(competition, now)
+    phase = phases.phase(competition, now)
     return phase is Phase.OPEN or (phase is Phase.REVEALED and competition.takes_late_submissions)
 
 
@@ -316,7 +317,7 @@ def _kind(competition: Competition, now: datetime) -> SubmissionKind:
 
     Raises SubmissionsPaused, CompetitionNotOpen, CompetitionClosed.
     """
-    phase = competitions.phase(competition, now)
+    phase = phases.phase(competition, now)
     if phase is Phase.SCHEDULED:
         raise CompetitionNotOpen(competition.opens_at)
     if phase is not Phase.CLOSED:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
 from grader.models import AuditEntry, Competition, Team
-from grader.services import audit, moderation, name_shapes, names, rosters, team_notices
+from grader.services import audit, name_shapes, names, rosters, team_notices
 from grader.services.audit import Actor
 from grader.services.rosters import TeamRefusal
 from grader.services.texts import one_line
@@ -83,12 +83,12 @@ def rename(
     The log does not repeat the old name. Raises UnknownTeam, InvalidName, ReservedName, NameTaken, SameName,
     ReasonNeeded.
     """
-    reason = one_line(reason, moderation.REASON_MAX_LENGTH)
+    reason = one_line(reason, rosters.REASON_MAX_LENGTH)
     if not reason:
-        raise moderation.ReasonNeeded("renaming")
+        raise rosters.ReasonNeeded("renaming")
     shown = names.clean_name(name)
     names.require_unreserved(shown)
-    competition, found, now = moderation.lock_team(session, competition, team, now)
+    competition, found, now = rosters.lock_team(session, competition, team, now)
     if name_shapes.is_taken_by_team(session, competition=competition, name=shown, but_for=found):
         raise NameTaken(shown)
     before = found.name
@@ -116,7 +116,7 @@ def free(
     session: Session, *, competition: Competition, team: str, actor: Actor, now: datetime | None = None
 ) -> Team:
     """Let a team choose its name again, any that was taken from it included; raise UnknownTeam, NotGiven."""
-    competition, found, now = moderation.lock_team(session, competition, team, now)
+    competition, found, now = rosters.lock_team(session, competition, team, now)
     if given(session, competition=competition, team=found) is None:
         raise NotGiven(found)
     team_notices.name_freed(session, competition=competition, team=found, now=now)

@@ -7,16 +7,7 @@ from sqlalchemy.orm import Session
 
 from grader.models import Competition, Team, TeamMember, User
 from grader.services import name_shapes, names, participations, rosters, team_names
-from grader.services.rosters import TeamRefusal
-
-
-class AlreadyInTeam(TeamRefusal):
-    """The person has a team in this competition."""
-
-    public_name = "already_in_team"
-
-    def __init__(self, team: Team) -> None:
-        super().__init__(f"You are in the team {team.name}. A person is in one team per competition.")
+from grader.services.rosters import AlreadyInTeam, TeamRefusal
 
 
 class TeamNameTaken(TeamRefusal):

@@ -16,9 +16,10 @@ from grader.leaderboard import history
 from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Submission
 from grader.receipts import Receipt, SlowTruth, UnreadableFile
 from grader.receipts.verification import verify_scores
-from grader.services import audit, closing, competitions, organizer_jobs, score_history
+from grader.services import audit, competitions, organizer_jobs, phases, score_history
 from grader.services.audit import Actor
-from grader.services.closing import NotClosed, Stage
+from grader.services.closing import NotClosed
+from grader.services.phases import Stage
 from grader.storage import BlobDamaged, BlobMissing
 
 
@@ -87,7 +88,7 @@ def request(session: Session, *, competition: Competition, actor: Actor, now: da
 
     Raises NotClosed, NotSettled.
     """
-    match closing.stage(competition, now):
+    match phases.stage(competition, now):
         case Stage.RUNNING:
             raise NotClosed(competition.closes_at)
         case Stage.CLOSED:

@@ -6,7 +6,7 @@ from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from grader.models import JobState, ScoringJob, ScoringVersion, ScoringVersionState, Submission
-from grader.services import scoring
+from grader.services import lease, scoring
 
 # A shorter wait is over before anybody has read a number.
 TOLD_AFTER = timedelta(seconds=10)
@@ -21,7 +21,7 @@ def queue_position(session: Session, *, submission: Submission, now: datetime) -
     """
     if now - submission.submitted_at <= TOLD_AFTER:
         return None
-    waits = (ScoringVersion.state == ScoringVersionState.LIVE, ScoringJob.state.in_(scoring.OPEN_STATES))
+    waits = (ScoringVersion.state == ScoringVersionState.LIVE, ScoringJob.state.in_(lease.OPEN_STATES))
     jobs = select(ScoringJob).join(ScoringJob.scoring_version).where(*waits)
     own = session.scalar(jobs.where(ScoringJob.submission_id == submission.id))
     if own is None:

@@ -6,7 +6,7 @@ from functools import partial
 from grader.files import FileRejected, read_submission
 from grader.metrics import count_ranks, dense_ranks, report
 from grader.models import Split
-from grader.services import scoring
+from grader.services import lease
 from grader.services.histograms import Histograms
 from grader.services.scoring import Breakdown, Claim, Outage, Outcome, Rejection, Scores
 from grader.storage import Storage, StorageUnavailable
@@ -43,7 +43,7 @@ class Calculator:
             logger.warning("The storage could not be read; job %s waits: %s", claim.job_id, error)
             return Outage()
         except Exception:
-            incident = scoring.new_incident()
+            incident = lease.new_incident()
             logger.exception(
                 "Incident %s: scoring job %s (submission %s, attempt %s) broke.",
                 incident,

@@ -23,7 +23,8 @@ from grader.errors import OrganizerError
 from grader.files import FileRejected
 from grader.metrics import check_golden_vectors
 from grader.models import OrganizerJobKind
-from grader.services import organizer_jobs, scoring
+from grader.services import lease as lease_of_services
+from grader.services import organizer_jobs
 from grader.services.organizer_jobs import LEASE, OrganizerClaim
 from grader.settings import Settings, load
 from grader.storage import Storage, StorageUnavailable, open_storage
@@ -138,7 +139,7 @@ class OrganizerWorker:
             logger.warning("The storage could not be read; organizers' job %s waits: %s", claim.job_id, error)
             return partial(organizer_jobs.record_outage)
         except Exception:
-            incident = scoring.new_incident()
+            incident = lease_of_services.new_incident()
             logger.exception(
                 "Incident %s: organizers' job %s (%s, attempt %s) broke.",
                 incident,

@@ -14,7 +14,9 @@ from grader.services import (
     addresses,
     boards,
     competitions,
+    directory,
     final_boards,
+    phases,
     rescoring,
     resets,
     schema,
@@ -73,7 +75,7 @@ def test_a_created_account_can_log_in_with_the_printed_password(admin, service):
     password = result.stdout.strip()
     passwords = accounts.password_hasher(service.settings)
     with service.database.read() as session:
-        user = accounts.get(session, name="ada")
+        user = directory.get(session, name="ada")
     assert user.is_admin
     assert accounts.has_password(user, password, passwords=passwords)
     assert password not in result.stderr
@@ -174,7 +176,7 @@ def test_a_competition_is_open_at_once_and_its_report_is_printed(admin, service,
         assert part in result.stdout
     with service.database.read() as session:
         competition = competitions.get(session, slug="cup")
-    assert competitions.phase(competition, datetime.now(UTC)) is Phase.OPEN
+    assert phases.phase(competition, datetime.now(UTC)) is Phase.OPEN
 
 
 def test_a_competition_takes_dates_identities_metric_and_overview(admin, service, solution, tmp_path):
@@ -241,7 +243,7 @@ def test_a_reveal_closes_the_competition_and_happens_once(admin, service):
         "with 1 teams. It was still open" in first.stdout or "with 1 team. It was still open" in first.stdout
     )
     assert "was revealed at" in second.stderr
-    assert competitions.phase(service.reload(competition), service.now) is Phase.REVEALED
+    assert phases.phase(service.reload(competition), service.now) is Phase.REVEALED
 
 
 def test_a_reveal_without_a_verification_asks_first(admin, service):
@@ -253,9 +255,9 @@ def test_a_reveal_without_a_verification_asks_first(admin, service):
     assert refused.exit_code == 1
     assert "The submissions that compete are not verified." in refused.stderr
     assert "Nothing is revealed" in refused.stderr
-    assert competitions.phase(service.reload(competition), service.now) is Phase.OPEN
+    assert phases.phase(service.reload(competition), service.now) is Phase.OPEN
     assert admin("competition", "reveal", "toxicity", input="y\n").exit_code == 0
-    assert competitions.phase(service.reload(competition), service.now) is Phase.REVEALED
+    assert phases.phase(service.reload(competition), service.now) is Phase.REVEALED
 
 
 def test_dates_in_the_past_are_told_when_they_are_saved(admin, service, tmp_path):

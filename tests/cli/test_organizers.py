@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from grader.models import CompetitionState, Role
-from grader.services import accounts, organizers
+from grader.services import directory, organizers
 
 
 @pytest.fixture
@@ -64,9 +64,9 @@ def test_an_account_becomes_an_administrator_and_is_none_again(admin: Any, servi
     admin("user", "admin", "bob", "--on")
     assert admin("user", "admin", "ada", "--off").output == "ada is no administrator any more.\n"
     with service.database.read() as session:
-        assert not accounts.get(session, name="ada").is_admin
+        assert not directory.get(session, name="ada").is_admin
         competition = service.reload(service.competition("other"))
-        bob = accounts.get(session, name="bob")
+        bob = directory.get(session, name="bob")
         assert organizers.role_of(session, competition=competition, user=bob) is Role.OWNER
 
 

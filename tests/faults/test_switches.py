@@ -19,8 +19,8 @@ from grader.files import read_solution
 from grader.models import AuditEntry, JobState, ScoringJob, ScoringVersion, ScoringVersionState
 from grader.services import backups, boards, competitions, rescoring, rescoring_publication, solutions
 from grader.services.audit import Actor
+from grader.services.lease import OPEN_STATES
 from grader.services.rescoring_publication import RescoringIncomplete
-from grader.services.scoring import OPEN_STATES
 from grader.settings import Settings
 from grader.storage import open_storage
 from grader.worker.rescoring_batches import BatchScorer

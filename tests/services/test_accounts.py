@@ -9,8 +9,9 @@ from argon2 import PasswordHasher
 from sqlalchemy import func, select
 
 from grader.models import ApiToken, Login, SetupLink, User
-from grader.services import accounts, last_use, logins, setup_links, tokens
-from grader.services.accounts import InvalidAccount, NameTaken, UnknownUser
+from grader.services import accounts, directory, last_use, logins, setup_links, tokens
+from grader.services.accounts import InvalidAccount, NameTaken
+from grader.services.directory import UnknownUser
 from grader.services.setup_links import InvalidSetupLink
 from grader.services.tokens import UnknownToken
 
@@ -36,7 +37,7 @@ def sign_up(service: Any, name: str, password: str = GOOD) -> User:
 
 def authenticate(service: Any, name: str, password: str, passwords: PasswordHasher) -> User | None:
     with service.database.read() as session:
-        user = accounts.find_by_name(session, name=name)
+        user = directory.find(session, name=name)
         return user if accounts.has_password(user, password, passwords=passwords) else None
 
 
@@ -138,9 +139,9 @@ def test_a_generated_password_works_and_no_password_is_stored(service: Any, pass
 def test_an_account_is_found_by_name_or_named_as_unknown(service: Any) -> None:
     user = sign_up(service, "ada")
     with service.database.read() as session:
-        assert accounts.get(session, name="ADA").id == user.id
+        assert directory.get(session, name="ADA").id == user.id
         with pytest.raises(UnknownUser, match="'bob'"):
-            accounts.get(session, name="bob")
+            directory.get(session, name="bob")
 
 
 def test_a_login_lasts_its_lifetime_and_its_token_is_not_stored(service: Any) -> None:

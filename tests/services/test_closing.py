@@ -27,6 +27,7 @@ from grader.services import (
     competitions,
     final_boards,
     moderation,
+    phases,
     rescoring,
     rescoring_publication,
     solutions,
@@ -36,15 +37,14 @@ from grader.services.audit import Actor
 from grader.services.boards import NotRevealed
 from grader.services.closing import (
     AlreadyRevealed,
-    Archived,
     NotClosed,
     NotProvisional,
     NotYetOpen,
     ScoringPending,
     SelectionOpen,
-    Stage,
 )
 from grader.services.final_boards import UnknownFinalBoard
+from grader.services.phases import Archived, Stage
 from grader.worker.calendar import Calendar
 
 HOUR = timedelta(hours=1)
@@ -119,7 +119,7 @@ def test_a_reveal_writes_the_private_standings_and_closes_what_is_open(service: 
     assert (done.closed_now, done.team_count) == (True, 2)
     competition = service.reload(competition)
     assert competition.closes_at == competition.revealed_at == service.now + HOUR
-    assert competitions.phase(competition, service.now) is Phase.REVEALED
+    assert phases.phase(competition, service.now) is Phase.REVEALED
     with service.database.read() as session:
         assert session.scalar(select(func.count()).where(Standing.split == Split.PRIVATE)) == 2
 
@@ -165,9 +165,9 @@ def test_the_close_goes_from_running_over_closed_and_settled_to_provisional_and_
     late = service.submit(competition)
 
     def stage() -> Stage:
-        return closing.stage(service.reload(competition), service.now + 2 * HOUR)
+        return phases.stage(service.reload(competition), service.now + 2 * HOUR)
 
-    assert closing.stage(service.reload(competition), service.now) is Stage.RUNNING
+    assert phases.stage(service.reload(competition), service.now) is Stage.RUNNING
     assert stage() is Stage.CLOSED
     with pytest.raises(ScoringPending):
         settle(service, competition, 2 * HOUR)
@@ -200,9 +200,7 @@ def test_the_reveal_switches_on_what_the_settling_computed(service: Any) -> None
     assert len(before) == 3
     with service.database.read() as session, pytest.raises(NotRevealed):
         found = competitions.get(session, slug="toxicity")
-        boards.private_board(
-            session, competition=found, phase=competitions.phase(found, service.now + 2 * HOUR)
-        )
+        boards.private_board(session, competition=found, phase=phases.phase(found, service.now + 2 * HOUR))
     reveal(service, competition, 3 * HOUR)
     assert standings(service, Split.PRIVATE) == before
 
@@ -214,7 +212,7 @@ def test_a_close_that_is_put_off_is_settled_again(service: Any) -> None:
     with service.database.write() as session:
         session.execute(update(Competition).values(closes_at=service.now + 3 * HOUR, entry_deadline=None))
     service.score(service.submit(competition, user="bob", after=2 * HOUR))
-    assert closing.stage(service.reload(competition), service.now + 4 * HOUR) is Stage.CLOSED
+    assert phases.stage(service.reload(competition), service.now + 4 * HOUR) is Stage.CLOSED
     assert reveal(service, competition, 4 * HOUR).team_count == 2
 
 
@@ -378,11 +376,11 @@ def test_each_step_of_the_close_is_due_from_its_moment_on(service: Any) -> None:
     for step in (closing.unsettled, closing.due):
         assert (found(step, deadline - moment), found(step, deadline)) == ([], ["toxicity"])
     settle(service, competition, deadline)
-    assert closing.is_settled(service.reload(competition))
+    assert phases.is_settled(service.reload(competition))
     assert found(closing.unsettled, deadline) == []
     with service.database.write() as session:
         session.get_one(Competition, competition.id).selection_deadline = service.now + deadline + moment
-    assert not closing.is_settled(service.reload(competition))
+    assert not phases.is_settled(service.reload(competition))
 
 
 def test_all_that_wait_are_named_and_nothing_more(service: Any) -> None:

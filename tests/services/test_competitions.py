@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 
 from grader.leaderboard.visibility import Phase
 from grader.models import ScoringVersion, ScoringVersionState
-from grader.services import competitions
+from grader.services import competitions, phases
 from grader.services.competitions import (
     InvalidCompetition,
     UnknownCompetition,
@@ -19,8 +19,8 @@ HOUR = timedelta(hours=1)
 
 def test_a_new_competition_is_open_at_once_under_scoring_version_one(service: Any) -> None:
     competition = service.reload(service.competition())
-    assert competitions.phase(competition, service.now) is Phase.OPEN
-    assert competitions.phase(competition, service.now + timedelta(days=9999)) is Phase.OPEN
+    assert phases.phase(competition, service.now) is Phase.OPEN
+    assert phases.phase(competition, service.now + timedelta(days=9999)) is Phase.OPEN
     version = competitions.live(competition)
     assert (version.number, version.state) == (1, ScoringVersionState.LIVE)
     assert version.solution.public_row_count == 200
@@ -36,7 +36,7 @@ def test_the_phase_follows_the_dates_to_the_instant(service: Any) -> None:
         (2 * HOUR - tick, Phase.OPEN),
         (2 * HOUR, Phase.CLOSED),
     ]:
-        assert competitions.phase(competition, service.now + after) is phase
+        assert phases.phase(competition, service.now + after) is phase
 
 
 @pytest.mark.parametrize("slug", ["", "Toxicity", "a b", "-a", "a-", "ü", "a" * 41, "a/b", "a\n"])

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import AccountLink, ApiToken, Login, Mail, Submission, Team, TeamMember, User
-from grader.services import accounts, addresses, boards, deletion, logins, mail, resets, tokens
+from grader.services import accounts, addresses, boards, deletion, directory, logins, mail, resets, tokens
 from grader.services.deletion import LastAdministrator
 
 PASSWORD = "correct horse battery"
@@ -50,7 +50,7 @@ def test_nobody_logs_in_as_a_deleted_person_whatever_the_password(service: Any) 
     for name in ("Ada", gone.name):
         for password in (PASSWORD, "!", ""):
             with service.database.read() as session:
-                user = accounts.find_by_name(session, name=name)
+                user = directory.find(session, name=name)
                 assert not accounts.has_password(user, password, passwords=passwords)
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, CompetitionState
-from grader.services import audit, closing, competitions, lifecycle, submissions
+from grader.services import audit, closing, competitions, lifecycle, phases, submissions
 from grader.services.audit import Actor
-from grader.services.closing import Archived
 from grader.services.lifecycle import AlreadyPublished, NotArchivable, NotArchived, NotReady
+from grader.services.phases import Archived
 from grader.services.submissions import CompetitionArchived
 
 TESTS = Actor(None, "tests")
@@ -42,8 +42,8 @@ def test_a_whole_draft_is_published_and_opens_at_its_time(service: Any, draft: A
     act(service, lifecycle.publish, draft)
     found = service.reload(draft)
     assert found.state is CompetitionState.PUBLISHED
-    assert competitions.phase(found, service.now) is Phase.SCHEDULED
-    assert competitions.phase(found, service.now + DAY) is Phase.OPEN
+    assert phases.phase(found, service.now) is Phase.SCHEDULED
+    assert phases.phase(found, service.now + DAY) is Phase.OPEN
 
 
 def test_publishing_tells_everything_that_is_missing_at_once(service: Any, draft: Any) -> None:
@@ -87,11 +87,11 @@ def test_an_archived_competition_is_over_and_comes_back_as_it_was(service: Any, 
     archived = service.reload(competition)
     assert archived.state is CompetitionState.ARCHIVED
     expected = Phase.REVEALED if phase is Phase.REVEALED else Phase.CLOSED
-    assert competitions.phase(archived, service.now) is expected
+    assert phases.phase(archived, service.now) is expected
     act(service, lifecycle.unarchive, competition)
     found = service.reload(competition)
     assert found.state is before
-    assert competitions.phase(found, service.now) is phase
+    assert phases.phase(found, service.now) is phase
 
 
 @pytest.mark.parametrize("is_revealed", [False, True])

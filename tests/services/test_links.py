@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import AccountLink, Mail, User
-from grader.services import accounts, addresses, logins, mail, resets, sign_ups
+from grader.services import accounts, addresses, directory, logins, mail, resets, sign_ups
 from grader.services.addresses import AddressTaken, InvalidAddress
 from grader.services.links import InvalidLink
 
@@ -113,7 +113,7 @@ def test_a_reset_sets_the_password_once_and_ends_all_logins_and_other_links(
     with service.database.read() as session:
         assert logins.find(session, token=login, now=service.now) is None
         for password, is_right in ((PASSWORD, False), ("another password", True)):
-            user = accounts.get(session, name="ada")
+            user = directory.get(session, name="ada")
             assert accounts.has_password(user, password, passwords=passwords) is is_right
         for spent in (token, other):
             with pytest.raises(InvalidLink):

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select, update
 
 from grader.models import Team, User
-from grader.services import accounts, deletion, name_shapes, names, rosters, teams
+from grader.services import deletion, directory, name_shapes, names, rosters, teams
 from grader.services.accounts import InvalidAccount, NameTaken
 from grader.services.names import ReservedName
 from grader.services.teams import TeamNameTaken
@@ -58,8 +58,8 @@ def test_names_that_collide_already_stay_and_their_people_log_in(service: Any) -
         service.user("Team_Alpha")
     service.user("Newcomer")
     with service.database.read() as session:
-        assert accounts.get(session, name="Team Alpha").id == first.id
-        assert accounts.get(session, name="team alpha.").id == second.id
+        assert directory.get(session, name="Team Alpha").id == first.id
+        assert directory.get(session, name="team alpha.").id == second.id
         shapes = session.scalars(select(User.name_shape).order_by(User.id)).all()
     assert shapes[0] == names.name_shape("Team Alpha") != shapes[1]
 

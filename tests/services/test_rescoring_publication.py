@@ -32,6 +32,7 @@ from grader.services import (
     competitions,
     final_boards,
     organizer_jobs,
+    phases,
     published_solutions,
     rescoring,
     rescoring_difference,
@@ -294,7 +295,7 @@ def test_a_reopened_selection_can_be_changed_after_the_close_and_keeps_the_revea
         closing.settle(session, competition=competition, now=after)
     publish(service, version, now=after, amends=Amends(selection_deadline=close + 2 * DAY))
     current = service.reload(competition)
-    assert selections.is_open(current, close + DAY) and not closing.is_settled(current)
+    assert selections.is_open(current, close + DAY) and not phases.is_settled(current)
     with service.database.write() as session:
         picked = selections.select(session, user=service.user("ada"), submission_id=1, now=close + DAY)
         assert picked.is_selected
@@ -308,7 +309,7 @@ def test_a_reopened_selection_can_be_changed_after_the_close_and_keeps_the_revea
             selections.select(session, user=service.user("ada"), submission_id=1, now=close + 2 * DAY)
         assert [each.slug for each in closing.unsettled(session, now=close + 2 * DAY)] == ["toxicity"]
         revealed = closing.reveal(session, competition=competition, actor=TESTS, now=close + 2 * DAY)
-        assert closing.is_settled(revealed.competition)
+        assert phases.is_settled(revealed.competition)
         with pytest.raises(SelectionStays, match="is revealed"):
             selections.reopen(
                 session,

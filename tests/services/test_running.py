@@ -35,9 +35,10 @@ from grader.services import (
 )
 from grader.services.audit import Actor
 from grader.services.exports import Format, Kind, NothingToExport
-from grader.services.moderation import OnlyATest, ReasonNeeded, UnknownTeam
+from grader.services.moderation import OnlyATest
 from grader.services.queue_health import Sign
 from grader.services.retries import NothingFailed
+from grader.services.rosters import ReasonNeeded, UnknownTeam
 from grader.services.scoring import Breakdown
 from grader.services.submission_search import Sort, Wanted
 from grader.services.team_names import NameHeld, NameTaken, NameTakenAway, NotGiven, SameName

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select, update
 
 from grader.models import Score, ScoringJob, Submission, SubmissionKind
-from grader.services import closing, selections
+from grader.services import phases, selections
 from grader.services.audit import Actor
 from grader.services.selections import (
     Choice,
@@ -144,8 +144,8 @@ def test_a_reopened_selection_ends_at_its_deadline_and_not_after_it(service: Any
     assert selections.is_open(reopened, end - timedelta(microseconds=1))
     assert not selections.is_open(reopened, end)
     assert selections.closes_at(reopened) == end
-    assert closing.selection_open_until(reopened, end - timedelta(microseconds=1)) == end
-    assert closing.selection_open_until(reopened, end) is None
+    assert phases.selection_open_until(reopened, end - timedelta(microseconds=1)) == end
+    assert phases.selection_open_until(reopened, end) is None
     pick(service, only, now=end - timedelta(microseconds=1))
     with pytest.raises(SelectionClosed, match=rf"was closed at {end:%Y-%m-%d %H:%M:%S} UTC"):
         pick(service, only, is_selected=False, now=end)

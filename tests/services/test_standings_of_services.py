@@ -19,6 +19,7 @@ from grader.services import (
     competitions,
     mergers,
     moderation,
+    phases,
     placing,
     rescoring,
     rescoring_publication,
@@ -144,9 +145,9 @@ class Organizer:
     def _try(self, function: Any, **options: Any) -> None:
         try:
             self.write(function, actor=TESTS, **options)
-        except (moderation.UnknownTeam, moderation.AlreadyDisqualified, moderation.NotDisqualified):
+        except (rosters.UnknownTeam, moderation.AlreadyDisqualified, moderation.NotDisqualified):
             pass
-        except (moderation.UnknownSubmissionHere, moderation.MergedTeam):
+        except (moderation.UnknownSubmissionHere, rosters.MergedTeam):
             pass
 
 
@@ -179,7 +180,7 @@ def stored(session: Any, version: ScoringVersion, split: Split) -> list[Any]:
 
 
 def check_pages(session: Any, competition: Competition, expected: history.Boards) -> None:
-    if competitions.phase(competition, competition.closes_at) is not Phase.REVEALED:
+    if phases.phase(competition, competition.closes_at) is not Phase.REVEALED:
         return
     asked = boards.Asked(page_size=3)
     board = boards.private_board(session, competition=competition, phase=Phase.REVEALED, asked=asked)

@@ -18,8 +18,8 @@ from grader.services.invitations import (
 )
 from grader.services.names import InvalidName
 from grader.services.participations import LeftTeam, NotJoined
-from grader.services.rosters import NotInTeam, NotLeader, TeamFull, TeamsFrozen
-from grader.services.teams import AlreadyInTeam, LastMember, NotAMember, TeamNameTaken
+from grader.services.rosters import AlreadyInTeam, NotInTeam, NotLeader, TeamFull, TeamsFrozen
+from grader.services.teams import LastMember, NotAMember, TeamNameTaken
 
 DAY = timedelta(days=1)
 

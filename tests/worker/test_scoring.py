@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select, update
 
 from grader.models import JobState, ScoringJob, SubmissionStatus
-from grader.services import scoring
+from grader.services import lease, scoring
 from grader.services.scoring import Claim
 from grader.worker.prepared import PreparedSolution, PreparedSolutions
 from grader.worker.scoring import Scorer
@@ -160,4 +160,4 @@ def test_a_job_that_was_finished_by_another_while_it_was_computed_is_not_recorde
 
 
 def test_every_end_of_a_job_has_a_status_for_its_submission() -> None:
-    assert set(scoring.STATUS_OF) == set(JobState) - set(scoring.OPEN_STATES)
+    assert set(scoring.STATUS_OF) == set(JobState) - set(lease.OPEN_STATES)

@@ -6,7 +6,7 @@ from flask import g, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import boards, competitions, final_boards, rosters
+from grader.services import boards, final_boards, phases, rosters
 from grader.services import counted as counted_submissions
 from webapp import board_requests, finding
 from webapp.api.v1 import blueprint
@@ -29,7 +29,7 @@ def leaderboard(slug: str) -> ResponseReturnValue:
             session,
             competition=competition,
             split=split,
-            phase=competitions.phase(competition, now),
+            phase=phases.phase(competition, now),
             viewer=finding.viewer(),
             now=now,
             asked=board_requests.asked_lines(own_team_id=team.id if team else None),
@@ -53,7 +53,7 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
             competition=competition,
             submission_id=submission_id,
             viewer=finding.viewer(),
-            phase=competitions.phase(competition, db.now(session)),
+            phase=phases.phase(competition, db.now(session)),
         )
     return conditional(counted_json(found))
 

@@ -4,7 +4,7 @@ from flask import Response, g, send_file, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import competitions, limits, results, rosters, selections, submissions, viewers
+from grader.services import competitions, limits, phases, results, rosters, selections, submissions, viewers
 from webapp import checking, finding, uploads
 from webapp.api.v1 import blueprint
 from webapp.reading import SentFields, asked_page
@@ -83,7 +83,7 @@ def submission(submission_id: int) -> ResponseReturnValue:
     """Return a submission of one's own team, or of a competition that one organizes."""
     with current_site().database.read() as session:
         opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
-        phase = competitions.phase(opened.submission.competition, db.now(session))
+        phase = phases.phase(opened.submission.competition, db.now(session))
         summary = results.summary(session, submission=opened.submission, viewer=opened.viewer, phase=phase)
         return submission_json(opened.submission, summary)
 

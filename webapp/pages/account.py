@@ -9,7 +9,17 @@ from flask import Blueprint, flash, g, make_response, redirect, render_template,
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import accounts, addresses, deletion, guesses, hashing, logins, mail_limits, tokens
+from grader.services import (
+    accounts,
+    addresses,
+    deletion,
+    directory,
+    guesses,
+    hashing,
+    logins,
+    mail_limits,
+    tokens,
+)
 from grader.services.tokens import Scope
 from webapp import auth, errors, guessing
 from webapp.confirmation import Question, confirm
@@ -90,7 +100,7 @@ def change_password() -> ResponseReturnValue:
         return _page(problems={"new_password": error.problems["password"]}), 422
     with site.database.write() as session:
         accounts.set_password(session, user=g.user, password_hash=password_hash, keep=g.login)
-        changed = accounts.get(session, name=g.user.name)
+        changed = directory.get(session, name=g.user.name)
     return auth.know_place(
         changed, make_response(_saved("Your password is changed. All other logins have ended."))
     )

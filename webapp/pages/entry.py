@@ -5,7 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import RequestState, Role
-from grader.services import accounts, admissions, participations, situations
+from grader.services import admissions, directory, participations, situations
 from grader.services.participations import EntryRefused
 from webapp import auth, finding, organizing, prose
 from webapp.errors import status_of, wants_json
@@ -61,12 +61,12 @@ def decide(slug: str) -> ResponseReturnValue:
     admits = request.form.get("decision") == "admit"
     try:
         with current_site().database.write() as session:
-            user = accounts.get(session, name=request.form.get("name", ""))
+            user = directory.get(session, name=request.form.get("name", ""))
             competition = finding.competition_of(session, slug)
             admissions.decide(
                 session, competition=competition, user=user, admits=admits, actor=organizing.actor()
             )
-    except accounts.UnknownUser as error:
+    except directory.UnknownUser as error:
         if wants_json():
             raise
         return _requests_page(slug, problem=error.message), 404

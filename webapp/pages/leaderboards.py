@@ -9,16 +9,16 @@ from grader.models import Split
 from grader.services import (
     boards,
     closing,
-    competitions,
     diagnoses,
     final_boards,
+    phases,
     rosters,
     score_steps,
     team_results,
     ties,
 )
 from grader.services import counted as counted_submissions
-from grader.services.closing import Stage
+from grader.services.phases import Stage
 from webapp import auth, board_requests, finding
 from webapp.conditional import conditional
 from webapp.reading import asked_page
@@ -152,7 +152,7 @@ def results(slug: str) -> ResponseReturnValue:
         found = team and team_results.of_team(
             session, competition=competition, team=team, phase=view.phase, viewer=Viewer.TEAM
         )
-        stage = closing.stage(competition, now)
+        stage = phases.stage(competition, now)
     if found is None and not view.is_revealed:
         raise boards.NotRevealed
     return render_template(
@@ -182,7 +182,7 @@ def _board_page(slug: str, split: Split) -> str:
         )
         top = board_charts.top(board, asked) if split is Split.PUBLIC else []
         steps = score_steps.of_teams(session, competition=competition, team_ids=[row.team_id for row in top])
-        stage = closing.stage(competition, now)
+        stage = phases.stage(competition, now)
         pending_count = (
             closing.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
         )
@@ -218,7 +218,7 @@ def _csv(slug: str, split: Split) -> Response:
             session,
             competition=competition,
             split=split,
-            phase=competitions.phase(competition, now),
+            phase=phases.phase(competition, now),
             viewer=finding.viewer(),
             now=now,
             asked=boards.Asked(page_size=WHOLE),

@@ -24,6 +24,7 @@ from grader.services import (
     limits,
     other_labels,
     own_analysis,
+    phases,
     placing,
     receipts,
     rescoring_notices,
@@ -184,7 +185,7 @@ def receipt(slug: str, submission_id: int) -> Response:
             submission=opened.submission,
             viewer=opened.viewer,
             number=asked_number("version"),
-            phase=competitions.phase(competition, db.now(session)),
+            phase=phases.phase(competition, db.now(session)),
         )
     answer = Response(found.to_json(), mimetype="application/json")
     answer.headers.set(

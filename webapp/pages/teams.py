@@ -10,7 +10,7 @@ from grader import db
 from grader.errors import ParticipantError
 from grader.models import Competition, User
 from grader.services import (
-    accounts,
+    directory,
     invitations,
     mail_limits,
     mergers,
@@ -36,7 +36,7 @@ REFUSALS = (
     EntryRefused,
     rosters.TeamRefusal,
     names.InvalidName,
-    accounts.UnknownUser,
+    directory.UnknownUser,
     mail_limits.TooMuchMail,
 )
 

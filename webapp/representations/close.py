@@ -7,7 +7,7 @@ from typing import Any
 from grader.models import JobState, OrganizerJob, Submission
 from grader.services import organizer_jobs
 from grader.services.close_checks import CloseState
-from grader.services.closing import Stage
+from grader.services.phases import Stage
 from webapp import formats
 
 STAGES = {

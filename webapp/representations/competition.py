@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, CompetitionState
-from grader.services import closing, competition_settings, competitions, metric_choice, participations
+from grader.services import competition_settings, metric_choice, participations, phases
 from grader.services.rules import Rules
 from webapp import formats
 from webapp.representations.terms import TERMS, Term
@@ -51,11 +51,11 @@ class CompetitionView:
         self.overview = competition.overview
         self.opens_at = competition.opens_at
         self.closes_at = competition.closes_at
-        self.state = competitions.state(competition, now)
-        self.phase = competitions.phase(competition, now)
+        self.state = phases.state(competition, now)
+        self.phase = phases.phase(competition, now)
         self.is_open = self.phase is Phase.OPEN
         self.is_revealed = self.phase is Phase.REVEALED
-        self.is_settled = self.phase is Phase.CLOSED and closing.is_settled(competition)
+        self.is_settled = self.phase is Phase.CLOSED and phases.is_settled(competition)
         self.is_draft = competition.state is CompetitionState.DRAFT
         self.is_archived = competition.state is CompetitionState.ARCHIVED
         self.paused_at = competition.paused_at

@@ -15,6 +15,7 @@ from grader.services import (
     closing,
     final_boards,
     organizer_jobs,
+    phases,
     published_solutions,
     verification,
 )
@@ -54,7 +55,7 @@ def status(slug: str) -> ResponseReturnValue:
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         jobs = close_checks.jobs(session, competition=competition)
-        stage = closing.stage(competition, db.now(session))
+        stage = phases.stage(competition, db.now(session))
     return _status(jobs, stage.value).make_conditional(request)
 
 

@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Role, User
-from grader.services import accounts, organizers
+from grader.services import directory, organizers
 from webapp import finding
 from webapp.confirmation import Question, confirm
 from webapp.errors import status_of, wants_json
@@ -19,7 +19,7 @@ from webapp.site import current_site
 
 blueprint = Blueprint("organize_organizers", __name__, url_prefix="/competitions/<slug>/organize/organizers")
 REFUSALS = (
-    accounts.UnknownUser,
+    directory.UnknownUser,
     organizers.AlreadyOrganizer,
     organizers.LastOwner,
     organizers.UnknownOrganizer,
@@ -76,7 +76,7 @@ def _act(
 ) -> ResponseReturnValue:
     try:
         with current_site().database.write() as session:
-            user = accounts.get(session, name=name)
+            user = directory.get(session, name=name)
             given: dict[str, Any] = {"role": _role()} if with_role else {}
             competition = finding.competition_of(session, slug)
             act(session, competition=competition, user=user, actor=actor(), now=db.now(session), **given)

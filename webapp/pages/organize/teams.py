@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import FairboardError
 from grader.models import Role
-from grader.services import grants, limits, moderation, names, team_names, team_search
+from grader.services import grants, limits, moderation, names, rosters, team_names, team_search
 from webapp import finding, formats
 from webapp.errors import status_of
 from webapp.organizing import actor, organizers_only
@@ -22,10 +22,10 @@ from webapp.site import current_site
 blueprint = Blueprint("organize_teams", __name__, url_prefix="/competitions/<slug>/organize/teams")
 REFUSALS = (
     grants.InvalidGrant,
-    moderation.ReasonNeeded,
+    rosters.ReasonNeeded,
     moderation.AlreadyDisqualified,
     moderation.NotDisqualified,
-    moderation.MergedTeam,
+    rosters.MergedTeam,
     team_names.NameTaken,
     team_names.NotGiven,
     team_names.SameName,

@@ -1,0 +1,78 @@
+"""Phases: where a competition is between draft, open, closed, settled, revealed, final and archived."""
+
+import enum
+from datetime import datetime
+
+from grader.errors import OrganizerError
+from grader.leaderboard.visibility import Phase
+from grader.models import (
+    Competition,
+    CompetitionState,
+)
+
+
+def phase(competition: Competition, now: datetime) -> Phase:
+    """Return where a competition is in its life at `now`; a draft is never open, an archived one is over."""
+    if competition.revealed_at is not None:
+        return Phase.REVEALED
+    if competition.state is CompetitionState.DRAFT:
+        return Phase.SCHEDULED
+    if competition.state is CompetitionState.ARCHIVED:
+        return Phase.CLOSED
+    if competition.opens_at is not None and now < competition.opens_at:
+        return Phase.SCHEDULED
+    if competition.closes_at is not None and now >= competition.closes_at:
+        return Phase.CLOSED
+    return Phase.OPEN
+
+
+def state(competition: Competition, now: datetime) -> str:
+    """Return the word for where a competition is: its phase, unless it is a draft or archived."""
+    if competition.state in (CompetitionState.DRAFT, CompetitionState.ARCHIVED):
+        return competition.state.value
+    return phase(competition, now).value
+
+
+class Stage(enum.StrEnum):
+    """Where a competition is on its way to the final standings."""
+
+    RUNNING = "running"
+    CLOSED = "closed"
+    SETTLED = "settled"
+    PROVISIONAL = "provisional"
+    FINAL = "final"
+
+
+class Archived(OrganizerError):
+    """An archived competition stays as it is."""
+
+    public_name = "archived"
+
+    def __init__(self) -> None:
+        super().__init__("The competition is archived. Bring it back from the archive first.")
+
+
+def stage(competition: Competition, now: datetime) -> Stage:
+    """Return where a competition is on its way to the final standings."""
+    if competition.finalized_at is not None:
+        return Stage.FINAL
+    match phase(competition, now):
+        case Phase.REVEALED:
+            return Stage.PROVISIONAL
+        case Phase.CLOSED:
+            return Stage.SETTLED if is_settled(competition) else Stage.CLOSED
+        case _:
+            return Stage.RUNNING
+
+
+def selection_open_until(competition: Competition, now: datetime) -> datetime | None:
+    """Return until when a reopened final selection keeps the settling waiting; None where it does not."""
+    until = competition.selection_deadline
+    return until if until is not None and now < until else None
+
+
+def is_settled(competition: Competition) -> bool:
+    """Tell whether the private standings are computed; a later close or a reopened selection undoes it."""
+    settled_at = competition.settled_at
+    ends = (competition.closes_at, competition.selection_deadline)
+    return settled_at is not None and all(end is None or settled_at >= end for end in ends)
