@@ -36,6 +36,7 @@ from grader.services import (
     phases,
     solutions,
     splitting,
+    versions,
 )
 from grader.services.audit import Actor
 from grader.services.competition_settings import CompetitionSettings
@@ -153,7 +154,7 @@ def create(
             now = db.now(session)
             act: dict[str, Any] = {"actor": Actor.shell(), "now": now}
             draft = drafts.create(session, slug=slug, settings=settings, owner=person, **act)
-            drafts.set_solution(session, competition=draft, solution=stored, **act)
+            versions.set_first(session, competition=draft, solution=stored, **act)
             benchmark_entries.publish(session, storage=installation.storage, competition=draft, **act)
         click.echo(describe(stored))
         click.echo(f"\n{draft.slug} {_times(draft)}.")

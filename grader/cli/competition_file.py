@@ -31,6 +31,7 @@ from grader.services import (
     organizers,
     solutions,
     splitting,
+    versions,
 )
 from grader.services.audit import Actor
 from grader.services.competition_files import CompetitionFile
@@ -113,17 +114,19 @@ def clone(
     """Make a draft NEW_SLUG with the texts, limits, metric and data files of SLUG, but without dates."""
     with opened() as installation:
         with installation.database.write() as session:
-            cloning.clone(
+            source = competitions.get(session, slug=slug)
+            act: dict[str, Any] = {"actor": Actor.shell(), "now": db.now(session)}
+            draft = cloning.clone(
                 session,
-                source=competitions.get(session, slug=slug),
+                source=source,
                 slug=new_slug,
                 title=title,
                 with_data=not without_data,
-                with_solution=with_solution,
                 owner=directory.get(session, name=owner) if owner else None,
-                actor=Actor.shell(),
-                now=db.now(session),
+                **act,
             )
+            if with_solution:
+                versions.copy_solution(session, source=source, draft=draft, **act)
         click.echo(f"{new_slug} is a draft.")
         look_through(installation, new_slug)
         _tell_or_publish(installation, new_slug, publish=False)
@@ -205,7 +208,7 @@ def _set_solution(installation: Installation, slug: str, path: Path, label: str 
         min_class_rows=choice.min_class_rows,
     )
     solutions.require_no_stop(stored)
-    _write(installation, slug, drafts.set_solution, solution=stored)
+    _write(installation, slug, versions.set_first, solution=stored)
     click.echo(describe(stored))
 
 

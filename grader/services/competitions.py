@@ -1,20 +1,16 @@
 """Competitions: creating, finding, and their phase."""
 
 import re
-from datetime import datetime
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import (
     Competition,
     ScoringVersion,
-    ScoringVersionState,
-    Solution,
 )
 from grader.models.competition import DELETED
-from grader.services.solutions import Commitment, StoredSolution
 
 RESERVED_SLUGS = frozenset({"list", "data", "submissions", "submission-url", "new"})
 
@@ -60,52 +56,6 @@ def slug_is_taken(slug: str) -> str:
     return f"There already is a competition {slug!r}."
 
 
-def add_scoring_version(
-    session: Session,
-    *,
-    competition: Competition,
-    solution: StoredSolution,
-    reason: str,
-    state: ScoringVersionState,
-    created_by: str,
-    now: datetime,
-) -> ScoringVersion:
-    """Add the next solution of a competition and the scoring version that uses it.
-
-    The same content keeps its commitment within a competition: everybody sees that it is the same.
-    """
-    commitment = _commitment_of_equal(session, competition, solution.digest) or solution.commitment
-    stored = Solution(
-        competition_id=competition.id,
-        number=_next_number(session, Solution, competition),
-        row_ids_sha256=solution.row_ids_sha256,
-        prepared_sha256=solution.prepared_sha256,
-        sample_submission_sha256=solution.sample_submission_sha256,
-        row_count=solution.row_count,
-        public_row_count=solution.public_row_count,
-        private_row_count=solution.private_row_count,
-        digest=solution.digest,
-        nonce=None if commitment is None else commitment.nonce,
-        commitment=None if commitment is None else commitment.value,
-        report=solution.report,
-        uploaded_at=now,
-    )
-    version = ScoringVersion(
-        competition_id=competition.id,
-        number=_next_number(session, ScoringVersion, competition),
-        solution=stored,
-        metric_settings=solution.rules.as_dict(),
-        metric_code_version=solution.metric_code_version,
-        reason=reason.replace("\0", ""),
-        state=state,
-        created_by=created_by,
-        created_at=now,
-    )
-    session.add(version)
-    session.flush()
-    return version
-
-
 def get(session: Session, *, slug: str) -> Competition:
     """Return a competition with its live scoring version and solution; raise UnknownCompetition."""
     if not _SLUG.fullmatch(slug):
@@ -141,28 +91,6 @@ def live(competition: Competition) -> ScoringVersion:
     if competition.live_scoring_version is None:
         raise NoScoringVersion
     return competition.live_scoring_version
-
-
-def _commitment_of_equal(session: Session, competition: Competition, digest: str | None) -> Commitment | None:
-    found = session.execute(
-        select(Solution.nonce, Solution.commitment)
-        .where(
-            Solution.competition_id == competition.id,
-            Solution.digest.is_not(None),
-            Solution.digest == digest,
-            Solution.nonce.is_not(None),
-        )
-        .limit(1)
-    ).first()
-    return None if found is None else Commitment(str(found.nonce), str(found.commitment))
-
-
-def _next_number(
-    session: Session, model: type[Solution] | type[ScoringVersion], competition: Competition
-) -> int:
-    return (
-        session.scalar(select(func.max(model.number)).where(model.competition_id == competition.id)) or 0
-    ) + 1
 
 
 def _loaded() -> Select[Competition]:

@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.leaderboard.visibility import Phase
-from grader.models import Competition, DataFile, User
-from grader.services import audit, competitions, data_checks, participations, phases
+from grader.models import Competition, DataFile
+from grader.services import audit, competitions, data_checks, phases
 from grader.services.audit import Actor
 from grader.services.texts import is_storable, one_line
 from grader.storage import StoredBlob
@@ -70,12 +70,10 @@ def get(session: Session, *, competition: Competition, name: str) -> DataFile:
     return found
 
 
-def require_open(session: Session, *, competition: Competition, user: User, now: datetime) -> None:
-    """Raise DataNotOpen before the opening, and an EntryRefused where people must have joined first."""
+def require_open(competition: Competition, *, now: datetime) -> None:
+    """Raise DataNotOpen before the opening."""
     if phases.phase(competition, now) is Phase.SCHEDULED:
         raise DataNotOpen(competition)
-    if participations.must_ask(competition):
-        participations.require_joined(session, competition=competition, user=user, now=now)
 
 
 def add(

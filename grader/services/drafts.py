@@ -13,17 +13,17 @@ from grader.models import (
     CompetitionState,
     Organizer,
     Role,
-    ScoringVersion,
-    ScoringVersionState,
-    Submission,
     User,
 )
-from grader.services import audit, competition_settings, competitions, data_checks, organizers, scoring
+from grader.services import (
+    audit,
+    competition_settings,
+    competitions,
+    organizers,
+)
 from grader.services.audit import Actor
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import Fault, InvalidCompetition
-from grader.services.metric_choice import MetricChoice
-from grader.services.solutions import StoredSolution
 
 
 class NotDraft(OrganizerError):
@@ -76,56 +76,6 @@ def problems(session: Session, *, slug: str, settings: CompetitionSettings) -> l
     """Return everything that keeps a draft from being made like this."""
     found = [Fault(sentence, ("slug",)) for sentence in competitions.slug_problems(session, slug)]
     return found + competition_settings.problems(competition_settings.cleaned(settings), is_draft=True)
-
-
-def set_solution(
-    session: Session, *, competition: Competition, solution: StoredSolution, actor: Actor, now: datetime
-) -> ScoringVersion:
-    """Make a checked solution the live scoring version of a draft, in place of an earlier one.
-
-    The draft's metric is that of the solution from now on. Organizers' test submissions are scored anew.
-    Raises NotDraft.
-    """
-    draft = lock(session, competition)
-    before = draft.live_scoring_version
-    if before is not None:
-        before.state = ScoringVersionState.DROPPED
-    version = competitions.add_scoring_version(
-        session,
-        competition=draft,
-        solution=solution,
-        reason="First scoring version.",
-        state=ScoringVersionState.LIVE,
-        created_by=actor.name,
-        now=now,
-    )
-    version.published_at = now
-    draft.live_scoring_version = version
-    choice = competition_settings.of(draft)
-    draft.draft_metric = MetricChoice(
-        solution.rules.identities, choice.min_class_rows, solution.rules.metric
-    ).as_dict()
-    session.flush()
-    data_checks.request(session, competition=draft, now=now, actor=actor)
-    for submission_id in session.scalars(
-        select(Submission.id).where(Submission.competition_id == draft.id).order_by(Submission.id)
-    ):
-        scoring.add_job(session, submission_id=submission_id, scoring_version_id=version.id, now=now)
-    _record(
-        session,
-        draft,
-        actor,
-        now,
-        action="solution.accept",
-        subject=f"solution {version.solution.number}",
-        before={"solution": None if before is None else before.solution.number},
-        after={
-            "solution": version.solution.number,
-            "rows": solution.row_count,
-            "identities": list(solution.rules.identities),
-        },
-    )
-    return version
 
 
 def lock(session: Session, competition: Competition) -> Competition:

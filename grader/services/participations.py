@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from grader.errors import ErrorKind, ParticipantError
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, EntryMode, Participation, RequestState, Team, User
-from grader.services import names, organizers, phases, rosters, team_notices
+from grader.services import data_files, names, organizers, phases, rosters, team_notices
 
 
 class EntryRefused(ParticipantError):
@@ -210,6 +210,13 @@ def require_joined(session: Session, *, competition: Competition, user: User, no
         case EntryState.JOINED if found is not None:
             return found
     raise NotJoined(competition)
+
+
+def require_data_access(session: Session, *, competition: Competition, user: User, now: datetime) -> None:
+    """Raise DataNotOpen before the opening, and an EntryRefused where people must have joined first."""
+    data_files.require_open(competition, now=now)
+    if must_ask(competition):
+        require_joined(session, competition=competition, user=user, now=now)
 
 
 def forecast(session: Session, *, competition: Competition, user: User, now: datetime) -> None:

@@ -24,7 +24,7 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import audit, competitions, data_checks, lease
+from grader.services import audit, competitions, data_checks, lease, versions
 from grader.services.audit import Actor
 from grader.services.solutions import StoredSolution
 from grader.services.texts import plain_text
@@ -137,7 +137,7 @@ def prepare(
     require_none_open(session, competition=competition)
     if changes is not None:
         solution = replace(solution, report={**solution.report, "changes": dict(changes)})
-    version = competitions.add_scoring_version(
+    version = versions.add(
         session,
         competition=competition,
         solution=solution,

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from grader.errors import OrganizerError
 from grader.files import ColumnRole
 from grader.models import Competition, CompetitionState, DataFile, JobState, OrganizerJob, OrganizerJobKind
-from grader.services import audit, drafts, metric_choice, organizer_jobs
+from grader.services import audit, metric_choice, organizer_jobs
 from grader.services.audit import Actor
 from grader.services.metric_choice import MetricChoice
 from grader.services.solutions import Commitment, StoredSolution
@@ -172,14 +172,6 @@ def stored_in(job: OrganizerJob) -> StoredSolution:
     return StoredSolution.from_dict(
         job.result["solution"], commitment=None if committed is None else Commitment.from_dict(committed)
     )
-
-
-def accept_for_draft(
-    session: Session, *, competition: Competition, job_id: int, actor: Actor, now: datetime
-) -> None:
-    """Make a checked solution the draft's; raise NotAcceptable with the reason."""
-    solution = accepted(session, competition=competition, job_id=job_id)
-    drafts.set_solution(session, competition=competition, solution=solution, actor=actor, now=now)
 
 
 def _choices(job: OrganizerJob) -> tuple[MetricChoice, ...]:

@@ -35,6 +35,7 @@ from grader.services import (
     rescoring,
     rescoring_publication,
     solutions,
+    versions,
 )
 from grader.services.audit import Actor
 from grader.services.competition_settings import CompetitionSettings
@@ -211,7 +212,7 @@ def test_a_draft_is_not_published_with_a_file_that_is_held_or_unchecked(
     assert not jobs(service)  # there is nothing to look for yet
     stored = solutions.store(service.storage, read_solution(solution_csv()), split_key=b"k")
     with service.database.write() as session:
-        drafts.set_solution(session, competition=draft, solution=stored, actor=SHELL, now=service.now)
+        versions.set_first(session, competition=draft, solution=stored, actor=SHELL, now=service.now)
 
     def publish() -> None:
         with service.database.write() as session:

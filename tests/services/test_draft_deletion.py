@@ -20,6 +20,7 @@ from grader.services import (
     drafts,
     solution_checks,
     solutions,
+    versions,
 )
 from grader.services.audit import Actor
 from grader.services.competition_settings import CompetitionSettings
@@ -38,7 +39,7 @@ def draft(service: Any, solution_csv: Any) -> Competition:
     with service.database.write() as session:
         settings = CompetitionSettings(title="Next", rules="Be fair.")
         made = drafts.create(session, slug="next", settings=settings, owner=ada, **act)
-        drafts.set_solution(session, competition=made, solution=stored, **act)
+        versions.set_first(session, competition=made, solution=stored, **act)
         file = UploadedFile.of("solution.csv", blob)
         solution_checks.add(session, competition=made, file=file, **act)
         data_files.add(session, competition=made, name="test.csv", blob=blob, **act)

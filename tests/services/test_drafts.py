@@ -34,6 +34,7 @@ from grader.services import (
     drafts,
     lifecycle,
     solutions,
+    versions,
 )
 from grader.services.audit import Actor
 from grader.services.competition_settings import CompetitionSettings
@@ -60,7 +61,7 @@ def change(service: Any, competition: Competition, *, after: timedelta = timedel
 def accept_solution(service: Any, competition: Competition, csv: bytes, **options: Any) -> None:
     stored = solutions.store(service.storage, read_solution(csv), split_key=b"k", **options)
     with service.database.write() as session:
-        drafts.set_solution(session, competition=competition, solution=stored, actor=SHELL, now=service.now)
+        versions.set_first(session, competition=competition, solution=stored, actor=SHELL, now=service.now)
 
 
 def entries(service: Any, competition: Competition) -> list[AuditEntry]:
@@ -268,15 +269,8 @@ def test_a_clone_has_everything_but_dates_people_and_if_not_wanted_the_solution(
         bare = cloning.clone(
             session, source=source, slug="bare", with_data=False, actor=SHELL, now=service.now
         )
-        full = cloning.clone(
-            session,
-            source=source,
-            slug="full",
-            title="Full",
-            with_solution=True,
-            actor=SHELL,
-            now=service.now,
-        )
+        full = cloning.clone(session, source=source, slug="full", title="Full", actor=SHELL, now=service.now)
+        versions.copy_solution(session, source=source, draft=full, actor=SHELL, now=service.now)
         assert not data_files.list_all(session, competition=bare)
         assert [file.sha256 for file in data_files.list_all(session, competition=full)] == [blob.sha256]
     bare, full = service.reload(bare), service.reload(full)
@@ -292,9 +286,8 @@ def test_a_clone_commits_to_the_same_solution_with_a_nonce_of_its_own(service: A
     source = service.competition()
     with service.database.write() as session:
         source = competitions.get(session, slug=source.slug)
-        clone = cloning.clone(
-            session, source=source, slug="next", with_solution=True, actor=SHELL, now=service.now
-        )
+        clone = cloning.clone(session, source=source, slug="next", actor=SHELL, now=service.now)
+        versions.copy_solution(session, source=source, draft=clone, actor=SHELL, now=service.now)
     assert digests.note_missing(service.database, service.storage) == set()
     first = competitions.live(service.reload(source)).solution
     other = competitions.live(service.reload(clone)).solution

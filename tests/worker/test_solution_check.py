@@ -11,7 +11,7 @@ import pytest
 from grader.files import ColumnRole
 from grader.metrics import MetricSettings
 from grader.models import Competition, JobState, OrganizerJob
-from grader.services import competition_settings, data_files, drafts, solution_checks
+from grader.services import competition_settings, data_files, drafts, solution_checks, versions
 from grader.services.audit import Actor
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.solution_checks import NotAcceptable, UploadedFile
@@ -65,7 +65,7 @@ def messages(job: OrganizerJob, level: str) -> list[str]:
 
 def accept(service: Any, competition: Competition, job: OrganizerJob) -> None:
     with service.database.write() as session:
-        solution_checks.accept_for_draft(
+        versions.accept_check(
             session,
             competition=session.get_one(Competition, competition.id),
             job_id=job.id,

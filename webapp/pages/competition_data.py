@@ -5,7 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.leaderboard.visibility import Phase
-from grader.services import data_files, data_release
+from grader.services import data_files, data_release, participations
 from grader.services.participations import EntryRefused
 from webapp import auth, finding, prose
 from webapp.representations.competition import CompetitionView
@@ -24,7 +24,7 @@ def show(slug: str) -> ResponseReturnValue:
         view = CompetitionView(competition, now)
         if g.user is not None and g.organizer_role is None and view.phase is not Phase.SCHEDULED:
             try:
-                data_files.require_open(session, competition=competition, user=g.user, now=now)
+                participations.require_data_access(session, competition=competition, user=g.user, now=now)
             except EntryRefused as refused:
                 entry_fault = refused.message
     return render_template(
@@ -46,7 +46,9 @@ def file(slug: str, name: str) -> Response:
     with site.database.read() as session:
         competition = finding.competition_of(session, slug)
         if g.organizer_role is None:
-            data_files.require_open(session, competition=competition, user=g.user, now=db.now(session))
+            participations.require_data_access(
+                session, competition=competition, user=g.user, now=db.now(session)
+            )
         found = data_files.get(session, competition=competition, name=name)
         if g.organizer_role is None:
             data_release.require_given_out(competition, found)

@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services import cloning, drafts, organizers
+from grader.services import cloning, drafts, organizers, versions
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import InvalidCompetition
 from webapp import auth, finding
@@ -44,10 +44,11 @@ def create() -> ResponseReturnValue:
                     slug=slug,
                     title=title,
                     with_data="with_data" in request.form,
-                    with_solution="with_solution" in request.form,
                     actor=actor(),
                     now=now,
                 )
+                if "with_solution" in request.form:
+                    versions.copy_solution(session, source=source, draft=draft, actor=actor(), now=now)
             else:
                 settings = replace(CompetitionSettings(), title=title)
                 draft = drafts.create(session, slug=slug, settings=settings, actor=actor(), now=now)

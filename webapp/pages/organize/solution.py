@@ -19,7 +19,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.files.solution import SIZE_CAP
 from grader.models import Competition, OrganizerJob, Role
-from grader.services import blobs, organizer_jobs, solution_checks
+from grader.services import blobs, organizer_jobs, solution_checks, versions
 from grader.services.solution_checks import NotAcceptable, UploadedFile
 from webapp import finding, uploads
 from webapp.errors import status_of, wants_json
@@ -112,7 +112,7 @@ def accept(slug: str, job_id: int) -> ResponseReturnValue:
     """Make a checked solution the draft's."""
     try:
         with current_site().database.write() as session:
-            solution_checks.accept_for_draft(
+            versions.accept_check(
                 session,
                 competition=finding.competition_of(session, slug),
                 job_id=job_id,

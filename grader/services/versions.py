@@ -1,0 +1,171 @@
+"""Scoring versions: add one, give a draft its first, take a checked or another competition's solution."""
+
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from grader.models import (
+    Competition,
+    ScoringVersion,
+    ScoringVersionState,
+    Solution,
+    Submission,
+)
+from grader.services import audit, competition_settings, data_checks, drafts, scoring, solution_checks
+from grader.services.audit import Actor
+from grader.services.metric_choice import MetricChoice
+from grader.services.rules import Rules
+from grader.services.solutions import Commitment, StoredSolution
+
+
+def add(
+    session: Session,
+    *,
+    competition: Competition,
+    solution: StoredSolution,
+    reason: str,
+    state: ScoringVersionState,
+    created_by: str,
+    now: datetime,
+) -> ScoringVersion:
+    """Add the next solution of a competition and the scoring version that uses it.
+
+    The same content keeps its commitment within a competition: everybody sees that it is the same.
+    """
+    commitment = _commitment_of_equal(session, competition, solution.digest) or solution.commitment
+    stored = Solution(
+        competition_id=competition.id,
+        number=_next_number(session, Solution, competition),
+        row_ids_sha256=solution.row_ids_sha256,
+        prepared_sha256=solution.prepared_sha256,
+        sample_submission_sha256=solution.sample_submission_sha256,
+        row_count=solution.row_count,
+        public_row_count=solution.public_row_count,
+        private_row_count=solution.private_row_count,
+        digest=solution.digest,
+        nonce=None if commitment is None else commitment.nonce,
+        commitment=None if commitment is None else commitment.value,
+        report=solution.report,
+        uploaded_at=now,
+    )
+    version = ScoringVersion(
+        competition_id=competition.id,
+        number=_next_number(session, ScoringVersion, competition),
+        solution=stored,
+        metric_settings=solution.rules.as_dict(),
+        metric_code_version=solution.metric_code_version,
+        reason=reason.replace("\0", ""),
+        state=state,
+        created_by=created_by,
+        created_at=now,
+    )
+    session.add(version)
+    session.flush()
+    return version
+
+
+def set_first(
+    session: Session, *, competition: Competition, solution: StoredSolution, actor: Actor, now: datetime
+) -> ScoringVersion:
+    """Make a checked solution the live scoring version of a draft, in place of an earlier one.
+
+    The draft's metric is that of the solution from now on. Organizers' test submissions are scored anew.
+    Raises NotDraft.
+    """
+    draft = drafts.lock(session, competition)
+    before = draft.live_scoring_version
+    if before is not None:
+        before.state = ScoringVersionState.DROPPED
+    version = add(
+        session,
+        competition=draft,
+        solution=solution,
+        reason="First scoring version.",
+        state=ScoringVersionState.LIVE,
+        created_by=actor.name,
+        now=now,
+    )
+    version.published_at = now
+    draft.live_scoring_version = version
+    choice = competition_settings.of(draft)
+    draft.draft_metric = MetricChoice(
+        solution.rules.identities, choice.min_class_rows, solution.rules.metric
+    ).as_dict()
+    session.flush()
+    data_checks.request(session, competition=draft, now=now, actor=actor)
+    for submission_id in session.scalars(
+        select(Submission.id).where(Submission.competition_id == draft.id).order_by(Submission.id)
+    ):
+        scoring.add_job(session, submission_id=submission_id, scoring_version_id=version.id, now=now)
+    audit.record(
+        session,
+        competition=draft,
+        actor=actor,
+        action="solution.accept",
+        subject=f"solution {version.solution.number}",
+        before={"solution": None if before is None else before.solution.number},
+        after={
+            "solution": version.solution.number,
+            "rows": solution.row_count,
+            "identities": list(solution.rules.identities),
+        },
+        now=now,
+    )
+    return version
+
+
+def accept_check(
+    session: Session, *, competition: Competition, job_id: int, actor: Actor, now: datetime
+) -> None:
+    """Make a checked solution the draft's; raise NotAcceptable with the reason."""
+    solution = solution_checks.accepted(session, competition=competition, job_id=job_id)
+    set_first(session, competition=competition, solution=solution, actor=actor, now=now)
+
+
+def copy_solution(
+    session: Session, *, source: Competition, draft: Competition, actor: Actor, now: datetime
+) -> None:
+    """Give a draft the live solution of another competition, if that has one; the blobs are shared."""
+    version = source.live_scoring_version
+    if version is not None:
+        set_first(session, competition=draft, solution=_as_stored(version), actor=actor, now=now)
+
+
+def _commitment_of_equal(session: Session, competition: Competition, digest: str | None) -> Commitment | None:
+    found = session.execute(
+        select(Solution.nonce, Solution.commitment)
+        .where(
+            Solution.competition_id == competition.id,
+            Solution.digest.is_not(None),
+            Solution.digest == digest,
+            Solution.nonce.is_not(None),
+        )
+        .limit(1)
+    ).first()
+    return None if found is None else Commitment(str(found.nonce), str(found.commitment))
+
+
+def _next_number(
+    session: Session, model: type[Solution] | type[ScoringVersion], competition: Competition
+) -> int:
+    return (
+        session.scalar(select(func.max(model.number)).where(model.competition_id == competition.id)) or 0
+    ) + 1
+
+
+def _as_stored(version: ScoringVersion) -> StoredSolution:
+    """Return the solution of a scoring version as it would come from its file."""
+    solution = version.solution
+    return StoredSolution(
+        row_ids_sha256=solution.row_ids_sha256,
+        prepared_sha256=solution.prepared_sha256,
+        sample_submission_sha256=solution.sample_submission_sha256,
+        row_count=solution.row_count,
+        public_row_count=solution.public_row_count,
+        private_row_count=solution.private_row_count,
+        rules=Rules.from_dict(version.metric_settings),
+        metric_code_version=version.metric_code_version,
+        report=solution.report,
+        digest=solution.digest,  # without its commitment: equal ones would tell that the labels are too
+    )
