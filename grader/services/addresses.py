@@ -4,7 +4,6 @@ An address that was not verified is written beside the account and does nothing;
 and is unique.
 """
 
-import re
 from datetime import datetime, timedelta
 
 from sqlalchemy import select
@@ -12,23 +11,9 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ParticipantError
 from grader.models import LinkPurpose, User
-from grader.services import links, mail
+from grader.services import links, mail, mail_addresses
 
-MAX_LENGTH = 254
 VERIFIABLE_FOR = timedelta(days=1)
-
-# What HTML's input takes: nothing in it can end a header or start a second address.
-_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_ADDRESS = re.compile(rf"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_LABEL})*", re.ASCII)
-
-
-class InvalidAddress(ParticipantError):
-    """A text that is no e-mail address."""
-
-    public_name = "invalid_address"
-
-    def __init__(self) -> None:
-        super().__init__("This is not an e-mail address such as ada@example.org.")
 
 
 class AddressTaken(ParticipantError):
@@ -40,29 +25,9 @@ class AddressTaken(ParticipantError):
         super().__init__("Another account has this e-mail address already.")
 
 
-def clean_address(address: str) -> str:
-    """Return an address without spaces around it; raise InvalidAddress if it is none.
-
-    A domain in another script is taken in its ASCII form, as mail servers write it.
-    """
-    local, _, domain = address[: 4 * MAX_LENGTH].strip().rpartition("@")
-    try:
-        plain = f"{local}@{domain.encode('idna').decode()}"
-    except UnicodeError:
-        raise InvalidAddress from None
-    if len(plain) > MAX_LENGTH or not _ADDRESS.fullmatch(plain):
-        raise InvalidAddress
-    return plain
-
-
-def key(address: str) -> str:
-    """Return the form of a clean address by which verified addresses are unique."""
-    return address.lower()
-
-
 def owner(session: Session, *, address: str) -> User | None:
     """Return the person who verified an address."""
-    return session.scalar(select(User).where(User.email_key == key(address)))
+    return session.scalar(select(User).where(User.email_key == mail_addresses.key(address)))
 
 
 def require_free(session: Session, *, address: str) -> None:
@@ -77,7 +42,7 @@ def note(session: Session, *, user: User, address: str) -> None:
     Raises InvalidAddress.
     """
     person = session.get_one(User, user.id)
-    person.email = clean_address(address) if address.strip() else None
+    person.email = mail_addresses.clean_address(address) if address.strip() else None
     person.email_key = person.email_verified_at = None
     session.flush()
 
@@ -88,7 +53,7 @@ def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) 
     The answer does not tell whether somebody else has the address: only its holder reads that. Raises
     InvalidAddress.
     """
-    address = clean_address(address)
+    address = mail_addresses.clean_address(address)
     token = links.create(
         session,
         purpose=LinkPurpose.VERIFY_EMAIL,
@@ -114,13 +79,13 @@ def verify(session: Session, *, token: str, now: datetime) -> User:
     """Make the address of a link its person's, and tell the old one; raise InvalidLink or AddressTaken."""
     link = links.require(session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=now, lock=True)
     person, address = session.get_one(User, link.user_id), link.email or ""
-    if person.email_key != key(address):
+    if person.email_key != mail_addresses.key(address):
         require_free(session, address=address)
         if person.email_verified_at and person.email:
             body = _CHANGED.format(name=person.name, site=mail.SITE, address=address)
             subject = "Your e-mail address was changed"
             mail.write(session, to_address=person.email, subject=subject, body=body, now=now)
-    person.email, person.email_key, person.email_verified_at = address, key(address), now
+    person.email, person.email_key, person.email_verified_at = address, mail_addresses.key(address), now
     links.spend(session, link=link, now=now)
     return person
 

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Team, User
-from grader.services import addresses, locks, tallies
+from grader.services import locks, mail_addresses, tallies
 from grader.services.tallies import DAY, HOUR, Limit
 
 TO_ADDRESS = (Limit(5, HOUR), Limit(20, DAY))
@@ -32,7 +32,7 @@ class TooMuchMail(ParticipantError):
 
 def count_for_address(session: Session, *, address: str, now: datetime) -> None:
     """Count a mail with a link to an address, whoever has it; raise InvalidAddress, TooMuchMail."""
-    key = addresses.key(addresses.clean_address(address))
+    key = mail_addresses.key(mail_addresses.clean_address(address))
     whose = hashlib.sha256(key.encode()).hexdigest()
     sentence = "{} mails with a link went to this address within {}, the most that may."
     _count(session, "mail.address", whose, TO_ADDRESS, sentence, now)

@@ -27,7 +27,7 @@ from grader.services import (
     mail_limits,
     names,
     rosters,
-    selections,
+    score_history,
     standing_rows,
     team_notices,
 )
@@ -276,7 +276,7 @@ def _side(session: Session, competition: Competition, team: Team, now: datetime)
         submission_count=session.scalar(count) or 0,
         used_total=allowance.used_total,
         used_today=allowance.used_today,
-        picked_count=len(selections.selected(session, team=team)),
+        picked_count=len(score_history.selected(session, team=team)),
     )
 
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from grader.models import LinkPurpose, User
-from grader.services import accounts, addresses, links, mail
+from grader.services import accounts, addresses, links, mail, mail_addresses
 
 MAILED_FOR = timedelta(hours=1)
 HANDED_FOR = timedelta(days=1)
@@ -16,7 +16,7 @@ def ask(session: Session, *, address: str, now: datetime) -> None:
 
     Both cost the same: nothing but the mailbox tells whether somebody has an account. Raises InvalidAddress.
     """
-    address = addresses.clean_address(address)
+    address = mail_addresses.clean_address(address)
     user = addresses.owner(session, address=address)
     token = links.create(  # a link of nobody opens nothing
         session,

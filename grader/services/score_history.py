@@ -1,4 +1,4 @@
-"""What the boards are computed from by pure functions: scored submissions, and who is disqualified."""
+"""The submissions that leaderboards are computed from: scored, selected, and whose teams are disqualified."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -7,8 +7,16 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
 from grader.leaderboard import standings
-from grader.leaderboard.history import Scored, SubmissionKind
-from grader.models import Score, ScoringVersion, Split, Submission, Team
+from grader.leaderboard.history import Scored
+from grader.models import (
+    Score,
+    ScoringVersion,
+    Split,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+    Team,
+)
 
 
 def scored(
@@ -70,3 +78,19 @@ def disqualified(session: Session, *, competition_id: int) -> set[int]:
     """Return the ids of the disqualified teams of a competition."""
     query = select(Team.id).where(Team.competition_id == competition_id, Team.disqualified_at.is_not(None))
     return set(session.scalars(query))
+
+
+def selected(session: Session, *, team: Team) -> tuple[Submission, ...]:
+    """Return the submissions that a team has picked and that can still compete, the earliest first."""
+    return tuple(
+        session.scalars(
+            select(Submission)
+            .where(
+                Submission.team_id == team.id,
+                Submission.is_selected,
+                Submission.kind == SubmissionKind.NORMAL,
+                Submission.status != SubmissionStatus.REJECTED,
+            )
+            .order_by(Submission.submitted_at, Submission.id)
+        )
+    )

@@ -20,7 +20,7 @@ from grader.leaderboard import standings
 from grader.leaderboard.standings import Entry
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team, User
-from grader.services import audit, competitions, phases, submissions
+from grader.services import audit, competitions, phases, score_history, submissions
 from grader.services.audit import Actor
 
 
@@ -101,22 +101,6 @@ class Choice:
         return max(0, len(self.picked_ids) - self.limit)
 
 
-def selected(session: Session, *, team: Team) -> tuple[Submission, ...]:
-    """Return the submissions that a team has picked and that can still compete, the earliest first."""
-    return tuple(
-        session.scalars(
-            select_rows(Submission)
-            .where(
-                Submission.team_id == team.id,
-                Submission.is_selected,
-                Submission.kind == SubmissionKind.NORMAL,
-                Submission.status != SubmissionStatus.REJECTED,
-            )
-            .order_by(Submission.submitted_at, Submission.id)
-        )
-    )
-
-
 def select(
     session: Session, *, user: User, submission_id: int, is_selected: bool = True, now: datetime | None = None
 ) -> Submission:
@@ -133,7 +117,7 @@ def select(
     if is_selected and not found.is_selected:
         if not is_selectable(found):
             raise NotSelectable(found)
-        picked = selected(session, team=found.team)
+        picked = score_history.selected(session, team=found.team)
         if len(picked) >= competition.selection_count:
             raise TooManySelected(competition.selection_count, [each.id for each in picked])
     found.is_selected = is_selected
@@ -210,7 +194,7 @@ def would_count(session: Session, *, competition: Competition, team: Team) -> Ch
     """Return which submissions of a team would count now, and why."""
     limit = competition.selection_count
     entries = _public_entries(session, competition, team)
-    picked = [submission.id for submission in selected(session, team=team)]
+    picked = [submission.id for submission in score_history.selected(session, team=team)]
     scored = [
         entry.submission_id for entry in sorted(entries, key=standings.order) if entry.submission_id in picked
     ]

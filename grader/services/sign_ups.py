@@ -7,7 +7,7 @@ from argon2 import PasswordHasher
 from sqlalchemy.orm import Session
 
 from grader.models import AccountLink, LinkPurpose, User
-from grader.services import accounts, addresses, links, mail, resets
+from grader.services import accounts, addresses, links, mail, mail_addresses, resets
 
 MAILED_FOR = timedelta(days=1)
 INVITED_FOR = timedelta(days=14)
@@ -19,7 +19,7 @@ def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> No
     Both cost the same: nothing but the mailbox tells whether somebody has an account. `then` is the path to
     which a new account goes on. Raises InvalidAddress.
     """
-    address = addresses.clean_address(address)
+    address = mail_addresses.clean_address(address)
     user = addresses.owner(session, address=address)
     token = links.create(
         session,
@@ -65,7 +65,7 @@ def use(
     link = links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=now, lock=True)
     if link.email is not None:
         addresses.require_free(session, address=link.email)
-        user.email, user.email_key = link.email, addresses.key(link.email)
+        user.email, user.email_key = link.email, mail_addresses.key(link.email)
         user.email_verified_at = now
     accounts.add(session, user=user)
     links.spend(session, link=link, now=now)

@@ -9,9 +9,10 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import AccountLink, Mail, User
-from grader.services import accounts, addresses, directory, logins, mail, resets, sign_ups
-from grader.services.addresses import AddressTaken, InvalidAddress
+from grader.services import accounts, addresses, directory, logins, mail, mail_addresses, resets, sign_ups
+from grader.services.addresses import AddressTaken
 from grader.services.links import InvalidLink
+from grader.services.mail_addresses import InvalidAddress
 
 PASSWORD = "correct horse battery"
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -251,7 +252,7 @@ def test_a_link_serves_one_purpose(service: Any, passwords: Any) -> None:
 )
 def test_what_is_no_address_is_refused(address: str) -> None:
     with pytest.raises(InvalidAddress):
-        addresses.clean_address(address)
+        mail_addresses.clean_address(address)
 
 
 @pytest.mark.parametrize(
@@ -259,8 +260,8 @@ def test_what_is_no_address_is_refused(address: str) -> None:
     [(" a.b+c@example.org ", "a.b+c@example.org"), ("ada@żółw.example", "ada@xn--kw-fka0gz0i.example")],
 )
 def test_addresses_are_kept_as_mail_servers_write_them(address: str, clean: str) -> None:
-    assert addresses.clean_address(address).startswith(clean.split("@")[0] + "@")
-    assert addresses.clean_address(address).isascii()
+    assert mail_addresses.clean_address(address).startswith(clean.split("@")[0] + "@")
+    assert mail_addresses.clean_address(address).isascii()
 
 
 def test_notices_come_once_to_a_confirmed_address_and_only_of_wanted_kinds(

@@ -17,6 +17,7 @@ from grader.services import (
     guesses,
     hashing,
     logins,
+    mail_addresses,
     mail_limits,
     tokens,
 )
@@ -67,8 +68,8 @@ def change_email() -> ResponseReturnValue:
                 addresses.ask_to_verify(session, user=g.user, address=address, now=now)
             else:
                 addresses.note(session, user=g.user, address=address)
-    except (addresses.InvalidAddress, mail_limits.TooMuchMail) as error:
-        status = 422 if isinstance(error, addresses.InvalidAddress) else errors.status_of(error)
+    except (mail_addresses.InvalidAddress, mail_limits.TooMuchMail) as error:
+        status = 422 if isinstance(error, mail_addresses.InvalidAddress) else errors.status_of(error)
         return _page(problems={"email": error.message}, email=address), status, errors.headers_of(error)
     if is_confirmed_later:
         return _saved(f"We have sent a link to {address}. The address is yours when you have opened it.")

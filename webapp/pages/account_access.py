@@ -16,6 +16,7 @@ from grader.services import (
     guesses,
     hashing,
     links,
+    mail_addresses,
     mail_limits,
     resets,
     setup_links,
@@ -157,7 +158,7 @@ def ask_for_reset() -> ResponseReturnValue:
             if site.settings.rate_limits:
                 mail_limits.count_for_address(session, address=address, now=now)
             resets.ask(session, address=address, now=now)
-    except (addresses.InvalidAddress, mail_limits.TooMuchMail) as error:
+    except (mail_addresses.InvalidAddress, mail_limits.TooMuchMail) as error:
         return _not_mailed("account/ask_for_reset.html", error, address)
     return render_template("account/mailed.html", address=address.strip(), again="account.ask_for_reset")
 
@@ -194,16 +195,16 @@ def _ask_for_sign_up_mail() -> ResponseReturnValue:
                 mail_limits.count_for_address(session, address=address, now=now)
             then = auth.safe_target(request.args.get("next"))
             sign_ups.ask(session, address=address, then=then, now=now)
-    except (addresses.InvalidAddress, mail_limits.TooMuchMail) as error:
+    except (mail_addresses.InvalidAddress, mail_limits.TooMuchMail) as error:
         return _not_mailed("account/ask_for_sign_up.html", error, address)
     return render_template("account/mailed.html", address=address.strip(), again="account.sign_up")
 
 
 def _not_mailed(
-    template: str, error: addresses.InvalidAddress | mail_limits.TooMuchMail, address: str
+    template: str, error: mail_addresses.InvalidAddress | mail_limits.TooMuchMail, address: str
 ) -> ResponseReturnValue:
     page = render_template(template, problems={"email": error.message}, email=address)
-    status = 422 if isinstance(error, addresses.InvalidAddress) else errors.status_of(error)
+    status = 422 if isinstance(error, mail_addresses.InvalidAddress) else errors.status_of(error)
     return page, status, errors.headers_of(error)
 
 

@@ -1,0 +1,40 @@
+"""E-mail addresses: their form, and the form in which they are compared."""
+
+import re
+
+from grader.errors import ParticipantError
+
+MAX_LENGTH = 254
+
+# What HTML's input takes: nothing in it can end a header or start a second address.
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_ADDRESS = re.compile(rf"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_LABEL})*", re.ASCII)
+
+
+class InvalidAddress(ParticipantError):
+    """A text that is no e-mail address."""
+
+    public_name = "invalid_address"
+
+    def __init__(self) -> None:
+        super().__init__("This is not an e-mail address such as ada@example.org.")
+
+
+def clean_address(address: str) -> str:
+    """Return an address without spaces around it; raise InvalidAddress if it is none.
+
+    A domain in another script is taken in its ASCII form, as mail servers write it.
+    """
+    local, _, domain = address[: 4 * MAX_LENGTH].strip().rpartition("@")
+    try:
+        plain = f"{local}@{domain.encode('idna').decode()}"
+    except UnicodeError:
+        raise InvalidAddress from None
+    if len(plain) > MAX_LENGTH or not _ADDRESS.fullmatch(plain):
+        raise InvalidAddress
+    return plain
+
+
+def key(address: str) -> str:
+    """Return the form of a clean address by which verified addresses are unique."""
+    return address.lower()
