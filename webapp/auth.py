@@ -20,7 +20,7 @@ from werkzeug.exceptions import Forbidden, HTTPException, Unauthorized
 
 from grader import db, disk
 from grader.models import ApiToken, Login, User
-from grader.services import guesses, known_addresses, last_use, logins, tokens
+from grader.services import guesses, known_addresses, logins, tokens
 from grader.services.tokens import Scope
 from webapp import devices
 from webapp.errors import LoginNeeded, wants_json
@@ -61,14 +61,14 @@ def identify() -> None:
     if used is None:
         return
     g.user = used.user
-    if last_use.needs_touch(used, now=now):
+    if logins.needs_touch(used, now=now):
         _note_use(site, used, now)
 
 
 def _note_use(site: Site, used: ApiToken | Login, now: datetime) -> None:
     try:
         with site.database.write() as db_session:
-            last_use.touch(db_session, used=used, now=now)
+            logins.touch(db_session, used=used, now=now)
     except Exception as error:
         if not (disk.is_full(error) or db.is_unavailable(error)):
             raise

@@ -30,10 +30,10 @@ from grader.services import (
     solutions,
 )
 from grader.services.audit import Actor
+from grader.services.metric_choice import Rules
 from grader.services.rescoring import RescoringUnderWay
 from grader.services.rescoring_amends import Amends
 from grader.services.rescoring_publication import RescoringIncomplete
-from grader.services.rules import Rules
 from grader.services.solution_assessment import LiveSolution
 from grader.services.solutions import StoredSolution
 from grader.worker.child import ScoringChild

@@ -38,9 +38,9 @@ from grader.services import (
 )
 from grader.services.audit import Actor
 from grader.services.board_lines import TERMS
+from grader.services.metric_choice import Rules
 from grader.services.phases import Stage
 from grader.services.results import SplitResult
-from grader.services.rules import Rules
 
 
 class NotFinal(OrganizerError):

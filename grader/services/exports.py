@@ -18,7 +18,7 @@ from grader.metrics import PairCounts, report
 from grader.models import AuditEntry, Competition, Score, ScoringVersion, Split, Standing, Submission, Team
 from grader.services import audit, placing
 from grader.services.export_formats import Row, as_csv, as_json
-from grader.services.rules import Rules
+from grader.services.metric_choice import Rules
 
 CHUNK = 500
 TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")

@@ -1,6 +1,7 @@
 """Leases of jobs: which states are open, and the incident id of one that broke."""
 
 import secrets
+from datetime import timedelta
 
 from grader.models import (
     JobState,
@@ -12,3 +13,10 @@ OPEN_STATES = (JobState.WAITING, JobState.CLAIMED)
 def new_incident() -> str:
     """Return a new id under which an error of ours stands in the log."""
     return secrets.token_hex(4)
+
+
+# While the storage cannot be read a job waits without being counted against its file, but not for ever.
+OUTAGE_DELAY = timedelta(seconds=10)
+
+
+OUTAGE_PATIENCE = timedelta(hours=24)

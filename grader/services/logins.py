@@ -1,4 +1,4 @@
-"""Logins: server-side sessions, each of one browser, which end one by one or all at once."""
+"""Logins: server-side sessions of browsers, when each was last used, and ending one or all of them."""
 
 from datetime import datetime, timedelta
 
@@ -6,7 +6,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.models import Login, User
+from grader.models import ApiToken, Login, User
 from grader.services import secret_tokens
 from grader.services.texts import one_line
 
@@ -75,3 +75,19 @@ def end_all(session: Session, *, user: User, but: Login | None = None) -> None:
     """End all logins of a person, everywhere; `but` stays."""
     query = delete(Login).where(Login.user_id == user.id)
     session.execute(query if but is None else query.where(Login.id != but.id))
+
+
+INTERVAL = timedelta(minutes=5)
+
+
+def needs_touch(used: Login | ApiToken, *, now: datetime) -> bool:
+    """Tell whether the time of last use is old enough to be written again."""
+    return used.last_used_at is None or now - used.last_used_at >= INTERVAL
+
+
+def touch(session: Session, *, used: Login | ApiToken, now: datetime) -> None:
+    """Write the time of last use, unless it was written in the last five minutes."""
+    stored = session.get(Login, used.id) if isinstance(used, Login) else session.get(ApiToken, used.id)
+    if stored is not None and needs_touch(stored, now=now):
+        stored.last_used_at = now
+        session.flush()

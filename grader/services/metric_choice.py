@@ -1,4 +1,4 @@
-"""What an organizer chooses of the metric before there is a solution to fix it."""
+"""Metric settings of a competition: what an organizer chooses, and what a scoring version fixes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -6,7 +6,6 @@ from typing import Any
 
 from grader.metrics import MetricSettings
 from grader.models import Competition
-from grader.services.rules import Rules
 
 MIN_CLASS_ROWS = 25
 
@@ -50,3 +49,20 @@ def of(competition: Competition) -> MetricChoice:
         return chosen
     rules = Rules.from_dict(competition.live_scoring_version.metric_settings)
     return replace(chosen, identities=rules.identities, metric=rules.metric)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The identities in the score and the metric's settings."""
+
+    identities: tuple[str, ...]
+    metric: MetricSettings
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return {"identities": list(self.identities), "metric": self.metric.as_dict()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Rules":
+        """Read what `as_dict` returned."""
+        return cls(tuple(data["identities"]), MetricSettings.from_dict(data["metric"]))

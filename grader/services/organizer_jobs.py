@@ -16,8 +16,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind, User
-from grader.services.lease import OPEN_STATES, new_incident
-from grader.services.scoring import OUTAGE_DELAY, OUTAGE_PATIENCE
+from grader.services.lease import OPEN_STATES, OUTAGE_DELAY, OUTAGE_PATIENCE, new_incident
 
 LEASE = timedelta(seconds=60)
 MAX_ERRORS = 2

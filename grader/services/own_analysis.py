@@ -12,8 +12,8 @@ from grader.metrics.analysis.distributions import Distribution
 from grader.metrics.analysis.power import HeldBack, held_back
 from grader.models import ScoringVersion, Submission, SubmissionStatus
 from grader.services.histograms import Histograms
+from grader.services.metric_choice import Rules
 from grader.services.results import SplitResult
-from grader.services.rules import Rules
 from grader.storage import BlobDamaged, BlobMissing, Storage, StorageUnavailable
 
 # What is read while somebody waits for a page, where no worker kept the histogram of a larger file.

@@ -13,7 +13,7 @@ from grader.leaderboard.visibility import Field, Phase, Viewer, visible_fields
 from grader.metrics import PairCounts, report
 from grader.models import Score, ScoringVersion, Split, Submission, SubmissionKind
 from grader.services import board_lines, competitions, placing
-from grader.services.rules import Rules
+from grader.services.metric_choice import Rules
 
 CHUNK = 1000
 

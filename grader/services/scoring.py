@@ -24,16 +24,13 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.services import lease, limits, other_labels, result_notices, score_rows
-from grader.services.lease import OPEN_STATES
-from grader.services.rules import Rules
+from grader.services.lease import OPEN_STATES, OUTAGE_DELAY, OUTAGE_PATIENCE
+from grader.services.metric_choice import Rules
 from grader.services.score_rows import Results
 
 MAX_ERRORS = 3
 MAX_LOST_LEASES = 10
 RETRY_DELAYS = (timedelta(seconds=10), timedelta(seconds=60))
-# While the storage cannot be read a job waits without being counted against its file, but not for ever.
-OUTAGE_DELAY = timedelta(seconds=10)
-OUTAGE_PATIENCE = timedelta(hours=24)
 
 
 logger = logging.getLogger(__name__)

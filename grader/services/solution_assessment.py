@@ -16,8 +16,7 @@ from grader.metrics import MetricSettings, PairCounts, report
 from grader.metrics.counts import IdentityCounts
 from grader.models import ScoringVersion, Split
 from grader.services import joined_names, solution_findings, solution_report
-from grader.services.metric_choice import MetricChoice
-from grader.services.rules import Rules
+from grader.services.metric_choice import MetricChoice, Rules
 from grader.services.solution_report import Told
 from grader.services.splitting import split_in_half
 from grader.services.truth import PRIVATE, PUBLIC, Truth

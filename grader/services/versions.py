@@ -14,8 +14,7 @@ from grader.models import (
 )
 from grader.services import audit, competition_settings, data_checks, drafts, scoring, solution_checks
 from grader.services.audit import Actor
-from grader.services.metric_choice import MetricChoice
-from grader.services.rules import Rules
+from grader.services.metric_choice import MetricChoice, Rules
 from grader.services.solutions import Commitment, StoredSolution
 
 

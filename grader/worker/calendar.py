@@ -5,7 +5,7 @@ import logging
 from grader import db
 from grader.db import Database
 from grader.models import Competition
-from grader.services import closing, daily_ranks, waiting
+from grader.services import closing, daily_ranks, retries
 from grader.services.audit import Actor
 
 logger = logging.getLogger(__name__)
@@ -25,10 +25,10 @@ class Calendar:
             unranked = daily_ranks.missing(session, now=now)
             unsettled = closing.unsettled(session, now=now)
             due = closing.due(session, now=now)
-            is_retry_due = waiting.is_retry_due(session, now=now)
+            is_retry_due = retries.is_retry_due(session, now=now)
         if is_retry_due:
             with self._database.write() as session:
-                waiting.retry_failed(session, now=now)
+                retries.retry_failed(session, now=now)
         for competition in unranked:
             self._note_ranks(competition)
         for competition in unsettled:

@@ -31,7 +31,7 @@ from grader.leaderboard.visibility import Feedback, Field, Phase, Viewer, visibl
 from grader.metrics import PairCounts, report
 from grader.models import Score, Solution, Split, Standing
 from grader.services import competitions
-from grader.services.rules import Rules
+from grader.services.metric_choice import Rules
 from tests.fixtures.walks import CURIOUS, MAIL, ROUTES, Walk, methods, walk
 from tests.fixtures.worlds import CONFIDENTIAL, SLUG, Truth, World
 

@@ -9,7 +9,7 @@ from argon2 import PasswordHasher
 from sqlalchemy import func, select
 
 from grader.models import ApiToken, Login, SetupLink, User
-from grader.services import accounts, directory, last_use, logins, setup_links, tokens
+from grader.services import accounts, directory, logins, setup_links, tokens
 from grader.services.accounts import InvalidAccount, NameTaken
 from grader.services.directory import UnknownUser
 from grader.services.setup_links import InvalidSetupLink
@@ -177,10 +177,10 @@ def test_the_time_of_last_use_is_written_at_most_every_five_minutes(service: Any
         login = logins.find(session, token=token, now=service.now)
         assert login is not None
         soon, later = service.now + timedelta(minutes=4), service.now + timedelta(minutes=5)
-        assert not last_use.needs_touch(login, now=soon)
-        last_use.touch(session, used=login, now=soon)
+        assert not logins.needs_touch(login, now=soon)
+        logins.touch(session, used=login, now=soon)
         assert login.last_used_at == service.now
-        last_use.touch(session, used=login, now=later)
+        logins.touch(session, used=login, now=later)
         assert login.last_used_at == later
 
 
@@ -193,7 +193,7 @@ def test_an_api_token_is_shown_once_and_works_until_it_is_revoked(service: Any) 
     with service.database.write() as session:
         found = tokens.find(session, token=text, now=service.now)
         assert found is not None and found.user.id == user.id
-        last_use.touch(session, used=found, now=service.now)
+        logins.touch(session, used=found, now=service.now)
         assert found.last_used_at == service.now
         assert [each.id for each in tokens.list_own(session, user=user)] == [token.id]
         tokens.revoke(session, user=user, token_id=token.id, now=service.now)

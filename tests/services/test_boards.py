@@ -12,8 +12,8 @@ from grader.metrics import PairCounts, report
 from grader.models import Score, Split, Standing, Team
 from grader.services import boards, competitions, placing, results
 from grader.services.boards import NotRevealed
+from grader.services.metric_choice import Rules
 from grader.services.results import Summary
-from grader.services.rules import Rules
 from grader.services.standing_rows import to_entry
 
 MINUTE = timedelta(minutes=1)

@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 from grader.files import read_solution
 from grader.leaderboard import standings
 from grader.models import JobState, Score, ScoringJob, Split, Standing, Submission, SubmissionStatus
-from grader.services import scoring
+from grader.services import lease, scoring
 from grader.services.scoring import Breakdown, Claim, Rejection
 
 LEASE = timedelta(seconds=40)
@@ -244,7 +244,7 @@ def test_no_job_is_left_open_when_all_are_scored(service: Any) -> None:
 
 def test_an_outage_of_exactly_a_day_is_counted_and_a_shorter_one_never(service: Any, accepted: Any) -> None:
     (job_id,) = accepted.job_ids
-    for after, counted in ((scoring.OUTAGE_PATIENCE - SECOND, 0), (scoring.OUTAGE_PATIENCE, 1)):
+    for after, counted in ((lease.OUTAGE_PATIENCE - SECOND, 0), (lease.OUTAGE_PATIENCE, 1)):
         token = claim(service, job_id, after=after - SECOND).token
         with service.database.write() as session:
             scoring.record(
@@ -252,7 +252,7 @@ def test_an_outage_of_exactly_a_day_is_counted_and_a_shorter_one_never(service: 
             )
         found = job(service, job_id)
         assert (found.error_count, found.attempt_count) == (counted, counted)
-        delay = scoring.RETRY_DELAYS[0] if counted else scoring.OUTAGE_DELAY
+        delay = scoring.RETRY_DELAYS[0] if counted else lease.OUTAGE_DELAY
         assert (found.state, found.available_at) == (JobState.WAITING, service.now + after + delay)
         with service.database.write() as session:
             session.get_one(ScoringJob, job_id).available_at = service.now
@@ -359,8 +359,8 @@ def test_the_outage_that_is_one_error_too_many_fails_the_job_under_an_incident_o
     (job_id,) = accepted.job_ids
     with service.database.write() as session:
         session.get_one(ScoringJob, job_id).error_count = scoring.MAX_ERRORS - 1
-    now = service.now + scoring.OUTAGE_PATIENCE
-    held = claim(service, job_id, after=scoring.OUTAGE_PATIENCE)
+    now = service.now + lease.OUTAGE_PATIENCE
+    held = claim(service, job_id, after=lease.OUTAGE_PATIENCE)
     assert held is not None
     with service.database.write() as session:
         assert scoring.record(session, job_id=job_id, token=held.token, outcome=scoring.Outage(), now=now)

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import select
 
 from grader.models import JobState, Mail, ScoringJob, Submission, SubmissionStatus, User
-from grader.services import scoring, waiting
+from grader.services import retries, scoring
 
 HOUR = timedelta(hours=1)
 LEASE = timedelta(seconds=40)
@@ -23,8 +23,8 @@ def break_job(service: Any, job_id: int, *, after: timedelta = timedelta()) -> N
 def retry(service: Any, *, after: timedelta) -> int:
     with service.database.write() as session:
         now = service.now + after
-        is_due = waiting.is_retry_due(session, now=now)
-        retried = waiting.retry_failed(session, now=now)
+        is_due = retries.is_retry_due(session, now=now)
+        retried = retries.retry_failed(session, now=now)
     assert is_due == bool(retried)
     return retried
 
@@ -46,17 +46,17 @@ def mails(service: Any) -> list[tuple[str, str, str]]:
 def test_the_place_in_the_queue_counts_those_before_and_is_told_after_ten_seconds(service: Any) -> None:
     competition = service.competition()
     first, second = (service.submit(competition, user=name, seed=seed) for seed, name in enumerate("ab"))
-    later = service.now + waiting.TOLD_AFTER + timedelta(seconds=1)
+    later = service.now + retries.TOLD_AFTER + timedelta(seconds=1)
     with service.database.read() as session:
         for accepted, place in ((first, 1), (second, 2)):
             submission = session.get_one(Submission, accepted.submission.id)
-            assert waiting.queue_position(session, submission=submission, now=later) == place
-            assert waiting.queue_position(session, submission=submission, now=service.now) is None
+            assert retries.queue_position(session, submission=submission, now=later) == place
+            assert retries.queue_position(session, submission=submission, now=service.now) is None
     service.score(first)
     with service.database.read() as session:
         for accepted, place in ((first, None), (second, 1)):
             submission = session.get_one(Submission, accepted.submission.id)
-            assert waiting.queue_position(session, submission=submission, now=later) == place
+            assert retries.queue_position(session, submission=submission, now=later) == place
 
 
 def test_the_queue_is_in_the_order_of_the_jobs_and_then_of_their_numbers(service: Any) -> None:
@@ -65,11 +65,11 @@ def test_the_queue_is_in_the_order_of_the_jobs_and_then_of_their_numbers(service
     with service.database.write() as session:  # the second file's job is the oldest
         job = session.scalars(select(ScoringJob).where(ScoringJob.submission_id == ids[1])).one()
         job.created_at -= timedelta(minutes=1)
-    exactly, later = (service.now + waiting.TOLD_AFTER + more for more in (timedelta(), timedelta(seconds=1)))
+    exactly, later = (service.now + retries.TOLD_AFTER + more for more in (timedelta(), timedelta(seconds=1)))
     with service.database.read() as session:
         found = [session.get_one(Submission, each) for each in ids]
-        places = [waiting.queue_position(session, submission=each, now=later) for each in found]
-        assert waiting.queue_position(session, submission=found[0], now=exactly) is None
+        places = [retries.queue_position(session, submission=each, now=later) for each in found]
+        assert retries.queue_position(session, submission=found[0], now=exactly) is None
     assert places == [2, 1, 3]
 
 

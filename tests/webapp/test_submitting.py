@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import update
 
 from grader.models import Submission
-from grader.services import competitions, waiting
+from grader.services import competitions, retries
 
 HERE = "/competitions/toxicity"
 API = "/api/v1/competitions/toxicity"
@@ -236,7 +236,7 @@ def test_the_place_in_the_queue_is_told_when_the_wait_passes_ten_seconds(arena: 
     path = f"{HERE}/submissions/2"
     assert "in the queue" not in ann.browser.get(path).text
     with arena.database.write() as session:
-        early = arena.now() - waiting.TOLD_AFTER - timedelta(seconds=1)
+        early = arena.now() - retries.TOLD_AFTER - timedelta(seconds=1)
         session.execute(update(Submission).values(submitted_at=early))
     assert "Waiting to be scored, 2nd in the queue." in ann.browser.get(path).text
     assert ann.browser.get(f"{path}/status").json["positions"] == {"2": 2}

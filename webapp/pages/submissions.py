@@ -29,10 +29,10 @@ from grader.services import (
     receipts,
     rescoring_notices,
     results,
+    retries,
     selections,
     submissions,
     viewers,
-    waiting,
 )
 from webapp import auth, finding
 from webapp.reading import asked_number, asked_page
@@ -109,7 +109,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         _require_here(submission, slug)
         summary = results.summary(session, submission=submission, viewer=opened.viewer, phase=view.phase)
         allowance = limits.allowance(session, competition=competition, team=submission.team, now=now)
-        position = waiting.queue_position(session, submission=submission, now=now)
+        position = retries.queue_position(session, submission=submission, now=now)
         asked = disputes.of_submission(session, submission=submission)
         rescored = rescoring_notices.of_team(
             session, competition=competition, team=submission.team, submission_ids=[submission.id]
@@ -147,7 +147,7 @@ def status(slug: str, submission_id: int) -> ResponseReturnValue:
     with current_site().database.read() as session:
         submission = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
         _require_here(submission, slug)
-        position = waiting.queue_position(session, submission=submission, now=db.now(session))
+        position = retries.queue_position(session, submission=submission, now=db.now(session))
     return _statuses([submission], {submission.id: position}).make_conditional(request)
 
 

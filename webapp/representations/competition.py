@@ -13,7 +13,7 @@ from urllib.parse import quote
 from grader.leaderboard.visibility import Phase
 from grader.models import Competition, CompetitionState
 from grader.services import competition_settings, metric_choice, participations, phases
-from grader.services.rules import Rules
+from grader.services.metric_choice import Rules
 from webapp import formats
 from webapp.representations.terms import TERMS, Term
 

@@ -8,10 +8,10 @@ from typing import Any
 from grader.leaderboard import standings
 from grader.leaderboard.comparison import BoardChange, ScorePair, TeamChange
 from grader.models import JobState, OrganizerJob, ScoringVersion, ScoringVersionState, Split
+from grader.services.metric_choice import Rules
 from grader.services.rescoring import Progress
 from grader.services.rescoring_difference import Compared, Preview
 from grader.services.rescoring_tables import change_text
-from grader.services.rules import Rules
 from webapp import formats
 from webapp.representations.board import change
 from webapp.representations.terms import NAMES

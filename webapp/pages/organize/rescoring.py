@@ -17,7 +17,7 @@ from grader.services import (
     settings_checks,
     solution_checks,
 )
-from grader.services.rules import Rules
+from grader.services.metric_choice import Rules
 from grader.services.solution_checks import NotAcceptable
 from grader.services.solutions import StoredSolution
 from webapp import finding, settings_forms
