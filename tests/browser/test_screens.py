@@ -24,6 +24,7 @@ from grader.services import (
     teams,
 )
 from grader.services.audit import Actor
+from grader.services.scoring import Breakdown
 
 pytestmark = pytest.mark.browser
 WIDTHS = {"desk": 1280, "phone": 390}
@@ -201,8 +202,12 @@ def _accept(
         with live.database.write() as session:
             later = db.now(session) + timedelta(hours=1)
             claim = scoring.claim(session, job_id=accepted.job_ids[0], lease=timedelta(seconds=40), now=later)
-            scoring.record_error(
-                session, job_id=claim.job_id, token=claim.token, incident="7F3A90B1", now=db.now(session)
+            scoring.record(
+                session,
+                job_id=claim.job_id,
+                token=claim.token,
+                outcome=Breakdown("7F3A90B1"),
+                now=db.now(session),
             )
     return accepted.submission.id
 

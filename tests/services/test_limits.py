@@ -16,6 +16,7 @@ from grader.services.limits import (
     TooManyRejections,
     TotalLimitReached,
 )
+from grader.services.scoring import Breakdown, Rejection
 from grader.storage import StoredBlob
 
 HOUR = timedelta(hours=1)
@@ -37,14 +38,16 @@ def fail(service: Any, accepted: Any) -> None:
         with service.database.write() as session:
             now = service.now + attempt * HOUR
             claim = scoring.claim(session, job_id=accepted.job_ids[0], lease=LEASE, now=now)
-            scoring.record_error(session, job_id=claim.job_id, token=claim.token, incident="7F3A", now=now)
+            scoring.record(
+                session, job_id=claim.job_id, token=claim.token, outcome=Breakdown("7F3A"), now=now
+            )
 
 
 def reject(service: Any, accepted: Any, *, after: timedelta) -> None:
     with service.database.write() as session:
         now = service.now + after
         claim = scoring.claim(session, job_id=accepted.job_ids[0], lease=LEASE, now=now)
-        scoring.record_rejection(session, job_id=claim.job_id, token=claim.token, problems=[], now=now)
+        scoring.record(session, job_id=claim.job_id, token=claim.token, outcome=Rejection([]), now=now)
 
 
 def rush(service: Any, competition: Any, user: Any) -> list[type[Exception] | None]:

@@ -18,6 +18,7 @@ from grader.services import (
 )
 from grader.services.audit import Actor
 from grader.services.conditions import Conditions, InvalidCompetition
+from grader.services.lifecycle import NotReady
 from grader.services.participations import (
     EntryClosed,
     EntryPending,
@@ -251,7 +252,7 @@ def test_conditions_that_cannot_be_are_refused(service: Any, given: Any, sentenc
     dated = {
         name: service.now + value if isinstance(value, timedelta) else value for name, value in given.items()
     }
-    with pytest.raises(InvalidCompetition, match=sentence):
+    with pytest.raises((InvalidCompetition, NotReady), match=sentence):
         service.competition(closes_at=service.now + 20 * DAY, **dated)
 
 

@@ -264,7 +264,13 @@ def test_what_a_publication_gives_comes_with_the_switch(service: Any, competitio
         grants = list(session.scalars(select(SubmissionGrant)))
         told = [entry.action for entry in session.scalars(select(AuditEntry)) if entry.is_public]
     assert [(each.team_id, each.count, each.day) for each in grants] == [(None, 2, service.now.date())]
-    assert sorted(told) == ["competition.change", "grant.give", "rescoring.publish", "selection.reopen"]
+    assert sorted(told) == [
+        "competition.change",
+        "competition.publish",
+        "grant.give",
+        "rescoring.publish",
+        "selection.reopen",
+    ]
 
 
 def test_what_cannot_be_given_leaves_everything_as_it_was(

@@ -20,10 +20,11 @@ from grader.models import (
     SubmissionStatus,
     Team,
 )
-from grader.services import closing, rescoring, rescoring_publication
+from grader.services import closing, rescoring_publication
 from grader.services.audit import Actor
 from grader.services.rescoring_amends import Amends
 from grader.services.rescoring_publication import NotRetired, RescoringIncomplete, RescoringLosesScores
+from tests.fixtures import rescorings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no rule here knows the kind
 
@@ -218,4 +219,4 @@ def test_what_was_done_while_a_version_was_retired_is_on_its_board_when_it_comes
     second = roll_back(service, competition, number=2, reason="No, it is right.")
     assert (second.state, second.reason) == (ScoringVersionState.PREPARING, "No, it is right.")
     with service.database.read() as session:
-        assert len(rescoring.open_jobs(session, scoring_version_id=second.id)) == 1
+        assert len(rescorings.open_jobs(session, scoring_version_id=second.id)) == 1

@@ -422,18 +422,18 @@ def test_a_claim_names_its_process_its_lease_and_what_is_known_of_a_deleted_file
 @on_sqlite
 def test_every_record_says_whether_its_token_was_current(service: Any) -> None:
     competition = service.competition()
-    for record, what, state in (
-        (scoring.record_rejection, {"problems": [{"code": "x"}]}, JobState.REJECTED),
-        (scoring.record_error, {"incident": "abc"}, JobState.WAITING),
+    for outcome, state in (
+        (Rejection([{"code": "x"}]), JobState.REJECTED),
+        (Breakdown("abc"), JobState.WAITING),
     ):
         (job_id,) = service.submit(competition).job_ids
         held = claim(service, job_id)
         assert held is not None
         with service.database.write() as session:
-            given = {"job_id": job_id, "now": service.now} | what
-            assert record(session, token="another", **given) is False
-            assert record(session, token=held.token, **given) is True
-            assert record(session, token=held.token, **given) is False
+            given = {"job_id": job_id, "outcome": outcome, "now": service.now}
+            assert scoring.record(session, token="another", **given) is False
+            assert scoring.record(session, token=held.token, **given) is True
+            assert scoring.record(session, token=held.token, **given) is False
         done = job(service, job_id)
         assert (done.state, done.token, done.lease_until) == (state, None, None)
         if state is JobState.REJECTED:

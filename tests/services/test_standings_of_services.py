@@ -29,6 +29,7 @@ from grader.services import (
     standing_rows,
 )
 from grader.services.audit import Actor
+from tests.fixtures import rescorings
 
 MINUTE = timedelta(minutes=1)
 TESTS = Actor(None, "tests")
@@ -138,7 +139,7 @@ class Organizer:
             jobs = [
                 job
                 for version in versions
-                for job in rescoring.open_jobs(session, scoring_version_id=version.id)
+                for job in rescorings.open_jobs(session, scoring_version_id=version.id)
             ]
         self.service.run(*jobs)
 

@@ -7,6 +7,7 @@ from sqlalchemy import select
 
 from grader.models import JobState, Mail, ScoringJob, Submission, SubmissionStatus, User
 from grader.services import retries, scoring
+from grader.services.scoring import Breakdown
 
 HOUR = timedelta(hours=1)
 LEASE = timedelta(seconds=40)
@@ -17,7 +18,7 @@ def break_job(service: Any, job_id: int, *, after: timedelta = timedelta()) -> N
     with service.database.write() as session:
         now = service.now + after
         claim = scoring.claim(session, job_id=job_id, lease=LEASE, now=now)
-        scoring.record_error(session, job_id=job_id, token=claim.token, incident="7F3A", now=now)
+        scoring.record(session, job_id=job_id, token=claim.token, outcome=Breakdown("7F3A"), now=now)
 
 
 def retry(service: Any, *, after: timedelta) -> int:
