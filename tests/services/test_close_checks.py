@@ -20,7 +20,8 @@ from grader.models import (
 )
 from grader.services import close_checks, closing, competitions
 from grader.services.close_checks import CloseState
-from grader.services.closing import ScoringPending, Stage
+from grader.services.closing import ScoringPending
+from grader.services.phases import Stage
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no rule here knows the kind
 

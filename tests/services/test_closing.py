@@ -482,7 +482,7 @@ def test_where_a_competition_is_follows_from_its_moments_alone() -> None:
     given = {"state": CompetitionState.PUBLISHED, "opens_at": close - HOUR, "closes_at": close}
 
     def stage(now: datetime, **more: Any) -> Stage:
-        return closing.stage(Competition(**given, **more), now)
+        return phases.stage(Competition(**given, **more), now)
 
     assert [stage(close - moment), stage(close)] == [Stage.RUNNING, Stage.CLOSED]
     assert stage(close - 2 * HOUR) is Stage.RUNNING
@@ -493,6 +493,6 @@ def test_where_a_competition_is_follows_from_its_moments_alone() -> None:
     assert stage(close, settled_at=close, selection_deadline=close + moment) is Stage.CLOSED
     assert stage(close, settled_at=close + moment, selection_deadline=close + moment) is Stage.SETTLED
     assert stage(close, finalized_at=close) is Stage.FINAL
-    assert closing.is_settled(Competition(settled_at=close))
-    assert not closing.is_settled(Competition())
-    assert closing.selection_open_until(Competition(), close) is None
+    assert phases.is_settled(Competition(settled_at=close))
+    assert not phases.is_settled(Competition())
+    assert phases.selection_open_until(Competition(), close) is None
