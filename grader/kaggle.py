@@ -16,8 +16,8 @@ from grader.errors import ParticipantError
 from grader.files.column_roles import LABEL_COLUMNS, USAGE_COLUMN
 from grader.files.numbers import finite
 from grader.files.tally import Tally
-from grader.files.wording import counted
 from grader.metrics import MetricSettings, bias_report
+from grader.text.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd

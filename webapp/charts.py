@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from grader.leaderboard.standings import Entry, score_text
+from grader.ranking.order import Entry, score_text
 
 WIDTH = 880
 LABEL_GAP = 15

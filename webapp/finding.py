@@ -5,11 +5,11 @@ from typing import Any
 
 from flask import g
 
-from grader.leaderboard.visibility import Viewer
 from grader.models import Competition, CompetitionState, ScoringVersion
 from grader.services import competitions, organizers, rescoring
 from grader.services.competitions import UnknownCompetition
 from grader.services.paging import paging
+from grader.visibility import Viewer
 
 PAGE_SIZE = 100
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from grader.leaderboard.visibility import Feedback
 from grader.metrics import MetricSettings, Weights
 from grader.models import EntryMode, RevealRule
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import MAX_COUNT, Fault
-from grader.services.texts import is_storable
+from grader.text.plain import is_storable
+from grader.visibility import Feedback
 from webapp.settings_steps import Field, Step
 
 CHOICES = {"feedback": Feedback, "entry_mode": EntryMode, "reveal_rule": RevealRule}

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from grader.leaderboard.visibility import Feedback
 from grader.models import EntryMode, RevealRule
 from grader.services.competition_settings import (
     CLASS_NAME_MAX_LENGTH,
@@ -12,6 +11,7 @@ from grader.services.competition_settings import (
     TITLE_MAX_LENGTH,
 )
 from grader.services.conditions import ENTRY_CODE_MAX_LENGTH
+from grader.visibility import Feedback
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ import click
 
 from grader import db
 from grader.cli.installation import opened
-from grader.files.wording import counted
 from grader.services import blobs
+from grader.text.wording import counted
 
 
 @click.command()

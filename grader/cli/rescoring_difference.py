@@ -5,11 +5,11 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from grader.files.wording import counted
-from grader.leaderboard.comparison import BoardChange, TeamChange
 from grader.models import Competition, ScoringVersion
+from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services import rescoring_difference, rescoring_tables
 from grader.services.rescoring_difference import Compared, NothingToCompare, Preview
+from grader.text.wording import counted
 
 TOPS = (1, 3, 10)
 

@@ -9,13 +9,13 @@ from grader import db
 from grader.cli.installation import opened
 from grader.cli.jobs import ended
 from grader.cli.parameters import LocalPath
-from grader.files.wording import counted
-from grader.leaderboard.visibility import Phase, Viewer
 from grader.models import Submission
 from grader.services import bundles, competitions, published_solutions, receipts, verification
 from grader.services.audit import Actor
 from grader.services.submissions import UnknownSubmission
 from grader.services.verification import Verified
+from grader.text.wording import counted
+from grader.visibility import Phase, Viewer
 
 OUT = LocalPath(dir_okay=False)
 

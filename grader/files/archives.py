@@ -9,7 +9,7 @@ from typing import BinaryIO
 from grader.files import signatures
 from grader.files.problems import Problem
 from grader.files.unreadable import Unreadable, archive_problem, damaged_zip, not_csv
-from grader.files.wording import listed, quoted
+from grader.text.wording import listed, quoted
 
 _LARGEST_ZIP_DIRECTORY = 1 << 20
 _MOST_READ = _LARGEST_ZIP_DIRECTORY + 1

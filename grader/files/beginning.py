@@ -17,8 +17,8 @@ from grader.files.header_faults import (
 from grader.files.problems import FileRejected, Problem
 from grader.files.table import text_stream
 from grader.files.text import not_utf8, wide_encoding
-from grader.files.wording import quoted
 from grader.files.zeros import first_run, problem_of
+from grader.text.wording import quoted
 
 _SAMPLE_ROWS = 1000
 _LONGEST_HEADER = 1 << 20

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from grader.files.problems import Problem
 from grader.files.tally import MOST_MISFITS, Tally
-from grader.files.wording import listed, quoted
+from grader.text.wording import listed, quoted
 
 ID_COLUMN = "id"
 USAGE_COLUMN = "Usage"

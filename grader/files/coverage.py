@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from grader.files.findings import LINES_SHOWN
 from grader.files.problems import Problem
 from grader.files.rowids import RowIds
-from grader.files.wording import counted, listed, named
+from grader.text.wording import counted, listed, named
 
 Places = NDArray[np.int64]
 _SAMPLE = 1000

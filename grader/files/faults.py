@@ -7,7 +7,7 @@ from grader.files.header import OTHER_DELIMITERS
 from grader.files.numbers import LONGEST_NUMBER
 from grader.files.problems import Problem
 from grader.files.submission_columns import HEADER
-from grader.files.wording import counted, quoted
+from grader.text.wording import counted, quoted
 
 _BEFORE_COMMA = re.compile(rb"[+-]?[0-9]++")
 _AFTER_COMMA = re.compile(rb"[0-9]++(?:[eE][+-]?[0-9]++)?")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import ParamSpec
 
 from grader.files.problems import Problem
-from grader.files.wording import counted
+from grader.text.wording import counted
 
 LINES_SHOWN = 5
 P = ParamSpec("P")

@@ -18,7 +18,7 @@ from grader.files.numbers import NUMBER
 from grader.files.problems import Note, Problem
 from grader.files.submission_columns import HEADER, ID, PREDICTION, are_right, notes_on, problems_of
 from grader.files.text import Text, line_at
-from grader.files.wording import counted, quoted
+from grader.text.wording import counted, quoted
 
 _LONGEST_HEADER = 1 << 14
 _MOST_COLUMNS = 64

@@ -8,7 +8,7 @@ from grader.files.findings import Finding
 from grader.files.ids import INVISIBLE
 from grader.files.problems import Problem
 from grader.files.text import first_invalid_byte
-from grader.files.wording import character, quoted
+from grader.text.wording import character, quoted
 
 _INVISIBLE_ENDS = re.compile(f"^{INVISIBLE.pattern}+|{INVISIBLE.pattern}+$")
 INDEX_NAMES = ("", "Unnamed: 0", "index")  # how pandas writes an index, first and read back

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from unicodedata import normalize
 
 from grader.files.findings import Finding
-from grader.files.wording import character, named, quoted
+from grader.text.wording import character, named, quoted
 
 _INTEGRAL_DECIMAL = re.compile(rb"([0-9]{1,16})\.0*+")
 _LARGEST_EXACT = 1 << 53

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from grader.files.column_roles import ColumnRole
 from grader.files.problems import Note, Problem
-from grader.files.wording import quoted
+from grader.text.wording import quoted
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.problems import Note
-from grader.files.wording import counted
+from grader.text.wording import counted
 
 _FEW_DISTINCT = 1000
 _ROWS_PER_VALUE = 10

@@ -4,7 +4,7 @@ import math
 import re
 
 from grader.files.findings import Finding
-from grader.files.wording import character, quoted
+from grader.text.wording import character, quoted
 
 _GRAMMAR = rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
 NUMBER = re.compile(_GRAMMAR)

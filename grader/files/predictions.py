@@ -22,7 +22,7 @@ from grader.files.rowids import RowIds
 from grader.files.submission import read_submission
 from grader.files.table import Columns, NumberColumn, Wanted, read_plain
 from grader.files.unreadable import Unreadable
-from grader.files.wording import listed, plural, quoted
+from grader.text.wording import listed, plural, quoted
 
 PREDICTION_COLUMN = "prediction"
 SIZE_CAP = 2_000_000_000

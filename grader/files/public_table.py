@@ -16,8 +16,8 @@ from grader.files.problems import FileRejected, Problem
 from grader.files.rowids import RowIds
 from grader.files.table import text_stream
 from grader.files.unreadable import Unreadable
-from grader.files.wording import counted, listed, quoted
 from grader.files.zeros import first_run, problem_of
+from grader.text.wording import counted, listed, quoted
 
 SIZE_CAP = 20_000_000_000
 _SHOWN = 5

@@ -27,8 +27,8 @@ from grader.files.table import (
 )
 from grader.files.tally import Tally
 from grader.files.text import first_invalid_byte
-from grader.files.wording import character, counted, listed, quoted
 from grader.files.zeros import beginning_of, first_run, problem_of
+from grader.text.wording import character, counted, listed, quoted
 
 _CACHED_TEXTS = 100_000
 _LONGEST_ID = 512

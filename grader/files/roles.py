@@ -8,7 +8,7 @@ from grader.files.column_roles import ID_COLUMN, LABEL_COLUMNS, USAGE_COLUMN, Co
 from grader.files.header_faults import INDEX_NAMES
 from grader.files.numbers import NUMBER
 from grader.files.problems import Problem
-from grader.files.wording import listed, quoted
+from grader.text.wording import listed, quoted
 
 
 class WrongColumns(OrganizerError):

@@ -22,8 +22,8 @@ from grader.files.problems import Note, Problem
 from grader.files.rowids import RowIds
 from grader.files.submission_columns import HEADER
 from grader.files.text import Text, first_invalid_byte, lines_of
-from grader.files.wording import counted
 from grader.files.zeros import RUN, describe_run
+from grader.text.wording import counted
 
 _INFINITY = float("inf")
 _NEEDS_CARE = re.compile(rb'["\0\x80-\xff]|\A[ \t]*+\Z')

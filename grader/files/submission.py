@@ -20,8 +20,8 @@ from grader.files.rows import read_rows
 from grader.files.submission_columns import HEADER
 from grader.files.text import Text, not_utf8, wide_encoding, with_plain_line_ends
 from grader.files.unreadable import Unreadable
-from grader.files.wording import counted
 from grader.files.zeros import problem_of
+from grader.text.wording import counted
 
 _SMALLEST_CAP = 50_000_000
 _BYTES_PER_ROW = 64

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from grader.files.header_faults import INDEX_NAMES, header_problem
 from grader.files.problems import Note, Problem
-from grader.files.wording import character, counted, listed, plural, quoted
+from grader.text.wording import character, counted, listed, plural, quoted
 
 ID, PREDICTION = "id", "prediction"
 HEADER = f"{ID},{PREDICTION}"

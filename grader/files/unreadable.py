@@ -2,7 +2,7 @@
 
 from grader.files import signatures
 from grader.files.problems import Problem
-from grader.files.wording import megabytes
+from grader.text.wording import megabytes
 
 
 class Unreadable(Exception):

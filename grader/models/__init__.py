@@ -1,6 +1,5 @@
 """The tables: columns, constraints and relationships; no session, cache or HTML."""
 
-from grader.leaderboard.history import SubmissionKind
 from grader.models.announcement import Announcement
 from grader.models.audit_entry import AuditEntry
 from grader.models.competition import Competition, CompetitionState, EntryMode, RevealRule
@@ -22,6 +21,7 @@ from grader.models.submission_grant import SubmissionGrant
 from grader.models.tally import Tally
 from grader.models.team import MergeRequest, RequestState, Team, TeamInvite, TeamMember
 from grader.models.user import AccountLink, ApiToken, KnownAddress, LinkPurpose, Login, SetupLink, User
+from grader.ranking.selection import SubmissionKind
 
 __all__ = [
     "AccountLink",

@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
-from grader.leaderboard.visibility import Feedback
+from grader.visibility import Feedback
 
 if TYPE_CHECKING:
     from grader.models.scoring_version import ScoringVersion

@@ -8,10 +8,10 @@ from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
-from grader.leaderboard.history import SubmissionKind
 from grader.models.competition import Competition
 from grader.models.team import Team
 from grader.models.user import User
+from grader.ranking.selection import SubmissionKind
 
 
 class SubmissionStatus(enum.StrEnum):

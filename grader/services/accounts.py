@@ -18,8 +18,8 @@ from grader.services import known_addresses, logins, name_shapes, names, passwor
 from grader.services.hashing import BoundedHasher
 from grader.services.mail import Notice
 from grader.services.paging import paging
-from grader.services.texts import plain_text
 from grader.settings import Settings
+from grader.text.plain import plain_text
 
 ABOUT_MAX_LENGTH = 2000
 

@@ -11,7 +11,7 @@ from grader.errors import ErrorKind, OrganizerError
 from grader.models import Announcement, Competition, Participation, RequestState, TeamMember, User
 from grader.services import audit, mail
 from grader.services.audit import Actor
-from grader.services.texts import one_line, plain_text
+from grader.text.plain import one_line, plain_text
 
 TITLE_MAX_LENGTH = 200
 BODY_MAX_LENGTH = 20_000

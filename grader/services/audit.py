@@ -21,7 +21,7 @@ from grader.models import AuditEntry, Competition, Team, User
 from grader.models.competition import DELETED
 from grader.services import audit_actions
 from grader.services.paging import paging
-from grader.services.texts import one_line, plain_text
+from grader.text.plain import one_line, plain_text
 
 ORIGIN_MAX_LENGTH = 64
 PAGE_SIZE = 50

@@ -10,8 +10,8 @@ from grader.models import Competition, Organizer, Role, Submission, SubmissionKi
 from grader.services import audit, competitions, lifecycle, organizers_team, scoring
 from grader.services.audit import Actor
 from grader.services.submissions import Accepted, NothingToScore, versions_in_use
-from grader.services.texts import one_line
 from grader.storage import Storage, StoredBlob
+from grader.text.plain import one_line
 
 SAMPLE_NAME = "Sample submission"
 BASELINE_NAME = "Baseline"

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session, defer
 
-from grader.leaderboard import standings
-from grader.leaderboard.standings import Entry
 from grader.models import Competition, Score, ScoringVersion, Split, Submission, SubmissionKind, Team
+from grader.ranking import order
+from grader.ranking.order import Entry
 from grader.services import board_lines, placing
 from grader.services.board_lines import BoardRow
-from grader.services.texts import one_line
+from grader.text.plain import one_line
 
 NAME_MAX_LENGTH = 64
 MAX_COUNT = 50
@@ -51,16 +51,14 @@ def rows(
         .options(defer(Score.counts))
     ).all()
     entries = [
-        Entry(each.team_id, each.id, standings.score_units(score.score), each.submitted_at)
+        Entry(each.team_id, each.id, order.score_units(score.score), each.submitted_at)
         for each, _, score in found
     ]
     places = placing.places_of(session, scoring_version_id=version.id, split=split, entries=entries)
     placed = zip(entries, found, places, strict=True)
     return [
         Placed(_row(entry, submission, name, board_lines.rounded_terms(score, terms)), place - 1)
-        for entry, (submission, name, score), place in sorted(
-            placed, key=lambda each: standings.order(each[0])
-        )
+        for entry, (submission, name, score), place in sorted(placed, key=lambda each: order.order(each[0]))
     ]
 
 
@@ -71,7 +69,7 @@ def _row(entry: Entry, submission: Submission, team: str, terms: Mapping[str, fl
         team=one_line(submission.description, NAME_MAX_LENGTH) or team,
         members=(),
         submission_id=entry.submission_id,
-        score=standings.score_text(entry.score_units),
+        score=order.score_text(entry.score_units),
         score_units=entry.score_units,
         terms=terms,
         entry_count=1,

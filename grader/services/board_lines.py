@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import Row, Subquery, func, select
 from sqlalchemy.orm import Session
 
-from grader.leaderboard import standings
 from grader.models import (
     Score,
     ScoringVersion,
@@ -22,6 +21,7 @@ from grader.models import (
     TeamMember,
     User,
 )
+from grader.ranking import order
 from grader.services import daily_ranks, placing
 
 MAX_PARAMETERS = 5_000  # of one query
@@ -123,7 +123,7 @@ def _load_part(
             team=line.name,
             members=tuple(members[line.team_id]),
             submission_id=line.submission_id,
-            score=standings.score_text(line.score_units),
+            score=order.score_text(line.score_units),
             score_units=line.score_units,
             terms=rounded_terms(line, terms),
             entry_count=done[line.team_id][0],
@@ -136,7 +136,7 @@ def _load_part(
 
 def rounded_terms(score: Score | Row[Any], terms: Sequence[str] = TERMS) -> dict[str, float]:
     """Return terms of a score, by default all four, as displayed."""
-    return {term: standings.rounded_term(getattr(score, term)) for term in terms}
+    return {term: order.rounded_term(getattr(score, term)) for term in terms}
 
 
 def earlier_ranks(

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, null, select
 from sqlalchemy.orm import Session
 
-from grader.leaderboard import standings
 from grader.models import Score, ScoringVersion, Split, Standing, Team
+from grader.ranking import order
 from grader.services import board_lines, placing
 from grader.services.benchmarks import Placed
 from grader.services.board_lines import BoardRow
@@ -116,7 +116,7 @@ def _value(sort: Sort, rank: int, name: str, value: Any, before: int | None) -> 
         case Sort.ENTRIES | Sort.LAST_SUBMITTED_AT:
             return value
         case _:
-            return standings.rounded_term(value)
+            return order.rounded_term(value)
 
 
 def _benchmark_value(sort: Sort, placed: Placed) -> Any:

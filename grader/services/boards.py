@@ -9,12 +9,12 @@ from sqlalchemy.orm import Session
 
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
-from grader.leaderboard.visibility import Field, Phase, Viewer, visible
 from grader.models import Competition, ScoringVersion, Split, Standing
 from grader.services import benchmarks, board_lines, board_orders, competitions, phases, placing
 from grader.services.board_lines import BoardRow
 from grader.services.board_orders import Sort
 from grader.services.paging import Paging, paging
+from grader.visibility import Field, Phase, Viewer, visible
 
 PAGE_SIZE = 50
 

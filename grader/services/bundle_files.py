@@ -13,7 +13,7 @@ from grader.services.board_lines import TERMS
 from grader.services.bundle_page import printable
 from grader.services.bundles import BoardLine, FinalResults
 from grader.services.results import IdentityRow
-from grader.services.spreadsheets import csv_lines
+from grader.text.spreadsheets import csv_lines
 
 CELLS = ("subgroup_auc", "bpsn_auc", "bnsp_auc", "positive_aeg", "negative_aeg")
 HEADINGS = ("Subgroup AUC", "BPSN AUC", "BNSP AUC", "Positive AEG", "Negative AEG")

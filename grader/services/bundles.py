@@ -12,8 +12,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
-from grader.leaderboard import standings
-from grader.leaderboard.visibility import Phase, Viewer, visible_fields
 from grader.models import (
     Competition,
     FinalBoard,
@@ -24,6 +22,7 @@ from grader.models import (
     Split,
     Submission,
 )
+from grader.ranking import order
 from grader.receipts import Receipt
 from grader.services import (
     audit,
@@ -41,6 +40,7 @@ from grader.services.board_lines import TERMS
 from grader.services.metric_choice import Rules
 from grader.services.phases import Stage
 from grader.services.results import SplitResult
+from grader.visibility import Phase, Viewer, visible_fields
 
 
 class NotFinal(OrganizerError):
@@ -176,7 +176,7 @@ def _private(session: Session, board: FinalBoard, version: ScoringVersion) -> tu
             members=loaded[line.team_id].members if line.team_id in loaded else (),
             submission_id=line.submission_id,
             sha256=hashes[line.submission_id],
-            score=standings.score_text(line.score_units),
+            score=order.score_text(line.score_units),
             terms=loaded[line.team_id].terms if line.team_id in loaded else {},
             public_rank=line.public_rank,
         )

@@ -14,7 +14,6 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader import db
 from grader.errors import OrganizerError
-from grader.leaderboard.visibility import Phase
 from grader.models import (
     Competition,
     CompetitionState,
@@ -27,6 +26,7 @@ from grader.models import (
 from grader.services import audit, competitions, final_boards, phases, placing, reveal_notices, standing_rows
 from grader.services.audit import Actor
 from grader.services.phases import Archived
+from grader.visibility import Phase
 
 NAMED_COUNT = 10
 

@@ -9,12 +9,12 @@ from datetime import UTC, date, datetime, time
 from difflib import get_close_matches
 from typing import Any
 
-from grader.leaderboard.visibility import Feedback
 from grader.metrics import MetricSettings, Weights
 from grader.models import EntryMode, RevealRule
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import InvalidCompetition
-from grader.services.texts import is_storable
+from grader.text.plain import is_storable
+from grader.visibility import Feedback
 
 NONE = "none"
 PROPOSED = "proposed"

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 from sqlalchemy.orm import Session
 
-from grader.leaderboard.visibility import Feedback, Phase
 from grader.metrics import MetricSettings
 from grader.models import Competition, CompetitionState, EntryMode, RevealRule, ScoringVersionState
 from grader.services import audit, competitions, metric_choice, phases
@@ -20,7 +19,8 @@ from grader.services.audit import Actor
 from grader.services.conditions import Conditions, Fault, InvalidCompetition
 from grader.services.metric_choice import MIN_CLASS_ROWS, MetricChoice
 from grader.services.settings_changes import as_json, public_text
-from grader.services.texts import one_line
+from grader.text.plain import one_line
+from grader.visibility import Feedback, Phase
 
 TITLE_MAX_LENGTH = 200
 TEXT_MAX_LENGTH = 20_000

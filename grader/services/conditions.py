@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from grader.errors import OrganizerError
 from grader.models import Competition, EntryMode, RevealRule
-from grader.services.texts import one_line
+from grader.text.plain import one_line
 
 WEEK = timedelta(days=7)
 ENTRY_CODE_MAX_LENGTH = 64

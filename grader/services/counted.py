@@ -7,11 +7,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.leaderboard.visibility import Phase, Viewer, visible_fields
 from grader.models import Competition, Split, Standing
 from grader.services import boards, competitions, placing, results
 from grader.services.results import SplitResult
 from grader.services.standing_rows import to_entry
+from grader.visibility import Phase, Viewer, visible_fields
 
 
 class NotCounted(ParticipantError):

@@ -6,7 +6,6 @@ from datetime import UTC, date, datetime, time
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.leaderboard import history
 from grader.models import (
     Competition,
     CompetitionState,
@@ -16,6 +15,7 @@ from grader.models import (
     SubmissionKind,
     Team,
 )
+from grader.ranking import selection
 from grader.services import competitions, score_history
 
 
@@ -52,7 +52,7 @@ def missing(session: Session, *, now: datetime) -> list[Competition]:
 def compute(session: Session, *, competition: Competition, now: datetime) -> dict[int, int]:
     """Return the public rank of each team at the start of today, under the live scoring version."""
     start = _start(now.astimezone(UTC).date())
-    return history.ranks_at(
+    return selection.ranks_at(
         score_history.scored(session, scoring_version_id=competitions.live(competition).id, before=start),
         start,
         disqualified=score_history.disqualified(session, competition_id=competition.id),

@@ -8,12 +8,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
-from grader.leaderboard.visibility import Phase
 from grader.models import Competition, DataFile
 from grader.services import audit, competitions, data_checks, phases
 from grader.services.audit import Actor
-from grader.services.texts import is_storable, one_line
 from grader.storage import StoredBlob
+from grader.text.plain import is_storable, one_line
+from grader.visibility import Phase
 
 MAX_BYTES = 2_000_000_000
 MAX_COUNT = 100

@@ -14,7 +14,7 @@ from grader.models import Competition, DataCheckState, DataFile, JobState
 from grader.services import audit, competitions, data_checks, data_files, data_findings, organizer_jobs
 from grader.services.audit import Actor
 from grader.services.conditions import Fault
-from grader.services.texts import plain_text
+from grader.text.plain import plain_text
 
 DATA = "data"
 GIVEN_OUT = (DataCheckState.PASSED, DataCheckState.ALLOWED)

@@ -9,7 +9,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
-from grader.leaderboard.visibility import Phase, Viewer
 from grader.models import (
     Competition,
     JobState,
@@ -23,6 +22,7 @@ from grader.services import audit, competitions, counted, organizer_jobs
 from grader.services.audit import Actor
 from grader.services.moderation import UnknownSubmissionHere
 from grader.storage import Storage
+from grader.visibility import Phase, Viewer
 
 
 class NotScored(OrganizerError):

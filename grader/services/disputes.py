@@ -13,7 +13,7 @@ from grader.services import audit, competitions, mail, organizers, submissions
 from grader.services.audit import Actor
 from grader.services.mail import Notice
 from grader.services.paging import paging
-from grader.services.texts import plain_text
+from grader.text.plain import plain_text
 
 TEXT_MAX_LENGTH = 5_000
 MAX_OPEN = 5  # of one team

@@ -13,9 +13,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError
-from grader.leaderboard import standings
 from grader.metrics import PairCounts, report
 from grader.models import AuditEntry, Competition, Score, ScoringVersion, Split, Standing, Submission, Team
+from grader.ranking import order
 from grader.services import audit, placing
 from grader.services.export_formats import Row, as_csv, as_json
 from grader.services.metric_choice import Rules
@@ -193,7 +193,7 @@ def _standing_rows(session: Session, version: ScoringVersion) -> Iterator[Row]:
                 "rank": rank,
                 "team_id": standing.team_id,
                 "team": team,
-                "score_shown": standings.score_text(standing.score_units),
+                "score_shown": order.score_text(standing.score_units),
                 "score": score.score,
                 **{term: getattr(score, term) for term in TERMS},
                 "submission": standing.submission_id,

@@ -7,7 +7,6 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.leaderboard import standings
 from grader.models import (
     Competition,
     FinalBoard,
@@ -17,6 +16,7 @@ from grader.models import (
     Standing,
     Team,
 )
+from grader.ranking import order
 from grader.services import competitions, placing
 from grader.services.paging import paging
 
@@ -145,5 +145,5 @@ def page_of(
 
 def _row(line: FinalStanding) -> FinalRow:
     return FinalRow(
-        line.rank, line.team_id, line.team_name, standings.score_text(line.score_units), line.public_rank
+        line.rank, line.team_id, line.team_name, order.score_text(line.score_units), line.public_rank
     )

@@ -12,7 +12,7 @@ from grader.errors import OrganizerError
 from grader.models import Competition, SubmissionGrant, Team
 from grader.services import audit, competitions
 from grader.services.audit import Actor
-from grader.services.texts import one_line
+from grader.text.plain import one_line
 
 MAX_COUNT = 1000
 REASON_MAX_LENGTH = 500

@@ -2,9 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from grader.leaderboard import leak_budget
-from grader.leaderboard.leak_budget import LeakBudget, PublicSubgroup
 from grader.models import Competition
+from grader.ranking import leak_budget
+from grader.ranking.leak_budget import LeakBudget, PublicSubgroup
 from grader.services.competition_settings import CompetitionSettings
 
 DAY = timedelta(days=1)

@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from grader.models import Mail, User
-from grader.services.texts import one_line
+from grader.text.plain import one_line
 
 SUBJECT_MAX_LENGTH = 200
 CHUNK = 1000

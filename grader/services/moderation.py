@@ -18,7 +18,7 @@ from grader.services import (
 )
 from grader.services.audit import Actor
 from grader.services.rosters import REASON_MAX_LENGTH, ReasonNeeded
-from grader.services.texts import one_line
+from grader.text.plain import one_line
 
 
 class AlreadyDisqualified(OrganizerError):

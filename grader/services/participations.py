@@ -8,9 +8,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.leaderboard.visibility import Phase
 from grader.models import Competition, EntryMode, Participation, RequestState, Team, User
 from grader.services import data_files, names, organizers, phases, rosters, team_notices
+from grader.visibility import Phase
 
 
 class EntryRefused(ParticipantError):

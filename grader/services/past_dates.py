@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 
-from grader.leaderboard.visibility import Phase
 from grader.models import Competition, CompetitionState
 from grader.services import phases
 from grader.services.competition_settings import DATES, FOLLOWING, WORDS
 from grader.services.conditions import Fault
+from grader.visibility import Phase
 
 _OF_A_DRAFT = {
     "opens_at": "the competition opens as soon as it is published",

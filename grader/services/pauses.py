@@ -13,7 +13,7 @@ from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition
 from grader.services import audit, competition_settings, competitions
 from grader.services.audit import Actor
-from grader.services.texts import one_line
+from grader.text.plain import one_line
 
 MESSAGE_MAX_LENGTH = 500
 

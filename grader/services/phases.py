@@ -4,11 +4,11 @@ import enum
 from datetime import datetime
 
 from grader.errors import OrganizerError
-from grader.leaderboard.visibility import Phase
 from grader.models import (
     Competition,
     CompetitionState,
 )
+from grader.visibility import Phase
 
 
 def phase(competition: Competition, now: datetime) -> Phase:

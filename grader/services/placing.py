@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 
-from grader.leaderboard.standings import Entry
 from grader.models import Split, Standing
+from grader.ranking.order import Entry
 from grader.services.standing_rows import to_entry
 
 # The order of standings.order, in SQL; an index has it.

@@ -9,12 +9,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.leaderboard import standings
-from grader.leaderboard.visibility import Field, Phase, Viewer, visible
 from grader.models import Competition, Score, ScoringVersion, Split, Submission
+from grader.ranking import order
 from grader.receipts import Receipt
 from grader.receipts.receipt import SplitReceipt
 from grader.receipts.recount import TERMS
+from grader.visibility import Field, Phase, Viewer, visible
 
 CHUNK = 1000
 
@@ -150,4 +150,4 @@ def _everything(score: Score) -> SplitReceipt:
 
 
 def _shown(score: Score) -> str:
-    return standings.score_text(standings.score_units(score.score))
+    return order.score_text(order.score_units(score.score))

@@ -27,7 +27,7 @@ from grader.models import (
 from grader.services import audit, competitions, data_checks, lease, versions
 from grader.services.audit import Actor
 from grader.services.solutions import StoredSolution
-from grader.services.texts import plain_text
+from grader.text.plain import plain_text
 
 RESCORED = (SubmissionStatus.SCORED, SubmissionStatus.PENDING, SubmissionStatus.FAILED)
 RATE_WINDOW = timedelta(seconds=60)

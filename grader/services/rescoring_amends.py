@@ -9,11 +9,11 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
-from grader.files.wording import counted
 from grader.models import Competition, ScoringVersion
 from grader.services import competition_settings, grants, selections
 from grader.services.audit import Actor
-from grader.services.texts import plain_text
+from grader.text.plain import plain_text
+from grader.text.wording import counted
 
 NOTICE_MAX_LENGTH = 5_000
 

@@ -13,9 +13,6 @@ from sqlalchemy import Select, String, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from grader.errors import ErrorKind, OrganizerError
-from grader.leaderboard import comparison, standings
-from grader.leaderboard.comparison import Difference, ScorePair
-from grader.leaderboard.history import Scored
 from grader.models import (
     Competition,
     JobState,
@@ -28,6 +25,9 @@ from grader.models import (
     SubmissionStatus,
     Team,
 )
+from grader.ranking import comparison, order
+from grader.ranking.comparison import Difference, ScorePair
+from grader.ranking.selection import Scored
 from grader.services import competitions, lease, rescoring, score_history
 from grader.services.board_lines import TERMS
 
@@ -203,8 +203,8 @@ def _scored(known: list[Any], public: float | None, private: float | None) -> Sc
         submission_id=submission_id,
         team_id=team_id,
         submitted_at=submitted_at,
-        public_units=standings.score_units(public),
-        private_units=standings.score_units(private),
+        public_units=order.score_units(public),
+        private_units=order.score_units(private),
         kind=kind,
         is_selected=is_selected,
     )

@@ -8,7 +8,6 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.orm import Session, aliased
 
-from grader.leaderboard import standings
 from grader.models import (
     Competition,
     Score,
@@ -20,6 +19,7 @@ from grader.models import (
     TeamMember,
     User,
 )
+from grader.ranking import order
 from grader.services import competitions, mail
 
 SHOWN_KINDS = (SubmissionKind.NORMAL, SubmissionKind.LATE)
@@ -162,7 +162,7 @@ def _of(score: type[Score], version_id: int) -> ColumnElement[bool]:
 
 
 def _shown(score: float | None) -> str | None:
-    return None if score is None else standings.score_text(standings.score_units(score))
+    return None if score is None else order.score_text(order.score_units(score))
 
 
 def _body(

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.errors import OrganizerError
-from grader.files.wording import counted
-from grader.leaderboard.comparison import BoardChange, TeamChange
-from grader.leaderboard.standings import score_text
+from grader.ranking.comparison import BoardChange, TeamChange
+from grader.ranking.order import score_text
 from grader.services.rescoring_difference import Preview
+from grader.text.wording import counted
 
 
 class DifferenceChanged(OrganizerError):

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from sqlalchemy.orm import Session
 
-from grader.leaderboard import standings
-from grader.leaderboard.comparison import ScorePair
-from grader.leaderboard.standings import Standing
 from grader.models import Competition, Split
+from grader.ranking import order
+from grader.ranking.comparison import ScorePair
+from grader.ranking.order import Standing
 from grader.services import rescoring_difference
 from grader.services.rescoring_difference import Compared, Preview
-from grader.services.spreadsheets import csv_lines
+from grader.text.spreadsheets import csv_lines
 
 CHUNK = 2_000
 
@@ -72,13 +72,13 @@ def selections_csv(found: Preview) -> Iterator[str]:
 
 def change_text(units: int | None) -> str | None:
     """Return a change of a displayed score with its sign, such as ``+0.00120``; None where unknown."""
-    return None if units is None else f"{'+' if units > 0 else ''}{standings.score_text(units)}"
+    return None if units is None else f"{'+' if units > 0 else ''}{order.score_text(units)}"
 
 
 def _cells(line: Standing | None) -> tuple[int | None, str | None, int | None]:
     if line is None:
         return None, None, None
-    return line.rank, standings.score_text(line.entry.score_units), line.entry.submission_id
+    return line.rank, order.score_text(line.entry.score_units), line.entry.submission_id
 
 
 def _submission_cells(team: str, pair: ScorePair) -> tuple[object, ...]:
@@ -90,8 +90,8 @@ def _submission_cells(team: str, pair: ScorePair) -> tuple[object, ...]:
         known.kind.value,
         "true" if known.is_selected else "false",
         known.submitted_at.isoformat().replace("+00:00", "Z"),
-        *(side and standings.score_text(side.public_units) for side in (pair.before, pair.after)),
-        *(side and standings.score_text(side.private_units) for side in (pair.before, pair.after)),
+        *(side and order.score_text(side.public_units) for side in (pair.before, pair.after)),
+        *(side and order.score_text(side.private_units) for side in (pair.before, pair.after)),
         change_text(pair.public_change),
         change_text(pair.private_change),
     )

@@ -7,13 +7,13 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.leaderboard import standings
-from grader.leaderboard.standings import Entry
-from grader.leaderboard.visibility import Field, Phase, Viewer, visible_fields
 from grader.metrics import PairCounts, report
 from grader.models import Score, ScoringVersion, Split, Submission, SubmissionKind
+from grader.ranking import order
+from grader.ranking.order import Entry
 from grader.services import board_lines, competitions, placing
 from grader.services.metric_choice import Rules
+from grader.visibility import Field, Phase, Viewer, visible_fields
 
 CHUNK = 1000
 
@@ -85,7 +85,7 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
     earlier = [
         each for each in _public_entries(session, version, submission.team_id) if _is_earlier(each, entry)
     ]
-    before = standings.best(earlier)
+    before = order.best(earlier)
     standing = placing.standing_of(
         session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=submission.team_id
     )
@@ -154,10 +154,10 @@ def _cells(split: Split, allowed: Collection[Field]) -> tuple[str, ...]:
 def _split_result(
     score: Score, rules: Rules, *, has_terms: bool = False, cells: Sequence[str] = ()
 ) -> SplitResult:
-    units = standings.score_units(score.score)
+    units = order.score_units(score.score)
     terms = board_lines.rounded_terms(score) if has_terms else {}
     return SplitResult(
-        score=standings.score_text(units),
+        score=order.score_text(units),
         score_units=units,
         terms=terms,
         weakest_term=min(terms, key=terms.__getitem__) if len(set(terms.values())) > 1 else None,
@@ -167,7 +167,7 @@ def _split_result(
 
 def _table(counts: Mapping[str, Any], rules: Rules, cells: Sequence[str]) -> tuple[IdentityRow, ...]:
     return tuple(
-        IdentityRow(line.name, {cell: standings.rounded_cell(getattr(line, cell)) for cell in cells})
+        IdentityRow(line.name, {cell: order.rounded_cell(getattr(line, cell)) for cell in cells})
         for line in report(PairCounts.from_dict(counts), rules.metric).subgroups
     )
 
@@ -184,7 +184,7 @@ def _public_entries(session: Session, version: ScoringVersion, team_id: int) -> 
         )
     )
     for submission_id, score, submitted_at in rows:
-        yield Entry(team_id, submission_id, standings.score_units(score), submitted_at)
+        yield Entry(team_id, submission_id, order.score_units(score), submitted_at)
 
 
 def _late_rank(

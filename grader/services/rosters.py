@@ -7,7 +7,6 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader import db
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
-from grader.leaderboard.visibility import Phase
 from grader.models import (
     Competition,
     MergeRequest,
@@ -19,6 +18,7 @@ from grader.models import (
     User,
 )
 from grader.services import competitions, name_shapes, names, phases
+from grader.visibility import Phase
 
 
 class TeamRefusal(ParticipantError):

@@ -6,8 +6,6 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
-from grader.leaderboard import standings
-from grader.leaderboard.history import Scored
 from grader.models import (
     Score,
     ScoringVersion,
@@ -17,6 +15,8 @@ from grader.models import (
     SubmissionStatus,
     Team,
 )
+from grader.ranking import order
+from grader.ranking.selection import Scored
 
 
 def scored(
@@ -59,8 +59,8 @@ def scored(
             submission_id,
             team_id,
             submitted_at,
-            standings.score_units(public_score),
-            standings.score_units(private_score),
+            order.score_units(public_score),
+            order.score_units(private_score),
             kind,
             is_selected,
         )

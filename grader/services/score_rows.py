@@ -5,10 +5,10 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from grader.leaderboard import standings
-from grader.leaderboard.standings import Entry
 from grader.metrics import BiasReport, PairCounts
 from grader.models import Competition, Score, ScoringJob, Split, SubmissionKind
+from grader.ranking import order
+from grader.ranking.order import Entry
 from grader.services import standing_rows
 
 Results = Mapping[Split, tuple[PairCounts, BiasReport]]
@@ -53,5 +53,5 @@ def _entry(job: ScoringJob, results: Results) -> Entry:
     score = results[Split.PUBLIC][1].score
     if score is None:
         raise ValueError("A scoring version without undefined cells gave no score.")
-    units = standings.score_units(score)
+    units = order.score_units(score)
     return Entry(submission.team_id, submission.id, units, submission.submitted_at)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.leaderboard import history, standings
-from grader.leaderboard.standings import Entry
 from grader.models import Competition, Score, Split, Submission, SubmissionKind
+from grader.ranking import order, selection
+from grader.ranking.order import Entry
 from grader.services import competitions
 
 TEAM_COUNT = 10
@@ -37,5 +37,5 @@ def of_teams(session: Session, *, competition: Competition, team_ids: Collection
     )
     entries: dict[int, list[Entry]] = defaultdict(list)
     for team_id, submission_id, score, submitted_at in found:
-        entries[team_id].append(Entry(team_id, submission_id, standings.score_units(score), submitted_at))
-    return [TeamSteps(team_id, tuple(history.improvements(entries[team_id]))) for team_id in team_ids]
+        entries[team_id].append(Entry(team_id, submission_id, order.score_units(score), submitted_at))
+    return [TeamSteps(team_id, tuple(selection.improvements(entries[team_id]))) for team_id in team_ids]

@@ -16,12 +16,12 @@ from sqlalchemy.orm import Session
 
 from grader import db
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
-from grader.leaderboard import standings
-from grader.leaderboard.standings import Entry
-from grader.leaderboard.visibility import Phase
 from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team, User
+from grader.ranking import order
+from grader.ranking.order import Entry
 from grader.services import audit, competitions, phases, score_history, submissions
 from grader.services.audit import Actor
+from grader.visibility import Phase
 
 
 class SelectionClosed(ParticipantError):
@@ -196,12 +196,12 @@ def would_count(session: Session, *, competition: Competition, team: Team) -> Ch
     entries = _public_entries(session, competition, team)
     picked = [submission.id for submission in score_history.selected(session, team=team)]
     scored = [
-        entry.submission_id for entry in sorted(entries, key=standings.order) if entry.submission_id in picked
+        entry.submission_id for entry in sorted(entries, key=order.order) if entry.submission_id in picked
     ]
     waiting = [submission_id for submission_id in picked if submission_id not in scored]
     waiting = waiting[: max(0, limit - len(scored))]
     count = limit - len(waiting)
-    counting = standings.select_automatically(entries, picked=scored, count=count)
+    counting = order.select_automatically(entries, picked=scored, count=count)
     reasons = {
         submission_id: Reason.PICKED if submission_id in scored else Reason.AUTOMATIC
         for submission_id in counting
@@ -223,6 +223,6 @@ def _public_entries(session: Session, competition: Competition, team: Team) -> l
         )
     )
     return [
-        Entry(team.id, submission_id, standings.score_units(score), submitted_at)
+        Entry(team.id, submission_id, order.score_units(score), submitted_at)
         for submission_id, score, submitted_at in rows
     ]

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from grader.files import ColumnRole
-from grader.files.wording import counted, listed, quoted
 from grader.metrics.leaks import Verdict, by_chance
 from grader.services.solution_report import LABEL, USAGE
+from grader.text.wording import counted, listed, quoted
 
 WIDE_ERROR = 0.01
 MOST_NAMED = 8

@@ -5,9 +5,9 @@ from collections.abc import Collection
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from grader.leaderboard import history, standings
-from grader.leaderboard.standings import Entry
 from grader.models import Competition, ScoringVersion, ScoringVersionState, Split, Standing, Team
+from grader.ranking import order, selection
+from grader.ranking.order import Entry
 from grader.services import daily_ranks, score_history
 
 _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
@@ -32,7 +32,7 @@ def to_entry(row: Standing) -> Entry:
 
 def enter(session: Session, *, entries: Collection[Entry], scoring_version_id: int) -> None:
     """Let new public entries stand for their teams where they are the best; a disqualified team has none."""
-    best = {entry.team_id: entry for entry in sorted(entries, key=standings.order, reverse=True)}
+    best = {entry.team_id: entry for entry in sorted(entries, key=order.order, reverse=True)}
     # The teams' rows are the locks: of two scores recorded at once the better must stay.
     qualified = session.execute(
         select(Team.id, Team.disqualified_at)
@@ -55,7 +55,7 @@ def enter(session: Session, *, entries: Collection[Entry], scoring_version_id: i
         entry, row = best[team_id], rows.get(team_id)
         if row is None:
             session.add(to_row(entry, scoring_version_id=scoring_version_id, split=Split.PUBLIC))
-        elif standings.order(entry) < standings.order(to_entry(row)):
+        elif order.order(entry) < order.order(to_entry(row)):
             row.submission_id = entry.submission_id
             row.score_units = entry.score_units
             row.submitted_at = entry.submitted_at
@@ -100,7 +100,7 @@ def write(
         doomed = doomed.where(Standing.team_id.in_(team_ids))
     session.flush()
     session.execute(doomed.execution_options(synchronize_session="fetch"))
-    boards = history.compute(
+    boards = selection.compute(
         score_history.scored(session, scoring_version_id=scoring_version_id, team_ids=team_ids),
         disqualified=score_history.disqualified(session, competition_id=competition.id),
         selection_count=competition.selection_count,

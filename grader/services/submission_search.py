@@ -12,7 +12,6 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.leaderboard import standings
 from grader.models import (
     Competition,
     Score,
@@ -24,6 +23,7 @@ from grader.models import (
     Team,
     User,
 )
+from grader.ranking import order
 from grader.services.names import folded
 from grader.services.paging import paging
 
@@ -173,7 +173,7 @@ def _lines(session: Session, competition: Competition, ids: list[int]) -> tuple[
             Score.submission_id.in_(ids), Score.scoring_version_id == version_id
         )
     ):
-        scores[submission_id][split] = standings.score_text(standings.score_units(score))
+        scores[submission_id][split] = order.score_text(order.score_units(score))
     attempts = dict(
         session.execute(
             select(ScoringJob.submission_id, ScoringJob.attempt_count).where(

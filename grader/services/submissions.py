@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session, joinedload
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.files import submission_size_cap
-from grader.leaderboard.visibility import Phase
 from grader.models import (
     Competition,
     CompetitionState,
@@ -35,8 +34,9 @@ from grader.services import (
     scoring,
 )
 from grader.services.paging import paging
-from grader.services.texts import one_line
 from grader.storage import StoredBlob
+from grader.text.plain import one_line
+from grader.visibility import Phase
 
 DESCRIPTION_MAX_LENGTH = 500
 FILE_NAME_MAX_LENGTH = 255

@@ -15,7 +15,7 @@ from grader.models import AuditEntry, Competition, Team
 from grader.services import audit, name_shapes, names, rosters, team_notices
 from grader.services.audit import Actor
 from grader.services.rosters import TeamRefusal
-from grader.services.texts import one_line
+from grader.text.plain import one_line
 
 RENAME = "team.rename"
 FREE = "team.free_name"

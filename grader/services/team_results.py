@@ -6,13 +6,13 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.leaderboard import history, standings
-from grader.leaderboard.history import Choice, Scored, SubmissionKind
-from grader.leaderboard.standings import Entry
-from grader.leaderboard.visibility import Field, Phase, Viewer, visible
 from grader.models import Competition, Split, Submission, Team
+from grader.ranking import order, selection
+from grader.ranking.order import Entry
+from grader.ranking.selection import Choice, Scored, SubmissionKind
 from grader.services import competitions, placing, score_history
 from grader.services.boards import NotRevealed
+from grader.visibility import Field, Phase, Viewer, visible
 
 _SHOWN = (SubmissionKind.NORMAL, SubmissionKind.LATE)
 
@@ -68,7 +68,7 @@ def of_team(
         raise NotRevealed
     version_id = competitions.live(competition).id
     own = score_history.scored(session, scoring_version_id=version_id, team_ids=[team.id], kinds=_SHOWN)
-    choices = history.choose(own, selection_count=competition.selection_count)
+    choices = selection.choose(own, selection_count=competition.selection_count)
     private, rank = _place(session, version_id, Split.PRIVATE, team)
     _, public_rank = _place(session, version_id, Split.PUBLIC, team)
     return TeamResults(
@@ -103,8 +103,8 @@ def _lines(
             file_name=submissions[each.submission_id].file_name,
             description=submissions[each.submission_id].description,
             submitted_at=each.submitted_at,
-            public_score=standings.score_text(each.public_units),
-            private_score=standings.score_text(each.private_units),
+            public_score=order.score_text(each.public_units),
+            private_score=order.score_text(each.private_units),
             is_late=each.kind is SubmissionKind.LATE,
             is_picked=picked.get(each.submission_id),
             counted=counted is not None and counted.submission_id == each.submission_id,
@@ -116,12 +116,12 @@ def _lines(
 def _missed(
     session: Session, version_id: int, own: list[Scored], choices: tuple[Choice, ...], counted: Entry | None
 ) -> Missed | None:
-    entry = history.best_unselected(own, choices)
+    entry = selection.best_unselected(own, choices)
     if entry is None or counted is None:
         return None
     return Missed(
         submission_id=entry.submission_id,
-        score=standings.score_text(entry.score_units),
+        score=order.score_text(entry.score_units),
         rank=placing.rank_of(session, scoring_version_id=version_id, split=Split.PRIVATE, entry=entry),
-        is_better=standings.order(entry) < standings.order(counted),
+        is_better=order.order(entry) < order.order(counted),
     )

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session, joinedload
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import ApiToken, User
 from grader.services import secret_tokens
-from grader.services.texts import one_line
+from grader.text.plain import one_line
 
 PREFIX = "fb_"
 NAME_MAX_LENGTH = 64

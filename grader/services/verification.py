@@ -12,8 +12,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import OrganizerError
-from grader.leaderboard import history
 from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Submission
+from grader.ranking import selection
 from grader.receipts import Receipt, SlowTruth, UnreadableFile
 from grader.receipts.verification import verify_scores
 from grader.services import audit, competitions, organizer_jobs, phases, score_history
@@ -119,7 +119,7 @@ def competing(session: Session, *, version: ScoringVersion) -> list[Submission]:
     Raises NothingToVerify.
     """
     competition = session.get_one(Competition, version.competition_id)
-    boards = history.compute(
+    boards = selection.compute(
         score_history.scored(session, scoring_version_id=version.id),
         disqualified=score_history.disqualified(session, competition_id=competition.id),
         selection_count=competition.selection_count,

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.leaderboard.visibility import Viewer
 from grader.models import Competition, ScoringVersion, Submission, User
 from grader.services import organizers, submissions
 from grader.services.submissions import UnknownSubmission
+from grader.visibility import Viewer
 
 
 @dataclass(frozen=True, slots=True)

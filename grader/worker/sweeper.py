@@ -12,10 +12,10 @@ from pathlib import Path
 
 from grader import db
 from grader.db import Database
-from grader.files.wording import counted
 from grader.services import batches, data_checks, lost_claims, organizer_jobs, scoring
 from grader.settings import Settings
 from grader.storage import open_storage
+from grader.text.wording import counted
 from grader.worker import digests, holders
 from grader.worker.calendar import Calendar
 from grader.worker.child import ScoringChild

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from grader.leaderboard.visibility import Phase
 from grader.models import ScoringVersionState
 from grader.services import (
     accounts,
@@ -24,6 +23,7 @@ from grader.services import (
     tokens,
 )
 from grader.services.audit import Actor
+from grader.visibility import Phase
 from tests.fixtures.patience import eventually
 
 

@@ -24,7 +24,6 @@ from sqlalchemy import func, select
 from grader import db
 from grader.db import Database
 from grader.files import read_solution
-from grader.leaderboard.visibility import Phase, Viewer
 from grader.models import Score, ScoringJob, ScoringVersion, SubmissionKind
 from grader.receipts import read_predictions, read_truth
 from grader.receipts import recount as slowly
@@ -49,6 +48,7 @@ from grader.services import (
 from grader.services.audit import Actor
 from grader.settings import Settings
 from grader.storage import open_storage
+from grader.visibility import Phase, Viewer
 from grader.worker.scoring import Scorer
 from tests.campaign.checker import Checker, History
 from tests.campaign.oracle import Oracle

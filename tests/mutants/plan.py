@@ -41,7 +41,7 @@ class Mutant:
 
     @property
     def function(self) -> str:
-        """The function's name as Python writes it, with its module: grader.leaderboard.standings.order."""
+        """The function's name as Python writes it, with its module: grader.ranking.order.order."""
         module, _, mangled = self.name.rpartition("__mutmut_")[0].rpartition(".")
         return f"{module}.{mangled.removeprefix('x_').removeprefix('xǁ').replace('ǁ', '.')}"
 

@@ -13,7 +13,7 @@ def test_every_pattern_of_a_group_names_files(group):
 
 def test_every_pure_package_is_mutated():
     modules = {ROOT / path for group in groups().values() for path in group.files()}
-    for package in ("leaderboard", "receipts", "metrics", "files", "reports", "disclosure"):
+    for package in ("ranking", "receipts", "metrics", "files", "reports", "disclosure"):
         assert set((ROOT / "grader" / package).rglob("*.py")) <= modules, package
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from grader.files import read_solution, read_submission
 from grader.files.digest import canonical_solution, hashes, solution_digest
-from grader.leaderboard import standings
 from grader.metrics import METRIC_CODE_VERSION, MetricSettings, count_pairs, prepare, report
+from grader.ranking import order
 from grader.receipts import InvalidReceipt, NonceNeeded, Receipt, UnreadableFile, verify
 from grader.receipts.receipt import SplitReceipt
 
@@ -40,7 +40,7 @@ def parts():
         identities = {name: values[rows] for name, values in solution.identities.items()}
         counts = count_pairs(prepare(solution.labels[rows], identities), file.predictions[rows])
         result = report(counts, metric)
-        shown = standings.score_text(standings.score_units(result.score))
+        shown = order.score_text(order.score_units(result.score))
         splits[name] = SplitReceipt(shown, result.score, result.terms, counts.as_dict())
     content = (solution.row_ids, solution.labels, solution.identities, solution.usage)
     receipt = Receipt(

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from grader.leaderboard.visibility import Feedback, Viewer
 from grader.models import Score, Split
 from grader.services import boards, competitions, results
 from grader.services.board_lines import TERMS
+from grader.visibility import Feedback, Viewer
 from tests.fixtures.walks import Walk, walk
 from tests.fixtures.worlds import SLUG, Truth, World
 

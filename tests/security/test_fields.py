@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from grader.leaderboard.visibility import Feedback, Field, Phase, Viewer, visible
+from grader.visibility import Feedback, Field, Phase, Viewer, visible
 from tests.fixtures.worlds import Truth, World
 
 API = "/api/v1"

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from grader.leaderboard import standings
 from grader.models import Score, Solution, Split
+from grader.ranking import order
 
 HERE = "/competitions/toxicity"
 STARTS = (
@@ -95,8 +95,8 @@ def _hidden_texts(scene: Any) -> set[str]:
     texts: dict[Split, set[str]] = {split: set() for split in Split}
     with scene.arena.database.read() as session:
         for score in session.scalars(select(Score)):
-            texts[score.split].add(standings.score_text(standings.score_units(score.score)))
+            texts[score.split].add(order.score_text(order.score_units(score.score)))
             for term in ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"):
-                texts[score.split].add(f"{standings.rounded_term(getattr(score, term)):.4f}")
+                texts[score.split].add(f"{order.rounded_term(getattr(score, term)):.4f}")
     assert len(texts[Split.PRIVATE] - texts[Split.PUBLIC]) > 5
     return texts[Split.PRIVATE] - texts[Split.PUBLIC]

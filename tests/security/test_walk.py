@@ -26,12 +26,12 @@ import pytest
 from markupsafe import escape
 from sqlalchemy import select
 
-from grader.leaderboard import standings
-from grader.leaderboard.visibility import Feedback, Field, Phase, Viewer, visible
 from grader.metrics import PairCounts, report
 from grader.models import Score, Solution, Split, Standing
+from grader.ranking import order
 from grader.services import competitions
 from grader.services.metric_choice import Rules
+from grader.visibility import Feedback, Field, Phase, Viewer, visible
 from tests.fixtures.walks import CURIOUS, MAIL, ROUTES, Walk, methods, walk
 from tests.fixtures.worlds import CONFIDENTIAL, SLUG, Truth, World
 
@@ -335,7 +335,7 @@ def _secrets(world: World) -> Secrets:
                 cells = (row.subgroup_auc, row.bpsn_auc, row.bnsp_auc, row.positive_aeg, row.negative_aeg)
                 known |= {abs(cell) for cell in cells if cell is not None}
             if score.scoring_version_id == live and score.split is Split.PRIVATE:
-                scores[score.submission_id] = standings.score_text(standings.score_units(score.score))
+                scores[score.submission_id] = order.score_text(order.score_units(score.score))
         board = session.scalars(
             select(Standing.team_id)
             .where(Standing.split == Split.PRIVATE, Standing.scoring_version_id == live)

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from grader.leaderboard import standings
-from grader.leaderboard.visibility import Phase, Viewer
 from grader.metrics import PairCounts, report
 from grader.models import Score, Split, Standing, Team
+from grader.ranking import order
 from grader.services import boards, competitions, placing, results
 from grader.services.boards import NotRevealed
 from grader.services.metric_choice import Rules
 from grader.services.results import Summary
 from grader.services.standing_rows import to_entry
+from grader.visibility import Phase, Viewer
 
 MINUTE = timedelta(minutes=1)
 TEAMS = ("ada", "bob", "cleo", "dan", "eve")
@@ -77,11 +77,11 @@ def test_the_board_is_the_pure_ranking_of_each_teams_best_entry(service: Any, co
         entries = [to_entry(row) for row in session.scalars(select(Standing))]
     board = public(service, competition)
     assert [row.submission_id for row in board.rows] == [
-        line.entry.submission_id for line in standings.rank(entries)
+        line.entry.submission_id for line in order.rank(entries)
     ]
     assert [row.rank for row in board.rows] == [1, 2, 3, 4, 5]
     assert {row.team: row.score_units for row in board.rows} == {
-        name: standings.score_units(score) for name, score in scores
+        name: order.score_units(score) for name, score in scores
     }
     assert all(row.entry_count == 2 and row.rank_change is None for row in board.rows)
     assert {row.team for row in board.rows} == set(TEAMS)
@@ -89,7 +89,7 @@ def test_the_board_is_the_pure_ranking_of_each_teams_best_entry(service: Any, co
 
 def test_a_row_shows_rounded_values_only(service: Any, competition: Any) -> None:
     for row in public(service, competition).rows:
-        assert row.score == standings.score_text(row.score_units)
+        assert row.score == order.score_text(row.score_units)
         assert list(row.terms) == ["overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"]
         assert all(value == round(value, 4) for value in row.terms.values())
 
@@ -111,10 +111,10 @@ def test_equal_scores_are_ranked_by_acceptance_then_id(service: Any, competition
     rows = public(service, competition).rows
     with service.database.read() as session:
         entries = [to_entry(row) for row in session.scalars(select(Standing))]
-    expected = [line.entry.team_id for line in standings.rank(entries)]
+    expected = [line.entry.team_id for line in order.rank(entries)]
     assert [row.team_id for row in rows] == expected
     with service.database.read() as session:
-        for row, entry in zip(rows, sorted(entries, key=standings.order), strict=True):
+        for row, entry in zip(rows, sorted(entries, key=order.order), strict=True):
             rank = placing.rank_of(
                 session,
                 scoring_version_id=competition.live_scoring_version_id,
@@ -140,7 +140,7 @@ def test_the_private_board_shows_the_better_of_the_two_best_public_files(
     board = private(service, competition, Phase.REVEALED)
     with service.database.read() as session:
         scores = session.scalars(select(Score).where(Score.split == Split.PRIVATE)).all()
-        mine = {score.submission_id: standings.score_units(score.score) for score in scores}
+        mine = {score.submission_id: order.score_units(score.score) for score in scores}
     [ada] = [row for row in board.rows if row.team == "ada"]
     assert ada.score_units == max(mine[1], mine[6])
     assert ada.submission_id != third.submission.id
@@ -194,7 +194,7 @@ def test_the_weakest_term_is_the_lowest_and_the_table_has_two_decimals(
     assert exact.score == row.score
     assert [line.name for line in result.identities] == ["female", "muslim"]
     for line, expected in zip(result.identities, exact.subgroups, strict=True):
-        assert line.cells["bpsn_auc"] == standings.rounded_cell(expected.bpsn_auc)
+        assert line.cells["bpsn_auc"] == order.rounded_cell(expected.bpsn_auc)
         assert list(line.cells) == ["subgroup_auc", "bpsn_auc", "bnsp_auc"]
 
 

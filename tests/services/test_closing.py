@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import func, select, update
 
 from grader.files import read_solution
-from grader.leaderboard.visibility import Phase
 from grader.models import (
     AuditEntry,
     Competition,
@@ -45,6 +44,7 @@ from grader.services.closing import (
 )
 from grader.services.final_boards import UnknownFinalBoard
 from grader.services.phases import Archived, Stage
+from grader.visibility import Phase
 from grader.worker.calendar import Calendar
 from tests.fixtures import rescorings
 

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from grader.leaderboard.visibility import Phase, Viewer
 from grader.models import AuditEntry, Competition, JobState, OrganizerJob, Score, Solution, Split, Submission
 from grader.receipts import Receipt, verify
 from grader.services import (
@@ -30,6 +29,7 @@ from grader.services.closing import NotClosed
 from grader.services.published_solutions import NotRevealed, SolutionNotPublished, SolutionPublished
 from grader.services.receipts import CommitmentPending, NoReceipt
 from grader.services.verification import NotSettled
+from grader.visibility import Phase, Viewer
 from grader.worker import work
 from grader.worker.digests import note_missing, write_missing_files
 from grader.worker.organizer_work import OrganizerWorker

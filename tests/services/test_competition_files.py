@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.leaderboard.visibility import Feedback
 from grader.metrics import MetricSettings, Weights
 from grader.models import EntryMode, RevealRule
 from grader.services import competition_files, competition_settings
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import InvalidCompetition
+from grader.visibility import Feedback
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), max_size=40)
 MOMENTS = st.none() | st.datetimes(timezones=st.just(UTC))

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from grader.leaderboard.visibility import Phase
 from grader.models import ScoringVersion, ScoringVersionState
 from grader.services import competitions, phases
 from grader.services.competitions import UnknownCompetition
 from grader.services.conditions import InvalidCompetition
+from grader.visibility import Phase
 
 HOUR = timedelta(hours=1)
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from grader.leaderboard.visibility import Phase
 from grader.models import Competition, CompetitionState
 from grader.services import audit, closing, competitions, lifecycle, phases, submissions
 from grader.services.audit import Actor
 from grader.services.lifecycle import AlreadyPublished, NotArchivable, NotArchived, NotReady
 from grader.services.phases import Archived
 from grader.services.submissions import CompetitionArchived
+from grader.visibility import Phase
 
 TESTS = Actor(None, "tests")
 DAY = timedelta(days=1)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from grader.leaderboard import standings
-from grader.leaderboard.standings import Entry
 from grader.models import ScoringVersion, Split
+from grader.ranking import order
+from grader.ranking.order import Entry
 from grader.services import competitions, placing, standing_rows
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the boards' tests have both
@@ -48,11 +48,7 @@ def test_an_entry_has_the_rank_of_the_pure_ranking_among_the_other_teams(board: 
     ]
     expected = [
         1
-        + sum(
-            standings.order(other) < standings.order(entry)
-            for other in entries
-            if other.team_id != entry.team_id
-        )
+        + sum(order.order(other) < order.order(entry) for other in entries if other.team_id != entry.team_id)
         for entry in tried
     ]
     with service.database.read() as session:
@@ -71,7 +67,7 @@ def test_a_board_is_asked_for_its_own_teams(board: Any) -> None:
     service, live, entries = board
     public = {"scoring_version_id": live, "split": Split.PUBLIC}
     private = {"scoring_version_id": live, "split": Split.PRIVATE}
-    ranked = {line.entry.team_id: line.rank for line in standings.rank(entries)}
+    ranked = {line.entry.team_id: line.rank for line in order.rank(entries)}
     first, *_, last = (entry.team_id for entry in entries)
     with service.database.read() as session:
         assert placing.ranks(session, **public) == ranked

@@ -10,8 +10,6 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.files import read_solution
-from grader.leaderboard import standings
-from grader.leaderboard.visibility import Phase
 from grader.models import (
     JobState,
     Score,
@@ -21,6 +19,7 @@ from grader.models import (
     Split,
     SubmissionStatus,
 )
+from grader.ranking import order
 from grader.services import (
     benchmark_entries,
     boards,
@@ -36,6 +35,7 @@ from grader.services.rescoring_publication import RescoringIncomplete, Rescoring
 from grader.services.scoring import Breakdown, Rejection
 from grader.services.solution_assessment import UnusableSolution
 from grader.services.truth import Truth
+from grader.visibility import Phase
 from tests.fixtures import rescorings
 
 HOUR = timedelta(hours=1)
@@ -341,7 +341,7 @@ def test_a_publication_after_the_reveal_writes_the_private_standings_anew(
         scores = session.scalars(
             select(Score).where(Score.scoring_version_id == version.id, Score.split == Split.PRIVATE)
         )
-        expected = {each.submission_id: standings.score_units(each.score) for each in scores}
+        expected = {each.submission_id: order.score_units(each.score) for each in scores}
     assert all(row.score_units == expected[row.submission_id] for row in after.rows)
 
 

@@ -11,8 +11,8 @@ from sklearn.metrics import roc_auc_score
 from sqlalchemy import func, select
 
 from grader.files import read_solution
-from grader.leaderboard import standings
 from grader.models import JobState, Score, ScoringJob, Split, Standing, Submission, SubmissionStatus
+from grader.ranking import order as standings
 from grader.services import lease, scoring
 from grader.services.scoring import Breakdown, Claim, Rejection
 

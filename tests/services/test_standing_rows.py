@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from grader.leaderboard.standings import Entry
 from grader.models import Competition, DailyRank, Score, ScoringVersion, Split, Standing, Team
+from grader.ranking.order import Entry
 from grader.services import competitions, standing_rows
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no rule here knows the kind

@@ -9,10 +9,9 @@ import pytest
 from sqlalchemy import select
 
 from grader.files import read_solution
-from grader.leaderboard import history
-from grader.leaderboard.history import SubmissionKind
-from grader.leaderboard.visibility import Phase
 from grader.models import Competition, ScoringVersion, ScoringVersionState, Split, Standing, Submission
+from grader.ranking import selection
+from grader.ranking.selection import SubmissionKind
 from grader.services import (
     boards,
     closing,
@@ -29,6 +28,7 @@ from grader.services import (
     standing_rows,
 )
 from grader.services.audit import Actor
+from grader.visibility import Phase
 from tests.fixtures import rescorings
 
 MINUTE = timedelta(minutes=1)
@@ -160,7 +160,7 @@ def check(service: Any, *, private: bool) -> None:
         for version in session.scalars(select(ScoringVersion)):
             if version.state not in (ScoringVersionState.LIVE, ScoringVersionState.PREPARING):
                 continue
-            expected = history.compute(
+            expected = selection.compute(
                 score_history.scored(session, scoring_version_id=version.id),
                 disqualified=out,
                 selection_count=competition.selection_count,
@@ -180,7 +180,7 @@ def stored(session: Any, version: ScoringVersion, split: Split) -> list[Any]:
     return [standing_rows.to_entry(row) for row in rows]
 
 
-def check_pages(session: Any, competition: Competition, expected: history.Boards) -> None:
+def check_pages(session: Any, competition: Competition, expected: selection.Boards) -> None:
     if phases.phase(competition, competition.closes_at) is not Phase.REVEALED:
         return
     asked = boards.Asked(page_size=3)

@@ -12,7 +12,7 @@ from sqlalchemy import event, select
 from grader.models import DailyRank, Standing, Submission, SubmissionKind, Team
 from grader.services import closing, competitions, daily_ranks, moderation
 from grader.services.audit import Actor
-from grader.services.spreadsheets import safe
+from grader.text.spreadsheets import safe
 
 HERE = "/competitions/toxicity"
 BOARD = f"{HERE}/leaderboard"

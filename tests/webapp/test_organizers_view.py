@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from grader.leaderboard.visibility import Feedback
 from grader.models import Organizer, Role
 from grader.services import closing, competitions
+from grader.visibility import Feedback
 
 HERE = "/competitions/toxicity"
 API = "/api/v1"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from grader.leaderboard.visibility import Feedback
 from grader.services import competitions
 from grader.services.histograms import Histograms
+from grader.visibility import Feedback
 from grader.worker.scoring import Scorer
 from tests.fixtures.arena import without_form_tokens
 

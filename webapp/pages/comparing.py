@@ -6,11 +6,11 @@ from flask import g, render_template
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.leaderboard.visibility import Phase
 from grader.models import Submission, SubmissionStatus
 from grader.services import results, submissions, viewers
 from grader.services.results import Summary
 from grader.services.submissions import UnknownSubmission
+from grader.visibility import Phase
 from webapp import auth, finding
 from webapp.pages.submissions import blueprint
 from webapp.reading import asked_number

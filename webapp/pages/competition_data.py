@@ -4,9 +4,9 @@ from flask import Blueprint, Response, g, render_template, send_file
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.leaderboard.visibility import Phase
 from grader.services import data_files, data_release, participations
 from grader.services.participations import EntryRefused
+from grader.visibility import Phase
 from webapp import auth, finding, prose
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site

@@ -4,7 +4,6 @@ from flask import Blueprint, Response, g, render_template, request
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.leaderboard.visibility import Viewer
 from grader.models import Split
 from grader.services import (
     boards,
@@ -19,6 +18,7 @@ from grader.services import (
 )
 from grader.services import counted as counted_submissions
 from grader.services.phases import Stage
+from grader.visibility import Viewer
 from webapp import auth, board_requests, finding
 from webapp.conditional import conditional
 from webapp.reading import asked_page

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from grader.leaderboard.standings import score_text
+from grader.ranking.order import score_text
 from grader.services.board_lines import BoardRow
 from grader.services.boards import Asked, Board
 from grader.services.score_steps import TEAM_COUNT, TeamSteps

@@ -2,7 +2,7 @@
 
 from grader.services.board_lines import BoardRow
 from grader.services.boards import Board
-from grader.services.spreadsheets import csv_lines
+from grader.text.spreadsheets import csv_lines
 from webapp import formats
 from webapp.representations.board import term_texts
 from webapp.representations.terms import TERMS

@@ -10,10 +10,10 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from grader.leaderboard.visibility import Phase
 from grader.models import Competition, CompetitionState
 from grader.services import competition_settings, metric_choice, participations, phases
 from grader.services.metric_choice import Rules
+from grader.visibility import Phase
 from webapp import formats
 from webapp.representations.terms import TERMS, Term
 

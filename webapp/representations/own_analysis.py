@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.leaderboard.standings import score_text
 from grader.metrics.analysis.distributions import Distribution
 from grader.metrics.analysis.power import HeldBack
 from grader.models import Submission
+from grader.ranking.order import score_text
 from grader.reports.blocks import Cell, Chart, Table, table
 from grader.reports.svg import Axis, bar_chart
 from grader.services.results import IdentityRow, SplitResult, Summary

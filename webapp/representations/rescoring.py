@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from grader.leaderboard import standings
-from grader.leaderboard.comparison import BoardChange, ScorePair, TeamChange
 from grader.models import JobState, OrganizerJob, ScoringVersion, ScoringVersionState, Split
+from grader.ranking import order
+from grader.ranking.comparison import BoardChange, ScorePair, TeamChange
 from grader.services.metric_choice import Rules
 from grader.services.rescoring import Progress
 from grader.services.rescoring_difference import Compared, Preview
@@ -142,8 +142,8 @@ class TeamLine:
             rank_after=f"{team.after.rank:,}" if team.after else "",
             moved=moved,
             direction=direction,
-            score_before=standings.score_text(team.before.entry.score_units) if team.before else "",
-            score_after=standings.score_text(team.after.entry.score_units) if team.after else "",
+            score_before=order.score_text(team.before.entry.score_units) if team.before else "",
+            score_after=order.score_text(team.after.entry.score_units) if team.after else "",
             score_change=change_text(team.score_change) or "",
             submission=(
                 f"#{team.after.entry.submission_id} in place of #{team.before.entry.submission_id}"
@@ -207,8 +207,8 @@ class ScoreLine:
     def of(cls, found: Preview, pair: ScorePair) -> "ScoreLine":
         """Return a submission's line."""
         sides = (pair.before, pair.after)
-        public = [standings.score_text(side.public_units) if side else "" for side in sides]
-        private = [standings.score_text(side.private_units) if side else "" for side in sides]
+        public = [order.score_text(side.public_units) if side else "" for side in sides]
+        private = [order.score_text(side.private_units) if side else "" for side in sides]
         return cls(
             submission_id=pair.known.submission_id,
             team=found.teams[pair.known.team_id],

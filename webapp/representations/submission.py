@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from grader.leaderboard.standings import score_text
-from grader.leaderboard.visibility import Viewer
 from grader.models import Submission, SubmissionKind, SubmissionStatus
+from grader.ranking.order import score_text
 from grader.services import rejected_files, selections
 from grader.services.results import IdentityRow, SplitResult, Summary
 from grader.services.selections import Choice, Reason
+from grader.visibility import Viewer
 from webapp import formats
 from webapp.representations import heat
 from webapp.representations.terms import IDENTITY_TERMS, NAMES, TERMS, Term

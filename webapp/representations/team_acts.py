@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.files.wording import counted, listed
 from grader.services.mergers import Outlook, Side
+from grader.text.wording import counted, listed
 
 
 def merger(outlook: Outlook) -> Iterator[str]:

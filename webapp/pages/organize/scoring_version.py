@@ -9,10 +9,10 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.errors import OrganizerError
-from grader.files.wording import counted
 from grader.models import Competition, Role, ScoringVersion
 from grader.services import competitions, grants, rescoring, rescoring_difference, rescoring_publication
 from grader.services.rescoring_summary import Summary
+from grader.text.wording import counted
 from webapp import finding
 from webapp.confirmation import Question, confirm, wants_to_change
 from webapp.errors import status_of, wants_json

@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.leaderboard import history
-from grader.leaderboard.comparison import Difference, ScorePair, TeamChange, compare
-from grader.leaderboard.history import Scored, SubmissionKind
+from grader.ranking import selection
+from grader.ranking.comparison import Difference, ScorePair, TeamChange, compare
+from grader.ranking.selection import Scored, SubmissionKind
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TEAMS = 5
@@ -59,7 +59,7 @@ def test_both_sides_are_the_boards_of_the_pure_function(
     found = compare(pairs, disqualified=out, selection_count=selection_count)
     for side in ("before", "after"):
         scored = [getattr(each, side) for each in pairs if getattr(each, side)]
-        expected = history.compute(scored, disqualified=out, selection_count=selection_count)
+        expected = selection.compute(scored, disqualified=out, selection_count=selection_count)
         for board in ("public", "private"):
             lines = [line for team in getattr(found, board).teams if (line := getattr(team, side))]
             assert sorted(lines, key=lambda line: line.rank) == list(getattr(expected, board))

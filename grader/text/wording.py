@@ -1,4 +1,4 @@
-"""How the messages quote values and count things."""
+"""Wording of messages: quote values, count things."""
 
 import re
 from collections.abc import Sequence

@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-import grader.leaderboard.visibility as visibility
-from grader.leaderboard.visibility import Feedback, Field, Phase, Viewer
+import grader.visibility as visibility
+from grader.visibility import Feedback, Field, Phase, Viewer
 
 # The table of the mode that withholds nothing.
 visible = partial(visibility.visible, feedback=Feedback.OPEN)

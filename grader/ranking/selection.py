@@ -1,4 +1,4 @@
-"""The boards as a pure function of what was scored, selected and disqualified under one scoring version.
+"""Which submissions count for a team: both leaderboards from scored and selected submissions.
 
 Every number of a leaderboard follows from here. The database keeps each team's entry as a row, so that a page
 need not compute 10,000 of them; tests compare those rows with these functions after random histories.
@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from grader.leaderboard import standings
-from grader.leaderboard.standings import AUTOMATIC_SELECTION_COUNT, Entry, Standing
+from grader.ranking import order
+from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, Entry, Standing
 
 
 class SubmissionKind(enum.StrEnum):
@@ -112,16 +112,16 @@ def compute(
     """
     teams = _by_team(scored, disqualified)
     choices = {team_id: choose(own, selection_count=selection_count) for team_id, own in teams.items()}
-    public = (standings.best(each.public for each in own) for own in teams.values())
+    public = (order.best(each.public for each in own) for own in teams.values())
     private = (
-        standings.private_entry(
+        order.private_entry(
             (each.private for each in own), [choice.submission_id for choice in choices[team_id]]
         )
         for team_id, own in teams.items()
     )
     return Boards(
-        public=tuple(standings.rank(entry for entry in public if entry)),
-        private=tuple(standings.rank(entry for entry in private if entry)),
+        public=tuple(order.rank(entry for entry in public if entry)),
+        private=tuple(order.rank(entry for entry in private if entry)),
         choices=choices,
     )
 
@@ -130,7 +130,7 @@ def choose(own: Iterable[Scored], *, selection_count: int = AUTOMATIC_SELECTION_
     """Return which normal submissions of one team compete on the private leaderboard, and why."""
     ranking = [each for each in own if each.kind is SubmissionKind.NORMAL]
     picked = {each.submission_id for each in ranking if each.is_selected}
-    chosen = standings.select_automatically(
+    chosen = order.select_automatically(
         (each.public for each in ranking), picked=sorted(picked), count=selection_count
     )
     return tuple(Choice(submission_id, submission_id in picked) for submission_id in chosen)
@@ -141,20 +141,20 @@ def ranks_at(
 ) -> dict[int, int]:
     """Return the public rank of each team by what was accepted before `moment`."""
     teams = _by_team((each for each in scored if each.submitted_at < moment), disqualified)
-    entries = (standings.best(each.public for each in own) for own in teams.values())
-    return {line.entry.team_id: line.rank for line in standings.rank(entry for entry in entries if entry)}
+    entries = (order.best(each.public for each in own) for own in teams.values())
+    return {line.entry.team_id: line.rank for line in order.rank(entry for entry in entries if entry)}
 
 
 def place(entry: Entry, board: Iterable[Standing]) -> int:
     """Return the rank that an entry has, or would have for its team, among the other teams of a board."""
-    own = standings.order(entry)
-    return 1 + sum(standings.order(line.entry) < own for line in board if line.entry.team_id != entry.team_id)
+    own = order.order(entry)
+    return 1 + sum(order.order(line.entry) < own for line in board if line.entry.team_id != entry.team_id)
 
 
 def best_unselected(own: Iterable[Scored], choices: Iterable[Choice]) -> Entry | None:
     """Return the best private entry of a team among the submissions that did not compete, None without."""
     chosen = {choice.submission_id for choice in choices}
-    return standings.best(
+    return order.best(
         each.private
         for each in own
         if each.kind is SubmissionKind.NORMAL and each.submission_id not in chosen

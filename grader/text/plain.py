@@ -1,4 +1,4 @@
-"""Texts that people send along: kept to what every database can store and every page can show."""
+"""Plain text that people send: keep what every database can store and every page can show."""
 
 import re
 import unicodedata

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.leaderboard.leak_budget import PublicSubgroup, budget, slope
+from grader.ranking.leak_budget import PublicSubgroup, budget, slope
 
 
 def test_the_slope_of_the_defaults_with_nine_identities_is_the_known_039() -> None:

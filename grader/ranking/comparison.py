@@ -1,4 +1,4 @@
-"""What changes from one scoring version to another: scores, ranks on both boards, the top k, selections.
+"""Compare two scoring versions: scores, ranks on both leaderboards, the top k, selections.
 
 Pure, like the boards: both scoring versions are ranked by the same function, from the same submissions, picks
 and disqualifications, so that every difference comes from the scores. Before the close the private board is
@@ -9,9 +9,9 @@ import heapq
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from grader.leaderboard import history
-from grader.leaderboard.history import Boards, Scored
-from grader.leaderboard.standings import AUTOMATIC_SELECTION_COUNT, Standing
+from grader.ranking import selection
+from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, Standing
+from grader.ranking.selection import Boards, Scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def compare(
     """
     everything = list(pairs)
     before, after = (
-        history.compute(scored, disqualified=disqualified, selection_count=selection_count)
+        selection.compute(scored, disqualified=disqualified, selection_count=selection_count)
         for scored in (
             (pair.before for pair in everything if pair.before is not None),
             (pair.after for pair in everything if pair.after is not None),
@@ -230,7 +230,7 @@ def _selection_changes(before: Boards, after: Boards) -> tuple[SelectionChange, 
     return tuple(changes)
 
 
-def _chosen(choices: Mapping[int, tuple[history.Choice, ...]], team_id: int) -> set[int]:
+def _chosen(choices: Mapping[int, tuple[selection.Choice, ...]], team_id: int) -> set[int]:
     return {choice.submission_id for choice in choices.get(team_id, ())}
 
 

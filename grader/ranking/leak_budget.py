@@ -1,4 +1,4 @@
-"""How many hidden labels a public leaderboard gives away to a team that probes with all the files it has."""
+"""The leak budget: how many hidden labels a public leaderboard gives away to a team that probes it."""
 
 import math
 from collections.abc import Iterable

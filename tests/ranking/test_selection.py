@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.leaderboard import history
-from grader.leaderboard.history import Scored, SubmissionKind
-from grader.leaderboard.standings import Entry, Standing
+from grader.ranking import selection
+from grader.ranking.order import Entry, Standing
+from grader.ranking.selection import Scored, SubmissionKind
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TEAMS = 5
@@ -139,7 +139,7 @@ def test_both_boards_are_those_of_the_slow_and_obvious_version(
     contest = Contest().play(happened)
     scored = contest.scored()
     dice.shuffle(scored)
-    boards = history.compute(scored, disqualified=contest.out, selection_count=count)
+    boards = selection.compute(scored, disqualified=contest.out, selection_count=count)
     assert lines(boards.public) == obvious_board(contest, "public", count)
     assert lines(boards.private) == obvious_board(contest, "private", count)
     for team, choices in boards.choices.items():
@@ -154,7 +154,7 @@ def test_the_ranks_at_a_moment_are_the_board_of_what_had_come_by_then(
     happened: list[tuple[Any, ...]], hours: int
 ) -> None:
     contest, moment = Contest().play(happened), NOON + timedelta(hours=hours)
-    ranks = history.ranks_at(contest.scored(), moment, disqualified=contest.out)
+    ranks = selection.ranks_at(contest.scored(), moment, disqualified=contest.out)
     contest.rows = [row for row in contest.rows if row["time"] < moment]
     assert ranks == {team: rank for rank, team, _ in obvious_board(contest, "public", 2)}
 
@@ -166,8 +166,8 @@ def test_the_place_of_a_late_file_is_the_one_it_would_have_taken(
 ) -> None:
     contest = Contest().play(happened)
     late = Scored(len(contest.rows), team, contest.clock, *score, SubmissionKind.LATE)
-    board = history.compute(contest.scored(), disqualified=contest.out).public
-    place = history.place(late.public, board)
+    board = selection.compute(contest.scored(), disqualified=contest.out).public
+    place = selection.place(late.public, board)
     contest.rows = [row for row in contest.rows if row["team"] != team]
     contest.out.discard(team)
     contest.submit(team, SubmissionKind.NORMAL, 0, score)
@@ -182,14 +182,14 @@ def test_the_best_unselected_file_is_the_best_of_those_that_did_not_compete(
 ) -> None:
     contest = Contest().play(happened)
     scored = contest.scored()
-    for team, choices in history.compute(scored, disqualified=contest.out).choices.items():
+    for team, choices in selection.compute(scored, disqualified=contest.out).choices.items():
         chosen = {choice.submission_id for choice in choices}
         rest = [
             row
             for row in contest.rows
             if row["team"] == team and row["kind"] == "normal" and row["id"] not in chosen
         ]
-        found = history.best_unselected((each for each in scored if each.team_id == team), choices)
+        found = selection.best_unselected((each for each in scored if each.team_id == team), choices)
         assert (found is None) == (not rest)
         if found:
             assert not any(is_better(row, contest.rows[found.submission_id], "private") for row in rest)
@@ -200,7 +200,7 @@ def test_improvements_are_the_records_in_order_of_time(values: list[tuple[int, i
     entries = [
         Entry(1, number, score, NOON + timedelta(hours=hours)) for number, (hours, score) in enumerate(values)
     ]
-    steps = history.improvements(entries)
+    steps = selection.improvements(entries)
     best = -1
     for entry in sorted(entries, key=lambda each: (each.submitted_at, each.submission_id)):
         assert (entry in steps) == (entry.score_units > best)

@@ -1,0 +1,1 @@
+"""Text for people: plain text, wording, and CSV that spreadsheets open safely."""
