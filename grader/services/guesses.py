@@ -19,8 +19,10 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.services import locks, names, tallies
-from grader.services.tallies import DAY, HOUR, MINUTE, Limit
+from grader.services import names
+from grader.services.counting import counters as tallies
+from grader.services.counting import named_locks
+from grader.services.counting.counters import DAY, HOUR, MINUTE, Limit
 
 STRANGERS = (Limit(60, HOUR), Limit(500, DAY))
 KNOWN_ADDRESSES = (Limit(200, DAY),)
@@ -136,9 +138,9 @@ def begin(session: Session, *, guesser: Guesser, now: datetime) -> tuple[int, ..
 
     Raises TooManyGuesses.
     """
-    locks.hold(session, f"guesses at {guesser.account}")
+    named_locks.hold(session, f"guesses at {guesser.account}")
     if not guesser.is_logged_in:
-        locks.hold(session, f"guesses from {guesser.address}")
+        named_locks.hold(session, f"guesses from {guesser.address}")
     counters = _first_free(session, guesser, now)
     return tuple(tallies.add(session, kind=each.kind, whose=each.whose, now=now) for each in counters)
 

@@ -6,7 +6,7 @@ from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session
 
 from grader.models import KnownAddress, User
-from grader.services import locks
+from grader.services.counting import named_locks
 
 KEPT = timedelta(days=90)
 MOST = 20  # of one person
@@ -24,7 +24,7 @@ def is_known(session: Session, *, user_id: int, address_hash: str, now: datetime
 
 def note(session: Session, *, user: User, address_hash: str, now: datetime) -> None:
     """Keep the address of a login; of many addresses the newest stay."""
-    locks.hold(session, f"known addresses of {user.id}")
+    named_locks.hold(session, f"known addresses of {user.id}")
     mine = select(KnownAddress).where(KnownAddress.user_id == user.id)
     found = session.scalar(mine.where(KnownAddress.address_hash == address_hash))
     if found is None:

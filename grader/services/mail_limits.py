@@ -7,8 +7,9 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Team, User
-from grader.services import locks, mail_addresses, tallies
-from grader.services.tallies import DAY, HOUR, Limit
+from grader.services import mail_addresses
+from grader.services.counting import counters, named_locks
+from grader.services.counting.counters import DAY, HOUR, Limit
 
 TO_ADDRESS = (Limit(5, HOUR), Limit(20, DAY))
 INVITATIONS = (Limit(20, DAY),)  # of a team
@@ -27,7 +28,7 @@ class TooMuchMail(ParticipantError):
 
     def __init__(self, message: str, *, free_at: datetime, now: datetime) -> None:
         self.retry_after = max(free_at - now, timedelta(seconds=1))
-        super().__init__(f"{message} The next one is possible {tallies.when(free_at, now)}.")
+        super().__init__(f"{message} The next one is possible {counters.when(free_at, now)}.")
 
 
 def count_for_address(session: Session, *, address: str, now: datetime) -> None:
@@ -67,9 +68,9 @@ def count_merge_request(session: Session, *, team: Team, by: User, to: User, now
 def _count(
     session: Session, kind: str, whose: str, limits: tuple[Limit, ...], sentence: str, now: datetime
 ) -> None:
-    locks.hold(session, f"{kind} {whose}")
-    reached = tallies.free_at(session, kind=kind, whose=whose, limits=limits, now=now)
+    named_locks.hold(session, f"{kind} {whose}")
+    reached = counters.free_at(session, kind=kind, whose=whose, limits=limits, now=now)
     if reached is not None:
         limit, free_at = reached
         raise TooMuchMail(sentence.format(limit.count, limit.period), free_at=free_at, now=now)
-    tallies.add(session, kind=kind, whose=whose, now=now)
+    counters.add(session, kind=kind, whose=whose, now=now)

@@ -10,12 +10,13 @@ from sqlalchemy import ColumnElement, exists, select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Team, User
-from grader.services import locks, names
+from grader.services import names
+from grader.services.counting import named_locks
 
 
 def hold_accounts(session: Session) -> None:
     """Lock the names of accounts until the transaction ends, and let each have its shape."""
-    locks.hold(session, "names of accounts")
+    named_locks.hold(session, "names of accounts")
     _fill(session, User, User.name_shape.is_(None))
 
 

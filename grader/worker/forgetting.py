@@ -2,7 +2,8 @@
 
 from grader import db
 from grader.db import Database
-from grader.services import known_addresses, tallies
+from grader.services import known_addresses
+from grader.services.counting import counters
 
 INTERVAL_SECONDS = 600
 
@@ -17,9 +18,9 @@ class Forgetting:
         """Delete some of it; tell whether there may be more."""
         with self._database.read() as session:
             now = db.now(session)
-            is_due = tallies.has_old(session, now=now) or known_addresses.has_old(session, now=now)
+            is_due = counters.has_old(session, now=now) or known_addresses.has_old(session, now=now)
         if is_due:
             with self._database.write() as session:
-                tallies.forget_old(session, now=now)
+                counters.forget_old(session, now=now)
                 known_addresses.forget_old(session, now=now)
         return is_due

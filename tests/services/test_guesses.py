@@ -10,7 +10,8 @@ from sqlalchemy import func, select
 
 from grader import db
 from grader.models import KnownAddress, Tally
-from grader.services import accounts, guesses, known_addresses, tallies
+from grader.services import accounts, guesses, known_addresses
+from grader.services.counting import counters
 from grader.services.guesses import Guesser, TooManyGuesses
 from grader.worker.forgetting import Forgetting
 
@@ -187,7 +188,7 @@ def test_what_is_old_is_forgotten_and_the_rest_stays(service: Any) -> None:
         now = db.now(session)
     with service.database.write() as session:
         for age in (DAY + MINUTE, DAY - MINUTE):
-            tallies.add(session, kind="guess.stranger", whose=str(age), now=now - age)
+            counters.add(session, kind="guess.stranger", whose=str(age), now=now - age)
         for age in (91 * DAY, 89 * DAY):
             known_addresses.note(session, user=ada, address_hash=str(age), now=now - age)
     assert Forgetting(service.database).step()
