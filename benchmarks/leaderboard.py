@@ -24,7 +24,7 @@ from grader.db import Database
 from grader.files import read_solution
 from grader.models import Competition, DailyRank, Score, Split, Submission, Team, TeamMember, User
 from grader.services import competitions, daily_ranks, schema, solutions, standing_rows
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.settings import Settings
 from grader.storage import open_storage
 from tests.fixtures.competitions import publish_competition

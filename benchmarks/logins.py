@@ -22,7 +22,7 @@ from grader import db
 from grader.db import Database
 from grader.files import read_solution
 from grader.services import accounts, schema, solutions, tokens
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.conditions import Conditions
 from grader.settings import Settings
 from grader.storage import open_storage

@@ -33,7 +33,7 @@ from grader.db import Database
 from grader.files import read_solution
 from grader.models import Competition, Score, ScoringVersion, Split, Submission, Team, User
 from grader.services import competitions, rescoring, schema, solutions
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.worker.child import ScoringChild

@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 
 from grader.models import Role
 from grader.services import organizers
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from webapp import auth, finding
 from webapp.auth import View
 from webapp.site import current_site

@@ -10,7 +10,7 @@ from grader.cli.installation import Installation, opened
 from grader.cli.questions import is_answered_yes
 from grader.models import SubmissionKind
 from grader.services import close_checks, closing, competitions, moderation
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.close_checks import CloseState
 from grader.services.phases import Stage
 

@@ -38,7 +38,7 @@ from grader.services import (
     splitting,
     versions,
 )
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import InvalidCompetition
 from grader.services.solutions import StoredSolution

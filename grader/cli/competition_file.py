@@ -33,7 +33,7 @@ from grader.services import (
     splitting,
     versions,
 )
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.competition_files import CompetitionFile
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import InvalidCompetition

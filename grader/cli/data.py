@@ -11,7 +11,7 @@ from grader.cli.jobs import ended
 from grader.errors import OrganizerError
 from grader.models import DataCheckState
 from grader.services import competitions, data_checks, data_files, data_findings, data_release
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.data_findings import Found
 
 STATES = {

@@ -10,7 +10,7 @@ from grader.cli.doubtful_settings import tell_of_doubts
 from grader.cli.installation import opened
 from grader.cli.parameters import Deadline
 from grader.services import admissions, competition_settings, competitions, directory
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 
 
 @click.command()

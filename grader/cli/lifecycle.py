@@ -5,7 +5,7 @@ import click
 from grader import db
 from grader.cli.installation import opened
 from grader.services import competitions, draft_deletion, lifecycle
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 
 
 @click.command()

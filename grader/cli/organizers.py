@@ -8,8 +8,9 @@ from grader import db
 from grader.cli.alignment import aligned
 from grader.cli.installation import opened
 from grader.models import AuditEntry, Role
-from grader.services import audit, competitions, directory, organizers
-from grader.services.audit import Actor, AuditPage
+from grader.services import competitions, directory, organizers
+from grader.services.audit import log
+from grader.services.audit.log import Actor, AuditPage
 
 ROLE = click.Choice([role.value for role in Role])
 
@@ -86,7 +87,7 @@ def show_audit(slug: str | None, action: str, person: str, page: int) -> None:
     """
     with opened() as installation, installation.database.read() as session:
         competition = competitions.get(session, slug=slug) if slug else None
-        found = audit.list_page(session, competition=competition, action=action, person=person, page=page)
+        found = log.list_page(session, competition=competition, action=action, person=person, page=page)
         for entry in found.entries:
             for line in _lines(entry, found):
                 click.echo(line)

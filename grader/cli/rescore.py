@@ -29,7 +29,7 @@ from grader.services import (
     solution_assessment,
     solutions,
 )
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.metric_choice import Rules
 from grader.services.rescoring import RescoringUnderWay
 from grader.services.rescoring_amends import Amends

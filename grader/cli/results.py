@@ -11,7 +11,7 @@ from grader.cli.jobs import ended
 from grader.cli.parameters import LocalPath
 from grader.models import Submission
 from grader.services import bundles, competitions, published_solutions, receipts, verification
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.submissions import UnknownSubmission
 from grader.services.verification import Verified
 from grader.text.wording import counted

@@ -19,7 +19,7 @@ from grader.services import (
     rosters,
     team_names,
 )
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.exports import Format, Kind
 
 FILE = LocalPath(exists=True, dir_okay=False)

@@ -7,7 +7,7 @@ from grader.cli.alignment import aligned
 from grader.cli.group import SubcommandGroup
 from grader.cli.installation import Installation, opened
 from grader.services import accounts, administrators, directory, resets, sign_ups
-from grader.services.audit import Actor, operator
+from grader.services.audit.log import Actor, operator
 from grader.settings import SignUp
 from grader.supervisor import lock
 

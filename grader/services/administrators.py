@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
 from grader.models import User
-from grader.services import audit
-from grader.services.audit import Actor
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 
 
 class LastAdministrator(OrganizerError):
@@ -36,12 +36,12 @@ def change(session: Session, *, user: User, is_admin: bool, actor: Actor, now: d
         raise LastAdministrator(account)
     account.is_admin = is_admin
     session.flush()
-    audit.record(
+    log.record(
         session,
         competition=None,
         actor=actor,
         action="administrator.make" if is_admin else "administrator.unmake",
-        subject=f"person {audit.mention(account)}",
+        subject=f"person {log.mention(account)}",
         before={"is_admin": not is_admin},
         after={"is_admin": is_admin},
         now=now,

@@ -6,8 +6,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import Competition, Participation, RequestState, User
-from grader.services import audit, participations, rosters, team_notices
-from grader.services.audit import Actor
+from grader.services import participations, rosters, team_notices
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 
 
 def decide(
@@ -35,12 +36,12 @@ def decide(
     found.joined_at = (found.joined_at or now) if admits else None
     session.flush()
     team_notices.decided(session, competition=competition, user=user, admits=admits, now=now)
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,
         action="entry.admit" if admits else "entry.refuse",
-        subject=f"person {audit.mention(user)}",
+        subject=f"person {log.mention(user)}",
         before={"state": before},
         after={"state": found.state},
         now=now,

@@ -9,8 +9,9 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Announcement, Competition, Participation, RequestState, TeamMember, User
-from grader.services import audit, mail
-from grader.services.audit import Actor
+from grader.services import mail
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.text.plain import one_line, plain_text
 
 TITLE_MAX_LENGTH = 200
@@ -61,7 +62,7 @@ def post(
     session.add(made)
     session.flush()
     mail_count = _mail(session, competition, made, now) if by_mail else 0
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,
@@ -88,7 +89,7 @@ def withdraw(
         raise UnknownAnnouncement(announcement_id)
     found.withdrawn_at = now
     session.flush()
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

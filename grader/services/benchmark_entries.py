@@ -7,8 +7,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Organizer, Role, Submission, SubmissionKind, SubmissionStatus, User
-from grader.services import audit, competitions, lifecycle, organizers_team, scoring
-from grader.services.audit import Actor
+from grader.services import competitions, lifecycle, organizers_team, scoring
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.submissions import Accepted, NothingToScore, versions_in_use
 from grader.storage import Storage, StoredBlob
 from grader.text.plain import one_line
@@ -91,7 +92,7 @@ def add(
         scoring.add_job(session, submission_id=submission.id, scoring_version_id=version_id, now=now)
         for version_id in versions_in_use(session, competition)
     ]
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

@@ -25,7 +25,6 @@ from grader.models import (
 from grader.ranking import order
 from grader.receipts import Receipt
 from grader.services import (
-    audit,
     board_lines,
     final_boards,
     organizer_jobs,
@@ -35,7 +34,8 @@ from grader.services import (
     receipts,
     results,
 )
-from grader.services.audit import Actor
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.board_lines import TERMS
 from grader.services.metric_choice import Rules
 from grader.services.phases import Stage
@@ -104,7 +104,7 @@ def request(
         created_by=actor.user,
         now=now,
     )
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

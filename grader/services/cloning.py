@@ -7,8 +7,9 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, DataFile, User
-from grader.services import audit, competition_settings, data_checks, data_files, drafts
-from grader.services.audit import Actor
+from grader.services import competition_settings, data_checks, data_files, drafts
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.competition_settings import DATES
 
 
@@ -44,7 +45,7 @@ def clone(
             data_checks.begin(copy)
             session.add(copy)
         session.flush()
-    audit.record(
+    log.record(
         session,
         competition=draft,
         actor=actor,

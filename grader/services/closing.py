@@ -23,8 +23,9 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
 )
-from grader.services import audit, competitions, final_boards, phases, placing, reveal_notices, standing_rows
-from grader.services.audit import Actor
+from grader.services import competitions, final_boards, phases, placing, reveal_notices, standing_rows
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.phases import Archived
 from grader.visibility import Phase
 
@@ -253,7 +254,7 @@ def _state(competition: Competition) -> dict[str, Any]:
 
 
 def _record(session: Session, competition: Competition, actor: Actor, action: str, **what: Any) -> None:
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

@@ -13,9 +13,10 @@ from sqlalchemy.orm import Session
 
 from grader.metrics import MetricSettings
 from grader.models import Competition, CompetitionState, EntryMode, RevealRule, ScoringVersionState
-from grader.services import audit, competitions, metric_choice, phases
+from grader.services import competitions, metric_choice, phases
 from grader.services import conditions as conditions_of
-from grader.services.audit import Actor
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.conditions import Conditions, Fault, InvalidCompetition
 from grader.services.metric_choice import MIN_CLASS_ROWS, MetricChoice
 from grader.services.settings_changes import as_json, public_text
@@ -193,7 +194,7 @@ def change(
     session.flush()
     after_shown = _shown(competition)
     told = changed | _differing(before_shown, after_shown)
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

@@ -7,8 +7,9 @@ from sqlalchemy.orm import Session
 
 from grader.disclosure import Examined
 from grader.models import Competition, DataCheckState, DataFile
-from grader.services import audit, competitions, data_findings, mail, organizers
-from grader.services.audit import Actor
+from grader.services import competitions, data_findings, mail, organizers
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.mail import Notice
 
 BROKEN = "its check broke"
@@ -83,7 +84,7 @@ def _settle(
 
 def _tell_held(session: Session, competition: Competition, file: DataFile, now: datetime) -> None:
     found = data_findings.found_in(file)
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=Actor(None, "check"),

@@ -24,7 +24,7 @@ from grader.models import (
     Solution,
 )
 from grader.services import data_check_outcomes, organizer_jobs
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 
 
 def solutions_of(session: Session, *, competition: Competition) -> list[Solution]:

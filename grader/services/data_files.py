@@ -9,8 +9,9 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, DataFile
-from grader.services import audit, competitions, data_checks, phases
-from grader.services.audit import Actor
+from grader.services import competitions, data_checks, phases
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.storage import StoredBlob
 from grader.text.plain import is_storable, one_line
 from grader.visibility import Phase
@@ -102,7 +103,7 @@ def add(
     session.add(file)
     session.flush()
     data_checks.request(session, competition=competition, now=now, actor=actor)
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,
@@ -121,7 +122,7 @@ def remove(session: Session, *, competition: Competition, name: str, actor: Acto
     file = get(session, competition=competition, name=name)
     session.delete(file)
     session.flush()
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

@@ -11,8 +11,9 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, DataCheckState, DataFile, JobState
-from grader.services import audit, competitions, data_checks, data_files, data_findings, organizer_jobs
-from grader.services.audit import Actor
+from grader.services import competitions, data_checks, data_files, data_findings, organizer_jobs
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.conditions import Fault
 from grader.text.plain import plain_text
 
@@ -99,7 +100,7 @@ def allow(
     covers = sorted(data_findings.covered(file.findings))
     file.allowed = {"typed": found.phrase, "at": now.isoformat(), "covers": covers}
     session.flush()
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

@@ -18,8 +18,9 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.reports import Analysis, stored
-from grader.services import audit, competitions, counted, organizer_jobs
-from grader.services.audit import Actor
+from grader.services import competitions, counted, organizer_jobs
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.moderation import UnknownSubmissionHere
 from grader.storage import Storage
 from grader.visibility import Phase, Viewer
@@ -104,7 +105,7 @@ def request(
         created_by=actor.user,
         now=now,
     )
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,
@@ -142,8 +143,8 @@ def publish(
         raise NotPublishable("This diagnosis is published already.")
     job.result = job.result | {"published_at": now.isoformat()}
     submission = get(session, competition=competition, submission_id=submission_id)
-    what = f"submission #{submission_id} of {audit.mention(submission.team)}"
-    audit.record(
+    what = f"submission #{submission_id} of {log.mention(submission.team)}"
+    log.record(
         session,
         competition=competition,
         actor=actor,

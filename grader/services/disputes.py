@@ -9,8 +9,9 @@ from sqlalchemy.orm import Session, joinedload
 from grader import db
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Dispute, Submission, Team, TeamMember, User
-from grader.services import audit, competitions, mail, organizers, submissions
-from grader.services.audit import Actor
+from grader.services import competitions, mail, organizers, submissions
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.mail import Notice
 from grader.services.paging import paging
 from grader.text.plain import plain_text
@@ -130,7 +131,7 @@ def answer(
     found.answer, found.answered_at = text, now
     found.answered_by_id = None if actor.user is None else actor.user.id
     session.flush()
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

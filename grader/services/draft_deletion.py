@@ -24,8 +24,9 @@ from grader.models import (
     SubmissionGrant,
 )
 from grader.models.competition import DELETED
-from grader.services import audit, competition_settings, drafts
-from grader.services.audit import Actor
+from grader.services import competition_settings, drafts
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.competition_settings import CompetitionSettings
 
 # In an order in which no row is deleted before those that name it.
@@ -81,7 +82,7 @@ def delete_draft(session: Session, *, competition: Competition, actor: Actor, no
     competition_settings.apply(CompetitionSettings(), draft)
     draft.slug, draft.draft_metric = f"{DELETED}{draft.id}", None
     session.flush()
-    audit.record(
+    log.record(
         session,
         competition=draft,
         actor=actor,

@@ -15,13 +15,9 @@ from grader.models import (
     Role,
     User,
 )
-from grader.services import (
-    audit,
-    competition_settings,
-    competitions,
-    organizers,
-)
-from grader.services.audit import Actor
+from grader.services import competition_settings, competitions, organizers
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import Fault, InvalidCompetition
 
@@ -89,7 +85,7 @@ def lock(session: Session, competition: Competition) -> Competition:
 def _record(
     session: Session, draft: Competition, actor: Actor, now: datetime, *, action: str, **what: Any
 ) -> None:
-    audit.record(
+    log.record(
         session,
         competition=draft,
         actor=actor,

@@ -16,7 +16,8 @@ from grader.errors import ErrorKind, OrganizerError
 from grader.metrics import PairCounts, report
 from grader.models import AuditEntry, Competition, Score, ScoringVersion, Split, Standing, Submission, Team
 from grader.ranking import order
-from grader.services import audit, placing
+from grader.services import placing
+from grader.services.audit import log
 from grader.services.export_formats import Row, as_csv, as_json
 from grader.services.metric_choice import Rules
 
@@ -257,7 +258,7 @@ def _audit_rows(session: Session, competition: Competition) -> Iterator[Row]:
         .options(joinedload(AuditEntry.actor))
     )
     for chunk in _chunks(session, query, AuditEntry):
-        names = audit.names(session, chunk)
+        names = log.names(session, chunk)
         for each in chunk:
             yield {
                 "entry": each.id,
@@ -265,12 +266,12 @@ def _audit_rows(session: Session, competition: Competition) -> Iterator[Row]:
                 "actor": each.actor.name if each.actor else None,
                 "origin": each.origin,
                 "action": each.action,
-                "subject": audit.told(each.subject, names),
+                "subject": log.told(each.subject, names),
                 "before": each.before,
                 "after": each.after,
                 "reason": each.reason,
                 "is_public": each.is_public,
-                "public_text": audit.told(each.public_text, names),
+                "public_text": log.told(each.public_text, names),
             }
 
 

@@ -10,8 +10,9 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, SubmissionGrant, Team
-from grader.services import audit, competitions
-from grader.services.audit import Actor
+from grader.services import competitions
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.text.plain import one_line
 
 MAX_COUNT = 1000
@@ -83,11 +84,11 @@ def grant(
     )
     session.add(made)
     session.flush()
-    whose = "all teams" if team is None else f"team {audit.mention(team)}"
+    whose = "all teams" if team is None else f"team {log.mention(team)}"
     when = f"{day:%Y-%m-%d} (UTC), until {ends_at(competition, day=day):%Y-%m-%d %H:%M} UTC"
     counted = "1 extra submission" if count == 1 else f"{count:,} extra submissions"
-    for_whom = "Every team" if team is None else f"The team {audit.mention(team)}"
-    audit.record(
+    for_whom = "Every team" if team is None else f"The team {log.mention(team)}"
+    log.record(
         session,
         competition=competition,
         actor=actor,

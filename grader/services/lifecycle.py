@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, CompetitionState
-from grader.services import audit, competition_settings, competitions, data_release
-from grader.services.audit import Actor
+from grader.services import competition_settings, competitions, data_release
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import Fault
 from grader.services.phases import Archived
@@ -166,7 +167,7 @@ def _change(
 ) -> None:
     before, competition.state = competition.state, state
     session.flush()
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

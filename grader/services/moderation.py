@@ -7,16 +7,9 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, Submission, SubmissionKind, Team
-from grader.services import (
-    audit,
-    competitions,
-    final_boards,
-    limits,
-    rosters,
-    standing_rows,
-    team_notices,
-)
-from grader.services.audit import Actor
+from grader.services import competitions, final_boards, limits, rosters, standing_rows, team_notices
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.rosters import REASON_MAX_LENGTH, ReasonNeeded
 from grader.text.plain import one_line
 
@@ -85,16 +78,16 @@ def disqualify(
     # Everybody reads why final standings changed; the reason is the team's and the organizers'.
     _show(session, competition, found.id, reason=f"{found.name} was disqualified.", now=now)
     team_notices.disqualified(session, competition=competition, team=found, now=now)
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,
         action="team.disqualify",
-        subject=f"team {audit.mention(found)}",
+        subject=f"team {log.mention(found)}",
         before={"disqualified_at": None},
         after={"disqualified_at": now},
         reason=reason,
-        public_text=f"The team {audit.mention(found)} was disqualified.",
+        public_text=f"The team {log.mention(found)} was disqualified.",
         now=now,
     )
     return found
@@ -117,16 +110,16 @@ def reinstate(
     found.disqualified_at, found.disqualification_reason = None, ""
     _show(session, competition, found.id, reason=f"{found.name} was reinstated.", now=now)
     team_notices.reinstated(session, competition=competition, team=found, now=now)
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,
         action="team.reinstate",
-        subject=f"team {audit.mention(found)}",
+        subject=f"team {log.mention(found)}",
         before=before,
         after={"disqualified_at": None, "reason": ""},
         reason=one_line(reason, REASON_MAX_LENGTH),
-        public_text=f"The team {audit.mention(found)} was reinstated.",
+        public_text=f"The team {log.mention(found)} was reinstated.",
         now=now,
     )
     return found
@@ -156,7 +149,7 @@ def mark(
     submission.is_selected = submission.is_selected and kind is SubmissionKind.NORMAL
     limits.update_slot(submission)
     _show(session, competition, submission.team_id, reason=f"Submission #{submission.id} is {kind}.", now=now)
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

@@ -8,8 +8,8 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Organizer, Role, User
-from grader.services import audit
-from grader.services.audit import Actor
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 
 RANKS = {Role.VIEWER: 1, Role.EDITOR: 2, Role.OWNER: 3}
 
@@ -218,12 +218,12 @@ def _record(
     after: Role | None,
     now: datetime,
 ) -> None:
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,
         action=action,
-        subject=f"organizer {audit.mention(user)}",
+        subject=f"organizer {log.mention(user)}",
         before={"role": before},
         after={"role": after},
         now=now,

@@ -11,8 +11,9 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition
-from grader.services import audit, competition_settings, competitions
-from grader.services.audit import Actor
+from grader.services import competition_settings, competitions
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.text.plain import one_line
 
 MESSAGE_MAX_LENGTH = 500
@@ -140,7 +141,7 @@ def _record(
     now: datetime,
 ) -> None:
     after = _state(competition)
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session, joinedload
 from grader import db
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Solution
-from grader.services import audit, competitions, organizer_jobs
-from grader.services.audit import Actor
+from grader.services import competitions, organizer_jobs
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 
 
 class NotRevealed(OrganizerError):
@@ -70,7 +71,7 @@ def publish(
         raise SolutionPublished(competition.solution_published_at)
     competition.solution_published_at = now
     version = competitions.live(competition)
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

@@ -24,8 +24,9 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import audit, competitions, data_checks, lease, versions
-from grader.services.audit import Actor
+from grader.services import competitions, data_checks, lease, versions
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.solutions import StoredSolution
 from grader.text.plain import plain_text
 
@@ -281,7 +282,7 @@ def _record(
     action: str,
     **what: Any,
 ) -> None:
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from grader.errors import OrganizerError
 from grader.models import Competition, ScoringVersion
 from grader.services import competition_settings, grants, selections
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.text.plain import plain_text
 from grader.text.wording import counted
 

@@ -23,7 +23,6 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.services import (
-    audit,
     competitions,
     daily_ranks,
     data_release,
@@ -36,7 +35,8 @@ from grader.services import (
     scoring,
     standing_rows,
 )
-from grader.services.audit import Actor
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.rescoring_amends import NO_AMENDS, Amends
 
 
@@ -192,7 +192,7 @@ def _switch(
         reason=f"Scoring version {version.number}: {version.reason}",
         now=now,
     )
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

@@ -9,8 +9,9 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, JobState, ScoringJob, ScoringVersion, ScoringVersionState, Submission
-from grader.services import audit, competitions, lease, scoring
-from grader.services.audit import Actor
+from grader.services import competitions, lease, scoring
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 
 _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
 
@@ -101,7 +102,7 @@ def _record(
     actor: Actor,
     now: datetime | None,
 ) -> None:
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

@@ -19,8 +19,9 @@ from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team, User
 from grader.ranking import order
 from grader.ranking.order import Entry
-from grader.services import audit, competitions, phases, score_history, submissions
-from grader.services.audit import Actor
+from grader.services import competitions, phases, score_history, submissions
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.visibility import Phase
 
 
@@ -169,7 +170,7 @@ def reopen(
     if competition.reveals_at is not None and competition.reveals_at < until:
         competition.reveals_at = until
     session.flush()
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

@@ -15,8 +15,9 @@ from sqlalchemy.orm import Session
 from grader.errors import OrganizerError
 from grader.files import ColumnRole
 from grader.models import Competition, CompetitionState, DataFile, JobState, OrganizerJob, OrganizerJobKind
-from grader.services import audit, metric_choice, organizer_jobs
-from grader.services.audit import Actor
+from grader.services import metric_choice, organizer_jobs
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.metric_choice import MetricChoice
 from grader.services.solutions import Commitment, StoredSolution
 from grader.storage import StoredBlob
@@ -95,7 +96,7 @@ def add(
         created_by=actor.user,
         now=now,
     )
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
 from grader.models import AuditEntry, Competition, Team
-from grader.services import audit, name_shapes, names, rosters, team_notices
-from grader.services.audit import Actor
+from grader.services import name_shapes, names, rosters, team_notices
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.rosters import TeamRefusal
 from grader.text.plain import one_line
 
@@ -97,7 +98,7 @@ def rename(
     rosters.set_name(found, shown)
     session.flush()
     team_notices.renamed(session, competition=competition, team=found, reason=reason, now=now)
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,
@@ -106,7 +107,7 @@ def rename(
         before={"name": before},
         after={"name": shown},
         reason=reason,
-        public_text=f"The organizers gave the team {audit.mention(found)} its name.",
+        public_text=f"The organizers gave the team {log.mention(found)} its name.",
         now=now,
     )
     return found
@@ -120,7 +121,7 @@ def free(
     if given(session, competition=competition, team=found) is None:
         raise NotGiven(found)
     team_notices.name_freed(session, competition=competition, team=found, now=now)
-    audit.record(session, competition=competition, actor=actor, action=FREE, subject=_subject(found), now=now)
+    log.record(session, competition=competition, actor=actor, action=FREE, subject=_subject(found), now=now)
     return found
 
 
@@ -158,4 +159,4 @@ def _held(session: Session, competition: Competition) -> dict[str, list[AuditEnt
 
 
 def _subject(team: Team) -> str:
-    return f"team {audit.mention(team)}"
+    return f"team {log.mention(team)}"

@@ -23,8 +23,9 @@ from grader.models import (
     Submission,
     Team,
 )
-from grader.services import audit, competitions, organizer_jobs
-from grader.services.audit import Actor
+from grader.services import competitions, organizer_jobs
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 
 MAX_TEAMS = 100
 
@@ -74,7 +75,7 @@ def request(session: Session, *, competition: Competition, actor: Actor, now: da
         created_by=actor.user,
         now=now,
     )
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,
@@ -97,7 +98,7 @@ def publish(session: Session, *, competition: Competition, actor: Actor, now: da
     if is_published(job):
         raise TiesNotPublishable("These ties are published already.")
     job.result = job.result | {"published_at": now.isoformat()}
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

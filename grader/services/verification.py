@@ -16,8 +16,9 @@ from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVe
 from grader.ranking import selection
 from grader.receipts import Receipt, SlowTruth, UnreadableFile
 from grader.receipts.verification import verify_scores
-from grader.services import audit, competitions, organizer_jobs, phases, score_history
-from grader.services.audit import Actor
+from grader.services import competitions, organizer_jobs, phases, score_history
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.closing import NotClosed
 from grader.services.phases import Stage
 from grader.storage import BlobDamaged, BlobMissing
@@ -102,7 +103,7 @@ def request(session: Session, *, competition: Competition, actor: Actor, now: da
         created_by=actor.user,
         now=now,
     )
-    audit.record(
+    log.record(
         session,
         competition=competition,
         actor=actor,

@@ -12,8 +12,9 @@ from grader.models import (
     Solution,
     Submission,
 )
-from grader.services import audit, competition_settings, data_checks, drafts, scoring, solution_checks
-from grader.services.audit import Actor
+from grader.services import competition_settings, data_checks, drafts, scoring, solution_checks
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.metric_choice import MetricChoice, Rules
 from grader.services.solutions import Commitment, StoredSolution
 
@@ -97,7 +98,7 @@ def set_first(
         select(Submission.id).where(Submission.competition_id == draft.id).order_by(Submission.id)
     ):
         scoring.add_job(session, submission_id=submission_id, scoring_version_id=version.id, now=now)
-    audit.record(
+    log.record(
         session,
         competition=draft,
         actor=actor,

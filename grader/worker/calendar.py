@@ -6,7 +6,7 @@ from grader import db
 from grader.db import Database
 from grader.models import Competition
 from grader.services import closing, daily_ranks, retries
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 
 logger = logging.getLogger(__name__)
 

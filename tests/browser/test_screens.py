@@ -23,7 +23,7 @@ from grader.services import (
     submissions,
     teams,
 )
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.scoring import Breakdown
 
 pytestmark = pytest.mark.browser

@@ -20,7 +20,7 @@ from redis import Redis
 from grader.db import Database
 from grader.files import read_solution
 from grader.services import accounts, participations, schema, solutions, tokens
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.conditions import Conditions
 from grader.settings import Settings
 from grader.storage import Storage, open_storage

@@ -22,7 +22,7 @@ from grader.services import (
     sign_ups,
     tokens,
 )
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.visibility import Phase
 from tests.fixtures.patience import eventually
 

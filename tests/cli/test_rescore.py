@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from grader.cli import main, switching
 from grader.files import ColumnRole, read_solution
 from grader.services import boards, competitions, data_checks, data_files, solutions
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.settings import Settings
 from grader.worker.rescoring_batches import BatchScorer
 from tests.fixtures.competitions import publish_competition

@@ -8,7 +8,7 @@ from sqlalchemy import update
 
 from grader.models import DataCheckState, DataFile, JobState, OrganizerJob
 from grader.services import closing, data_checks, data_files, data_release, verification
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.worker.organizer_work import OrganizerWorker
 
 pytestmark = [

@@ -18,7 +18,7 @@ from sqlalchemy import select, update
 from grader import db
 from grader.models import Competition, ScoringJob, Submission
 from grader.services import closing
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.settings import Settings
 from tests.fixtures.patience import HANG_SECONDS
 

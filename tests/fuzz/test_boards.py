@@ -45,7 +45,7 @@ from grader.services import (
     solutions,
     submissions,
 )
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.settings import Settings
 from grader.storage import open_storage
 from grader.visibility import Phase, Viewer

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from grader.services import closing, competitions, final_boards, moderation
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 
 TESTS = Actor(None, "tests")
 

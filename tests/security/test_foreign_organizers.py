@@ -9,7 +9,7 @@ from sqlalchemy import Column, select
 from grader.db import Base
 from grader.models import Competition
 from grader.services import competitions, solution_checks
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.solution_checks import UploadedFile
 from tests.fixtures.walks import ROUTES, Asker, addresses
 from tests.fixtures.worlds import CONFIDENTIAL, ELSEWHERE, SLUG, Truth, World

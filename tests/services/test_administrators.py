@@ -8,7 +8,7 @@ from sqlalchemy import select
 from grader.models import AuditEntry, User
 from grader.services import administrators
 from grader.services.administrators import LastAdministrator
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 
 
 def change(service: Any, name: str, is_admin: bool) -> User:

@@ -8,7 +8,7 @@ from sqlalchemy import event, select
 from grader.models import Mail, User
 from grader.services import announcements, participations
 from grader.services.announcements import InvalidAnnouncement, UnknownAnnouncement
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 
 
 def post(

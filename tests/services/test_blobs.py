@@ -16,7 +16,7 @@ from grader import db
 from grader.db import Base
 from grader.models import OrganizerJob, OrganizerJobKind
 from grader.services import blobs, data_files, organizer_jobs
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.blobs import SuspiciousStorage
 from grader.storage import BlobMissing
 from tests.fixtures.patience import HANG_SECONDS

@@ -32,7 +32,7 @@ from grader.services import (
     solutions,
     team_results,
 )
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.boards import NotRevealed
 from grader.services.closing import (
     AlreadyRevealed,

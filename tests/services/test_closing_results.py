@@ -23,7 +23,7 @@ from grader.services import (
     receipts,
     verification,
 )
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.bundles import NotFinal
 from grader.services.closing import NotClosed
 from grader.services.published_solutions import NotRevealed, SolutionNotPublished, SolutionPublished

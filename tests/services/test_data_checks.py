@@ -37,7 +37,7 @@ from grader.services import (
     solutions,
     versions,
 )
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.data_release import BeingChecked, DataUnchecked, NotHeld, NotTyped
 from grader.storage import StorageUnavailable

@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from grader.models import AuditEntry, Mail, User
 from grader.services import disputes
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.disputes import AlreadyAsked, InvalidAnswer, InvalidQuestion, TooManyOpen, UnknownDispute
 from grader.services.submissions import UnknownSubmission
 

@@ -10,7 +10,6 @@ from grader.files import read_solution
 from grader.models import AuditEntry, Competition, Organizer, Submission, Team
 from grader.services import (
     announcements,
-    audit,
     benchmark_entries,
     blobs,
     competition_settings,
@@ -22,7 +21,8 @@ from grader.services import (
     solutions,
     versions,
 )
-from grader.services.audit import Actor
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.solution_checks import UploadedFile
 
@@ -104,7 +104,7 @@ def test_the_address_of_a_deleted_draft_is_free_and_its_number_is_not(
         again = drafts.create(session, slug="next", settings=settings, actor=SHELL, now=service.now)
     assert again.id != draft.id
     with service.database.read() as session:
-        page = audit.list_page(session, competition=again)
+        page = log.list_page(session, competition=again)
         assert [entry.action for entry in page.entries] == ["competition.create"]
 
 

@@ -36,7 +36,7 @@ from grader.services import (
     solutions,
     versions,
 )
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import InvalidCompetition
 from grader.worker import digests

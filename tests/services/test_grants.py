@@ -7,8 +7,9 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import AuditEntry, Competition, SubmissionGrant, Team
-from grader.services import audit, grants, limits, rosters
-from grader.services.audit import Actor
+from grader.services import grants, limits, rosters
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.grants import InvalidGrant
 from grader.services.limits import DailyLimitReached, TotalLimitReached
 
@@ -122,12 +123,12 @@ def test_everybody_reads_in_the_log_who_got_what_and_why(service: Any) -> None:
     give(service, competition)
     with service.database.read() as session:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "grant.give")).one()
-        assert audit.told(entry.public_text, audit.names(session, [entry])) == (
+        assert log.told(entry.public_text, log.names(session, [entry])) == (
             "The team ada got 2 extra submissions on 2026-01-05 (UTC), until 2026-01-06 00:00 UTC: "
             "The queue stood still for two hours"
         )
         given = grants.list_newest(session, competition=competition)
-        assert audit.told(entry.subject, audit.names(session, [entry])) == "team ada"
+        assert log.told(entry.subject, log.names(session, [entry])) == "team ada"
     assert entry.after == {"day": "2026-01-05", "count": 2}
     assert [(each.grant.count, each.team) for each in given] == [(2, "ada")]
     assert given[0].grant.granted_at == datetime(2026, 1, 5, 12, tzinfo=UTC)

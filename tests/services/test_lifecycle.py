@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from grader.models import Competition, CompetitionState
-from grader.services import audit, closing, competitions, lifecycle, phases, submissions
-from grader.services.audit import Actor
+from grader.services import closing, competitions, lifecycle, phases, submissions
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.lifecycle import AlreadyPublished, NotArchivable, NotArchived, NotReady
 from grader.services.phases import Archived
 from grader.services.submissions import CompetitionArchived
@@ -142,7 +143,7 @@ def test_every_step_stands_in_the_audit_and_in_the_log(service: Any, draft: Any)
     act(service, lifecycle.archive, draft, reason="It is old.")
     act(service, lifecycle.unarchive, draft)
     with service.database.read() as session:
-        found = audit.public_page(session, competition=draft).entries
+        found = log.public_page(session, competition=draft).entries
     assert [(entry.action, entry.before, entry.after) for entry in found[:3]] == [
         ("competition.unarchive", {"state": "archived"}, {"state": "published"}),
         ("competition.archive", {"state": "published"}, {"state": "archived"}),

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from grader.models import Role
-from grader.services import audit, deletion, organizers
-from grader.services.audit import Actor
+from grader.services import deletion, organizers
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.organizers import (
     AlreadyOrganizer,
     LastOwner,
@@ -126,7 +127,7 @@ def test_every_change_of_the_organizers_stands_in_the_audit(service: Any, compet
     act(service, organizers.change, competition, "bob", role=Role.OWNER)  # nothing
     act(service, organizers.remove, competition, "bob")
     with service.database.read() as session:
-        page = audit.list_page(session, competition=competition, action="organizer")
+        page = log.list_page(session, competition=competition, action="organizer")
     assert [(entry.action, entry.before["role"], entry.after["role"]) for entry in page.entries] == [
         ("organizer.remove", "owner", None),
         ("organizer.change", "viewer", "owner"),

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 
 from grader.models import Organizer, Role, Standing, SubmissionKind, Team, User
 from grader.services import pauses, rosters, submissions
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.submissions import UnknownSubmission
 
 HOUR = timedelta(hours=1)

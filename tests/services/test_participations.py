@@ -16,7 +16,7 @@ from grader.services import (
     participations,
     rosters,
 )
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.conditions import Conditions, InvalidCompetition
 from grader.services.lifecycle import NotReady
 from grader.services.participations import (

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from grader.models import AuditEntry
 from grader.services import pauses, submissions
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.conditions import InvalidCompetition
 from grader.services.pauses import MessageNeeded, NotPaused, SubmissionsPaused
 from grader.services.submissions import CompetitionNotOpen

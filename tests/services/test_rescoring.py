@@ -29,7 +29,7 @@ from grader.services import (
     scoring,
     solutions,
 )
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.rescoring import NotPreparing, RescoringUnderWay
 from grader.services.rescoring_publication import RescoringIncomplete, RescoringLosesScores
 from grader.services.scoring import Breakdown, Rejection

@@ -43,7 +43,7 @@ from grader.services import (
     selections,
     solutions,
 )
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.closing import SelectionOpen
 from grader.services.rescoring import NotPreparing, ReasonNeeded, RescoringUnderWay
 from grader.services.rescoring_amends import Amends, InvalidPublication

@@ -21,7 +21,7 @@ from grader.models import (
     Team,
 )
 from grader.services import closing, rescoring_publication
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.rescoring_amends import Amends
 from grader.services.rescoring_publication import NotRetired, RescoringIncomplete, RescoringLosesScores
 from tests.fixtures import rescorings

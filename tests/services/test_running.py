@@ -33,7 +33,7 @@ from grader.services import (
     team_search,
     teams,
 )
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.exports import Format, Kind, NothingToExport
 from grader.services.moderation import OnlyATest
 from grader.services.queue_health import Sign

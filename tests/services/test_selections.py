@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 
 from grader.models import Score, ScoringJob, Submission, SubmissionKind
 from grader.services import phases, selections
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.selections import (
     Choice,
     NotSelectable,

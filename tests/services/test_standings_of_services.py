@@ -27,7 +27,7 @@ from grader.services import (
     solutions,
     standing_rows,
 )
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.visibility import Phase
 from tests.fixtures import rescorings
 

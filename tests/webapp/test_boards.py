@@ -11,7 +11,7 @@ from sqlalchemy import event, select
 
 from grader.models import DailyRank, Standing, Submission, SubmissionKind, Team
 from grader.services import closing, competitions, daily_ranks, moderation
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.text.spreadsheets import safe
 
 HERE = "/competitions/toxicity"

@@ -9,7 +9,7 @@ import pytest
 
 from grader.models import ApiToken, MergeRequest, Role, User
 from grader.services import competitions, organizers, rosters, tokens
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from tests.fixtures.arena import hidden_fields
 from tests.webapp.test_rescoring_pages import ROOT, begin, check, page, people
 

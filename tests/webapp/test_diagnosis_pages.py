@@ -9,7 +9,7 @@ from sqlalchemy import select
 from grader import db
 from grader.models import Role, Score, Split
 from grader.services import competitions, organizer_jobs, organizers
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.worker.organizer_work import OrganizerWorker
 
 HERE = "/competitions/toxicity"

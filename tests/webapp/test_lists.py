@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from grader.services import closing, competitions
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 
 HERE = "/competitions/toxicity"
 API = "/api/v1"

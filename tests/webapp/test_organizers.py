@@ -11,8 +11,9 @@ import pytest
 
 import webapp
 from grader.models import Competition, CompetitionState, Organizer, Role
-from grader.services import audit, drafts, lifecycle, moderation
-from grader.services.audit import Actor
+from grader.services import drafts, lifecycle, moderation
+from grader.services.audit import log
+from grader.services.audit.log import Actor
 from grader.services.competition_settings import CompetitionSettings
 
 HERE = "/competitions/toxicity"
@@ -136,7 +137,7 @@ def test_the_audit_tells_who_what_when_before_after_and_why(arena: Any, competit
     arena.person("Bob")
     ann.post(f"{ORGANIZE}/organizers", {"name": "Bob", "role": "viewer"})
     with arena.database.write() as session:
-        audit.record(
+        log.record(
             session,
             competition=competition,
             actor=TESTS,
@@ -164,8 +165,8 @@ def test_the_audit_tells_who_what_when_before_after_and_why(arena: Any, competit
 def test_the_audit_is_filtered_and_paged(arena: Any, competition: Any) -> None:
     vic = organizer(arena, competition, "Vic", Role.VIEWER)
     with arena.database.write() as session:
-        for number in range(audit.PAGE_SIZE + 1):
-            audit.record(
+        for number in range(log.PAGE_SIZE + 1):
+            log.record(
                 session,
                 competition=competition,
                 actor=Actor.calendar(),
@@ -244,7 +245,7 @@ def test_requests_to_join_are_decided_by_organizers(make_arena: Any) -> None:
     assert edith.post(f"{HERE}/entries", form).status_code == 303
     assert bob.browser.get(f"{HERE}/entries").status_code == 403
     with arena.database.read() as session:
-        entry = audit.list_page(session, competition=competition, action="entry").entries[0]
+        entry = log.list_page(session, competition=competition, action="entry").entries[0]
     assert (entry.action, entry.actor.name) == ("entry.admit", "Edith")
 
 

@@ -12,7 +12,7 @@ from grader import db
 from grader.files import ColumnRole, read_solution
 from grader.models import Role, Submission
 from grader.services import competitions, organizer_jobs, organizers, rescoring, scoring, solutions
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.conditions import Conditions
 from grader.worker.calculator import Calculator
 from grader.worker.organizer_work import OrganizerWorker

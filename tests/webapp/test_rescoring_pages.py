@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from grader.models import Role, Team, User
 from grader.services import competitions, organizer_jobs, organizers, rescoring_difference
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.worker.organizer_work import OrganizerWorker
 
 ROOT = "/competitions/toxicity/organize"

@@ -12,7 +12,7 @@ import pytest
 from grader import db
 from grader.models import Organizer, Role
 from grader.services import competitions, drafts, organizer_jobs
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.competition_settings import CompetitionSettings
 from grader.worker.organizer_work import OrganizerWorker
 

@@ -10,7 +10,7 @@ import pytest
 
 from grader.models import EntryMode
 from grader.services import accounts, competition_settings
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 
 HERE = "/competitions/toxicity"
 TEAM = f"{HERE}/team"

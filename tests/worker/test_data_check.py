@@ -14,7 +14,7 @@ from sqlalchemy import select, update
 
 from grader.models import Competition, DataCheckState, DataFile, JobState, OrganizerJob
 from grader.services import data_checks, data_files, data_findings
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.worker.organizer_child import OrganizerChild
 from tests.fixtures.patience import eventually
 

@@ -11,7 +11,7 @@ from grader.files import read_solution
 from grader.files.column_roles import ColumnRole
 from grader.models import OrganizerJob
 from grader.services import competitions, diagnoses, solutions
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.conditions import Conditions
 from grader.worker.organizer_work import OrganizerWorker
 from tests.fixtures.arena import WIDE_LIMITS

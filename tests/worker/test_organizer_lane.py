@@ -11,7 +11,7 @@ import pytest
 
 from grader.models import JobState, OrganizerJob
 from grader.services import organizer_jobs, solution_checks
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.solution_checks import UploadedFile
 from grader.worker.organizer_child import OrganizerChild
 from grader.worker.sweeper import Sweeper

@@ -12,7 +12,7 @@ from grader.files import ColumnRole
 from grader.metrics import MetricSettings
 from grader.models import Competition, JobState, OrganizerJob
 from grader.services import competition_settings, data_files, drafts, solution_checks, versions
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.solution_checks import NotAcceptable, UploadedFile
 from grader.services.truth import Truth

@@ -13,7 +13,7 @@ from sqlalchemy import update
 
 from grader.models import JobState, OrganizerJob
 from grader.services import closing, verification
-from grader.services.audit import Actor
+from grader.services.audit.log import Actor
 from grader.worker.organizer_work import OrganizerWorker
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

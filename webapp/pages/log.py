@@ -4,7 +4,7 @@ from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import audit
+from grader.services.audit import log
 from webapp import finding
 from webapp.reading import asked_page
 from webapp.representations.competition import CompetitionView
@@ -20,5 +20,5 @@ def show(slug: str) -> ResponseReturnValue:
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
-        found = audit.public_page(session, competition=competition, page=number)
+        found = log.public_page(session, competition=competition, page=number)
     return render_template("competitions/log.html", competition=view, page=found)

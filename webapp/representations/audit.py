@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from grader.models import AuditEntry
-from grader.services.audit import AuditPage
+from grader.services.audit.log import AuditPage
 from webapp import formats
 
 SHOWN_LENGTH = 300

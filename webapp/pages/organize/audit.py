@@ -5,7 +5,8 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services import audit, audit_actions
+from grader.services.audit import actions as audit_actions
+from grader.services.audit import log
 from webapp import finding
 from webapp.organizing import organizers_only
 from webapp.reading import asked_page, asked_text
@@ -24,15 +25,15 @@ def index(slug: str) -> ResponseReturnValue:
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
-        found = audit.list_page(
+        found = log.list_page(
             session,
             competition=competition,
             action=action,
             person=person,
             page=asked_page(),
         )
-        actions = audit.actions(session, competition=competition)
-        people = audit.people(session, competition=competition)
+        actions = log.actions(session, competition=competition)
+        people = log.people(session, competition=competition)
     return render_template(
         "organize/audit.html",
         competition=view,

@@ -5,7 +5,8 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services import admissions, audit, disputes, exports, pauses, queue_health, retries
+from grader.services import admissions, disputes, exports, pauses, queue_health, retries
+from grader.services.audit import log
 from grader.services.conditions import InvalidCompetition
 from webapp import finding
 from webapp.errors import status_of
@@ -69,7 +70,7 @@ def _page(slug: str, *, problem: str = "") -> str:
     with current_site().database.read() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
         health = queue_health.of_competition(session, competition=competition, now=now)
-        acts = audit.list_page(session, competition=competition)
+        acts = log.list_page(session, competition=competition)
         context = {
             "failed_count": retries.count_failed(session, competition=competition),
             "open_dispute_count": disputes.count_open(session, competition=competition),

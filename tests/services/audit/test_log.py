@@ -10,17 +10,10 @@ from sqlalchemy import delete, text, update
 from sqlalchemy.exc import DBAPIError
 
 from grader.models import AuditEntry, EntryMode, SubmissionKind
-from grader.services import (
-    admissions,
-    audit,
-    audit_actions,
-    closing,
-    competition_settings,
-    deletion,
-    moderation,
-)
-from grader.services.audit import Actor
-from grader.services.audit_actions import UnknownAction
+from grader.services import admissions, closing, competition_settings, deletion, moderation
+from grader.services.audit import actions, log
+from grader.services.audit.actions import UnknownAction
+from grader.services.audit.log import Actor
 
 TESTS = Actor(None, "tests")
 WEEK = timedelta(days=7)
@@ -29,7 +22,7 @@ WEEK = timedelta(days=7)
 def record(service: Any, competition: Any, **given: Any) -> AuditEntry:
     options = {"actor": TESTS, "action": "team.rename", "subject": "team 1", "now": service.now} | given
     with service.database.write() as session:
-        return audit.record(session, competition=competition, **options)
+        return log.record(session, competition=competition, **options)
 
 
 MAKING = ("competition.create", "solution.accept", "competition.publish")
@@ -39,13 +32,13 @@ PUBLISHED = "The competition was published."
 def entries(service: Any, competition: Any, **asked: Any) -> list[AuditEntry]:
     """Return the entries since the competition was made."""
     with service.database.read() as session:
-        found = audit.list_page(session, competition=competition, **asked).entries
+        found = log.list_page(session, competition=competition, **asked).entries
     return [entry for entry in found if entry.action not in MAKING]
 
 
 def told(service: Any, competition: Any) -> list[str]:
     with service.database.read() as session:
-        page = audit.public_page(session, competition=competition)
+        page = log.public_page(session, competition=competition)
         texts = [page.told(entry.public_text) for entry in page.entries]
     return [text for text in texts if text != PUBLISHED]
 
@@ -89,14 +82,14 @@ def test_texts_that_no_database_stores_are_kept_without_what_it_refuses(service:
 
 
 def test_every_action_that_the_code_writes_has_words_and_no_other() -> None:
-    nouns = "|".join(sorted({action.partition(".")[0] for action in audit_actions.WORDS}))
+    nouns = "|".join(sorted({action.partition(".")[0] for action in actions.WORDS}))
     written = {
         action
-        for path in Path(audit.__file__).parent.glob("*.py")
+        for path in Path(log.__file__).parent.glob("*.py")
         if path.name != "audit_actions.py"
         for action in re.findall(rf'(?<!reach\()"((?:{nouns})\.[a-z_]+)"', path.read_text(encoding="utf-8"))
     }
-    assert written - {"submission.csv"} == set(audit_actions.WORDS)
+    assert written - {"submission.csv"} == set(actions.WORDS)
 
 
 def test_an_act_without_words_is_refused(service: Any) -> None:
@@ -113,16 +106,16 @@ def test_an_entry_is_read_as_a_sentence_with_the_names_of_now(service: Any) -> N
             session, competition=competition, team="bob", reason="Two.", actor=TESTS, now=service.now
         )
     with service.database.read() as session:
-        page = audit.list_page(session, competition=competition)
+        page = log.list_page(session, competition=competition)
     assert page.sentence(page.entries[0]) == "disqualified team bob"
-    assert audit_actions.told("team.applaud", "team bob") == "team.applaud: team bob"  # of another version
+    assert actions.told("team.applaud", "team bob") == "team.applaud: team bob"  # of another version
 
 
 def test_an_act_that_is_undone_leaves_no_entry(service: Any) -> None:
     competition = service.competition()
     before = len(entries(service, competition))
     with pytest.raises(ZeroDivisionError), service.database.write() as session:
-        audit.record(
+        log.record(
             session, competition=competition, actor=TESTS, action="ties.start", subject="s", now=service.now
         )
         raise ZeroDivisionError
@@ -144,15 +137,15 @@ def test_entries_are_found_by_action_its_noun_and_by_person(service: Any) -> Non
     assert found(person="calendar") == ["team.disqualify"]
     assert found(person="web") == []
     with service.database.read() as session:
-        assert audit.people(session, competition=competition) == ["ada", "calendar", "organizer"]
-        assert "team.rename" in audit.actions(session, competition=competition)
+        assert log.people(session, competition=competition) == ["ada", "calendar", "organizer"]
+        assert "team.rename" in log.actions(session, competition=competition)
 
 
 def test_pages_are_of_one_competition_and_the_newest_comes_first(service: Any) -> None:
     competition, other = service.competition(), service.competition("other")
     with service.database.write() as session:
-        for number in range(audit.PAGE_SIZE + 5):
-            audit.record(
+        for number in range(log.PAGE_SIZE + 5):
+            log.record(
                 session,
                 competition=competition,
                 actor=TESTS,
@@ -162,11 +155,11 @@ def test_pages_are_of_one_competition_and_the_newest_comes_first(service: Any) -
             )
     with service.database.read() as session:
         first, second, beyond = (
-            audit.list_page(session, competition=competition, action="ties.start", page=page)
+            log.list_page(session, competition=competition, action="ties.start", page=page)
             for page in (1, 2, 99)
         )
-    assert first.entries[0].subject == str(audit.PAGE_SIZE + 4)
-    assert (len(first.entries), len(second.entries), first.page_count) == (audit.PAGE_SIZE, 5, 2)
+    assert first.entries[0].subject == str(log.PAGE_SIZE + 4)
+    assert (len(first.entries), len(second.entries), first.page_count) == (log.PAGE_SIZE, 5, 2)
     assert (beyond.entries, beyond.page, beyond.page_count) == ([], 99, 2)
     assert [entry.action for entry in entries(service, other)] == []
 

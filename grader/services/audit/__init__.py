@@ -1,0 +1,1 @@
+"""The audit log: who did what, read by organizers and in the public log."""
