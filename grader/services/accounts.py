@@ -16,7 +16,7 @@ from grader.errors import ParticipantError
 from grader.models import Login, User
 from grader.services import known_addresses, logins, name_shapes, names, password_rules
 from grader.services.hashing import BoundedHasher
-from grader.services.mail import Notice
+from grader.services.mail.outbox import Notice
 from grader.services.paging import paging
 from grader.settings import Settings
 from grader.text.plain import plain_text

@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ParticipantError
 from grader.models import LinkPurpose, User
-from grader.services import links, mail, mail_addresses
+from grader.services import links
+from grader.services.mail import addresses, outbox
 
 VERIFIABLE_FOR = timedelta(days=1)
 
@@ -27,7 +28,7 @@ class AddressTaken(ParticipantError):
 
 def owner(session: Session, *, address: str) -> User | None:
     """Return the person who verified an address."""
-    return session.scalar(select(User).where(User.email_key == mail_addresses.key(address)))
+    return session.scalar(select(User).where(User.email_key == addresses.key(address)))
 
 
 def require_free(session: Session, *, address: str) -> None:
@@ -42,7 +43,7 @@ def note(session: Session, *, user: User, address: str) -> None:
     Raises InvalidAddress.
     """
     person = session.get_one(User, user.id)
-    person.email = mail_addresses.clean_address(address) if address.strip() else None
+    person.email = addresses.clean_address(address) if address.strip() else None
     person.email_key = person.email_verified_at = None
     session.flush()
 
@@ -53,7 +54,7 @@ def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) 
     The answer does not tell whether somebody else has the address: only its holder reads that. Raises
     InvalidAddress.
     """
-    address = mail_addresses.clean_address(address)
+    address = addresses.clean_address(address)
     token = links.create(
         session,
         purpose=LinkPurpose.VERIFY_EMAIL,
@@ -65,12 +66,12 @@ def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) 
     )
     holder = owner(session, address=address)
     is_free = holder is None or holder.id == user.id
-    body = _VERIFY.format(name=user.name, site=mail.SITE, token=token)
-    mail.write(
+    body = _VERIFY.format(name=user.name, site=outbox.SITE, token=token)
+    outbox.write(
         session,
         to_address=address,
         subject="Confirm your e-mail address" if is_free else "Your e-mail address",
-        body=body if is_free else _HELD.format(name=user.name, site=mail.SITE),
+        body=body if is_free else _HELD.format(name=user.name, site=outbox.SITE),
         now=now,
     )
 
@@ -79,13 +80,13 @@ def verify(session: Session, *, token: str, now: datetime) -> User:
     """Make the address of a link its person's, and tell the old one; raise InvalidLink or AddressTaken."""
     link = links.require(session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=now, lock=True)
     person, address = session.get_one(User, link.user_id), link.email or ""
-    if person.email_key != mail_addresses.key(address):
+    if person.email_key != addresses.key(address):
         require_free(session, address=address)
         if person.email_verified_at and person.email:
-            body = _CHANGED.format(name=person.name, site=mail.SITE, address=address)
+            body = _CHANGED.format(name=person.name, site=outbox.SITE, address=address)
             subject = "Your e-mail address was changed"
-            mail.write(session, to_address=person.email, subject=subject, body=body, now=now)
-    person.email, person.email_key, person.email_verified_at = address, mail_addresses.key(address), now
+            outbox.write(session, to_address=person.email, subject=subject, body=body, now=now)
+    person.email, person.email_key, person.email_verified_at = address, addresses.key(address), now
     links.spend(session, link=link, now=now)
     return person
 

@@ -17,7 +17,7 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services.mail import GIVEN_UP_AFTER
+from grader.services.mail.outbox import GIVEN_UP_AFTER
 
 WHY = "Not sent after a restore: it may have been sent before."
 BATCH = 1000

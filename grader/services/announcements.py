@@ -9,9 +9,9 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Announcement, Competition, Participation, RequestState, TeamMember, User
-from grader.services import mail
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.mail import outbox
 from grader.text.plain import one_line, plain_text
 
 TITLE_MAX_LENGTH = 200
@@ -129,11 +129,11 @@ def _problems(title: str, body: str) -> Iterable[str]:
 
 
 def _mail(session: Session, competition: Competition, announcement: Announcement, now: datetime) -> int:
-    link = f"{mail.SITE}/competitions/{competition.slug}"
-    return mail.notify_all(
+    link = f"{outbox.SITE}/competitions/{competition.slug}"
+    return outbox.notify_all(
         session,
         users=session.scalars(_participants(competition)),
-        kind=mail.Notice.ORGANIZER,
+        kind=outbox.Notice.ORGANIZER,
         key=f"announcement:{announcement.id}",
         subject=f"{competition.title}: {announcement.title}",
         body=f"{announcement.body}\n\n{link}\n",

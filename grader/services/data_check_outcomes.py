@@ -7,10 +7,11 @@ from sqlalchemy.orm import Session
 
 from grader.disclosure import Examined
 from grader.models import Competition, DataCheckState, DataFile
-from grader.services import competitions, data_findings, mail, organizers
+from grader.services import competitions, data_findings, organizers
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.mail import Notice
+from grader.services.mail import outbox
+from grader.services.mail.outbox import Notice
 
 BROKEN = "its check broke"
 
@@ -95,13 +96,13 @@ def _tell_held(session: Session, competition: Competition, file: DataFile, now: 
     )
     sentences = "\n".join(f"- {each}" for each in found.discloses + found.unopened)
     for organizer in organizers.to_notify(session, competition=competition):
-        mail.notify(
+        outbox.notify(
             session,
             user=organizer,
             kind=Notice.ORGANIZER,
             key=f"data-held:{file.id}:{file.check_key}",
             subject=f"{file.name} of {competition.title} is held back",
             body=f"Participants cannot download {file.name}:\n\n{sentences}\n\n"
-            f"{mail.SITE}/competitions/{competition.slug}/organize/data\n",
+            f"{outbox.SITE}/competitions/{competition.slug}/organize/data\n",
             now=now,
         )

@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.db import Database
 from grader.models import AuditEntry, Login, Mail, ScoringJob, Submission, SubmissionStatus
-from grader.services import blobs, mail, queue_health, schema, scoring
+from grader.services import blobs, queue_health, schema, scoring
+from grader.services.mail import outbox
 from grader.services.queue_health import Sign
 from grader.settings import PREFIX
 from grader.storage import BlobDamaged, BlobMissing, Storage, StorageUnavailable
@@ -151,7 +152,7 @@ def of_mail(session: Session) -> Iterator[Finding]:
     now = db.now(session)
     count, oldest = session.execute(
         select(func.count(), func.min(Mail.created_at)).where(
-            Mail.sent_at.is_(None), Mail.created_at > now - mail.GIVEN_UP_AFTER, Mail.attempt_count > 0
+            Mail.sent_at.is_(None), Mail.created_at > now - outbox.GIVEN_UP_AFTER, Mail.attempt_count > 0
         )
     ).one()
     if count and now - oldest > MAIL_PATIENCE:

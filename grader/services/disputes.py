@@ -9,10 +9,11 @@ from sqlalchemy.orm import Session, joinedload
 from grader import db
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Dispute, Submission, Team, TeamMember, User
-from grader.services import competitions, mail, organizers, submissions
+from grader.services import competitions, organizers, submissions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.mail import Notice
+from grader.services.mail import outbox
+from grader.services.mail.outbox import Notice
 from grader.services.paging import paging
 from grader.text.plain import plain_text
 
@@ -194,14 +195,14 @@ def _tell_organizers(
     session: Session, competition: Competition, dispute: Dispute, team: Team, now: datetime
 ) -> None:
     for organizer in organizers.to_notify(session, competition=competition):
-        mail.notify(
+        outbox.notify(
             session,
             user=organizer,
             kind=Notice.ORGANIZER,
             key=f"dispute-asked:{dispute.id}",
             subject=f"{competition.title}: {team.name} questions the score of #{dispute.submission_id}",
             body=f"{dispute.question}\n\nAnswer here:\n"
-            f"{mail.SITE}/competitions/{competition.slug}/organize/disputes\n",
+            f"{outbox.SITE}/competitions/{competition.slug}/organize/disputes\n",
             now=now,
         )
 
@@ -213,13 +214,13 @@ def _tell_team(session: Session, competition: Competition, dispute: Dispute, now
         .join(Submission, Submission.team_id == TeamMember.team_id)
         .where(Submission.id == dispute.submission_id)
     )
-    mail.notify_all(
+    outbox.notify_all(
         session,
         users=members.all(),
         kind=Notice.ORGANIZER,
         key=f"dispute-answered:{dispute.id}:{now.timestamp():.6f}",
         subject=f"{competition.title}: an answer about #{dispute.submission_id}",
         body=f"You asked:\n{dispute.question}\n\nThe organizers answer:\n{dispute.answer}\n\n"
-        f"{mail.SITE}/competitions/{competition.slug}/submissions/{dispute.submission_id}\n",
+        f"{outbox.SITE}/competitions/{competition.slug}/submissions/{dispute.submission_id}\n",
         now=now,
     )

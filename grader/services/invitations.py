@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind
 from grader.models import Competition, Team, TeamInvite, TeamMember, User
-from grader.services import directory, mail_limits, participations, rosters, team_notices
+from grader.services import directory, participations, rosters, team_notices
+from grader.services.mail import limits
 from grader.services.rosters import AlreadyInTeam, TeamFull, TeamRefusal
 
 
@@ -70,7 +71,7 @@ def make_link(session: Session, *, competition: Competition, user: User, now: da
     competition, now = rosters.lock(session, competition=competition, now=now)
     team = rosters.require_led_team(session, competition=competition, user=user)
     rosters.require_changeable(competition, now)
-    mail_limits.count_link(session, team=team, now=now)
+    limits.count_link(session, team=team, now=now)
     _end_links(session, team, now)
     token = secrets.token_urlsafe(24)
     session.add(
@@ -104,7 +105,7 @@ def invite(
         raise AlreadyMember(invited.name)
     if any(each.user_id == invited.id for each in of_team(session, team=team)):
         raise AlreadyInvited(invited.name)
-    mail_limits.count_invitation(session, team=team, by=user, to=invited, now=now)
+    limits.count_invitation(session, team=team, by=user, to=invited, now=now)
     invitation = TeamInvite(team=team, user=invited, created_by_id=user.id, created_at=now)
     session.add(invitation)
     session.flush()

@@ -21,16 +21,8 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import (
-    invitations,
-    limits,
-    mail_limits,
-    names,
-    rosters,
-    score_history,
-    standing_rows,
-    team_notices,
-)
+from grader.services import invitations, limits, names, rosters, score_history, standing_rows, team_notices
+from grader.services.mail import limits as mail_limits
 from grader.services.rosters import TeamRefusal
 
 

@@ -20,7 +20,8 @@ from grader.models import (
     User,
 )
 from grader.ranking import order
-from grader.services import competitions, mail
+from grader.services import competitions
+from grader.services.mail import outbox
 
 SHOWN_KINDS = (SubmissionKind.NORMAL, SubmissionKind.LATE)
 MAILED_LINES = 30
@@ -100,14 +101,14 @@ def write(
     if not readers:
         return 0
     lines = _lines(session, before.id, version.id, competition_id=competition.id)
-    return mail.notify_each(
+    return outbox.notify_each(
         session,
         letters=[
             (user, _body(competition, version, before, lines[team_id]))
             for user, team_id in readers
             if team_id in lines
         ],
-        kind=mail.Notice.RESULTS,
+        kind=outbox.Notice.RESULTS,
         key=f"rescored:{version.id}:{now:%Y%m%dT%H%M%S%f}",
         subject=f"{competition.title}: all submissions were scored again",
         now=now,
@@ -173,7 +174,7 @@ def _body(
         for each in lines[:MAILED_LINES]
     ]
     more = [f"  and {len(lines) - MAILED_LINES:,} more"] if len(lines) > MAILED_LINES else []
-    page = f"{mail.SITE}/competitions/{competition.slug}/rescoring"
+    page = f"{outbox.SITE}/competitions/{competition.slug}/rescoring"
     return "\n".join(
         [
             version.notice,

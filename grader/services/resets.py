@@ -5,7 +5,9 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from grader.models import LinkPurpose, User
-from grader.services import accounts, addresses, links, mail, mail_addresses
+from grader.services import accounts, addresses, links
+from grader.services.mail import addresses as mail_addresses
+from grader.services.mail import outbox
 
 MAILED_FOR = timedelta(hours=1)
 HANDED_FOR = timedelta(days=1)
@@ -28,10 +30,10 @@ def ask(session: Session, *, address: str, now: datetime) -> None:
         now=now,
     )
     if user is None:
-        body = _NOBODY.format(site=mail.SITE)
+        body = _NOBODY.format(site=outbox.SITE)
     else:
-        body = _RESET.format(name=user.name, site=mail.SITE, token=token)
-    mail.write(session, to_address=address, subject="Your password", body=body, now=now)
+        body = _RESET.format(name=user.name, site=outbox.SITE, token=token)
+    outbox.write(session, to_address=address, subject="Your password", body=body, now=now)
 
 
 def create_link(session: Session, *, user: User, created_by: str, now: datetime) -> str:
@@ -59,8 +61,10 @@ def use(session: Session, *, token: str, password_hash: str, now: datetime) -> U
     accounts.set_password(session, user=person, password_hash=password_hash)
     links.spend(session, link=link, now=now)
     if person.email and person.email_verified_at:
-        body = _DONE.format(name=person.name, site=mail.SITE)
-        mail.write(session, to_address=person.email, subject="Your password was changed", body=body, now=now)
+        body = _DONE.format(name=person.name, site=outbox.SITE)
+        outbox.write(
+            session, to_address=person.email, subject="Your password was changed", body=body, now=now
+        )
     return person
 
 

@@ -5,8 +5,9 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from grader.models import Submission, SubmissionStatus
-from grader.services import mail, organizers
-from grader.services.mail import Notice
+from grader.services import organizers
+from grader.services.mail import outbox
+from grader.services.mail.outbox import Notice
 
 
 def tell_result(session: Session, *, submission: Submission, now: datetime) -> None:
@@ -15,8 +16,8 @@ def tell_result(session: Session, *, submission: Submission, now: datetime) -> N
     The mail holds no score: the page that it links to shows what its reader may see.
     """
     name = f"Submission #{submission.id} to {submission.competition.title}"
-    link = f"{mail.SITE}/competitions/{submission.competition.slug}/submissions/{submission.id}"
-    mail.notify(
+    link = f"{outbox.SITE}/competitions/{submission.competition.slug}/submissions/{submission.id}"
+    outbox.notify(
         session,
         user=submission.user,
         kind=Notice.SCORED,
@@ -27,7 +28,7 @@ def tell_result(session: Session, *, submission: Submission, now: datetime) -> N
     )
     if submission.status is SubmissionStatus.FAILED:
         for organizer in organizers.to_notify(session, competition=submission.competition):
-            mail.notify(
+            outbox.notify(
                 session,
                 user=organizer,
                 kind=Notice.ORGANIZER,

@@ -6,7 +6,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Split, Standing, Team, TeamMember, User
-from grader.services import competitions, mail, placing
+from grader.services import competitions, placing
+from grader.services.mail import outbox
 
 
 def write(session: Session, *, competition: Competition, now: datetime) -> None:
@@ -37,14 +38,14 @@ def write(session: Session, *, competition: Competition, now: datetime) -> None:
             f"The private leaderboard of {competition.title} is revealed. Your team {team} is number "
             f"{private[team_id]:,} of {len(private):,}; on the public leaderboard it was number "
             f"{public[team_id]:,}. The standings are provisional until the organizer makes them final.\n\n"
-            f"What each of your files got: {mail.SITE}/competitions/{competition.slug}/results\n",
+            f"What each of your files got: {outbox.SITE}/competitions/{competition.slug}/results\n",
         )
         for user, team_id, team in readers
     )
-    mail.notify_each(
+    outbox.notify_each(
         session,
         letters=letters,
-        kind=mail.Notice.RESULTS,
+        kind=outbox.Notice.RESULTS,
         key=f"results:{competition.id}",
         subject=f"{competition.title}: the private leaderboard is revealed",
         now=now,

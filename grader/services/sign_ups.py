@@ -7,7 +7,9 @@ from argon2 import PasswordHasher
 from sqlalchemy.orm import Session
 
 from grader.models import AccountLink, LinkPurpose, User
-from grader.services import accounts, addresses, links, mail, mail_addresses, resets
+from grader.services import accounts, addresses, links, resets
+from grader.services.mail import addresses as mail_addresses
+from grader.services.mail import outbox
 
 MAILED_FOR = timedelta(days=1)
 INVITED_FOR = timedelta(days=14)
@@ -32,10 +34,10 @@ def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> No
     )
     if user is None:
         onward = "" if then == "/" else f"?next={quote(then)}"
-        body = _SIGN_UP.format(site=mail.SITE, token=token, onward=onward)
+        body = _SIGN_UP.format(site=outbox.SITE, token=token, onward=onward)
     else:
-        body = _HAVE_ONE.format(name=user.name, site=mail.SITE, token=token)
-    mail.write(session, to_address=address, subject="Your account", body=body, now=now)
+        body = _HAVE_ONE.format(name=user.name, site=outbox.SITE, token=token)
+    outbox.write(session, to_address=address, subject="Your account", body=body, now=now)
 
 
 def invite(session: Session, *, created_by: str, now: datetime) -> str:

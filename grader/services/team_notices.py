@@ -6,8 +6,9 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, User
-from grader.services import mail, organizers, rosters
-from grader.services.mail import Notice
+from grader.services import organizers, rosters
+from grader.services.mail import outbox
+from grader.services.mail.outbox import Notice
 
 
 def asked_to_join(
@@ -15,7 +16,7 @@ def asked_to_join(
 ) -> None:
     """Tell the organizers that somebody asks to join."""
     for organizer in organizers.to_notify(session, competition=competition):
-        mail.notify(
+        outbox.notify(
             session,
             user=organizer,
             kind=Notice.ORGANIZER,
@@ -164,8 +165,8 @@ def _people(session: Session, team: Team) -> list[User]:
 
 def _tell(session: Session, users: Iterable[User], key: str, subject: str, body: str, now: datetime) -> None:
     for user in users:
-        mail.notify(session, user=user, kind=Notice.TEAM, key=key, subject=subject, body=body, now=now)
+        outbox.notify(session, user=user, kind=Notice.TEAM, key=key, subject=subject, body=body, now=now)
 
 
 def _page(competition: Competition, page: str = "") -> str:
-    return f"{mail.SITE}/competitions/{competition.slug}" + (f"/{page}" if page else "")
+    return f"{outbox.SITE}/competitions/{competition.slug}" + (f"/{page}" if page else "")

@@ -16,8 +16,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from grader import db
 from grader.db import Database
-from grader.services import mail
-from grader.services.mail import Letter
+from grader.services.mail import outbox
+from grader.services.mail.outbox import Letter
 from grader.settings import Settings, SmtpSecurity
 from grader.worker.insisting import insist, tell_of
 
@@ -62,7 +62,7 @@ class Mailer:
                 self._record_failed(letter, error, is_final=False)
             raise
         with self._database.write() as session:
-            mail.forget_old(session, now=db.now(session))
+            outbox.forget_old(session, now=db.now(session))
         return sent
 
     def _send(self, server: smtplib.SMTP, letter: Letter) -> bool:
@@ -84,7 +84,7 @@ class Mailer:
 
     def _record_sent(self, letter: Letter) -> None:
         with self._database.write() as session:
-            mail.record_sent(session, letter=letter, now=db.now(session))
+            outbox.record_sent(session, letter=letter, now=db.now(session))
 
     def _message(self, letter: Letter) -> EmailMessage:
         """Return an e-mail as plain text; its Message-ID is the same at every try."""
@@ -96,21 +96,21 @@ class Mailer:
         message["Date"] = format_datetime(letter.created_at)
         message["Message-ID"] = f"<fairboard.{letter.id}.{letter.created_at.timestamp():.0f}@{sender.domain}>"
         message["Auto-Submitted"] = "auto-generated"
-        message.set_content(letter.body.replace(mail.SITE, site))
+        message.set_content(letter.body.replace(outbox.SITE, site))
         return message
 
     def _something_waits(self) -> bool:
         with self._database.read() as session:  # an idle mailer takes no write lock
-            return mail.something_waits(session, now=db.now(session))
+            return outbox.something_waits(session, now=db.now(session))
 
     def _claim(self) -> Letter | None:
         with self._database.write() as session:
-            return mail.claim(session, now=db.now(session))
+            return outbox.claim(session, now=db.now(session))
 
     def _record_failed(self, letter: Letter, error: Exception, *, is_final: bool) -> None:
         logger.warning("E-mail %d was not sent: %s", letter.id, error)
         with self._database.write() as session:
-            mail.record_failed(
+            outbox.record_failed(
                 session, letter=letter, error=str(error), is_final=is_final, now=db.now(session)
             )
 

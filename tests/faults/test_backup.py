@@ -13,7 +13,8 @@ from sqlalchemy import select
 from grader import db
 from grader.db import Database
 from grader.models import Submission, User
-from grader.services import backups, mail
+from grader.services import backups
+from grader.services.mail import outbox
 from grader.settings import Settings
 from grader.storage import open_storage
 from tests.fixtures.patience import HANG_SECONDS
@@ -122,7 +123,7 @@ def _all_scored(database: Database) -> bool:
 
 def _nothing_waits(database: Database) -> bool:
     with database.read() as session:
-        return not mail.something_waits(session, now=db.now(session))
+        return not outbox.something_waits(session, now=db.now(session))
 
 
 def _verify(service: Any, name: str) -> None:

@@ -15,8 +15,9 @@ from sqlalchemy.exc import DBAPIError
 from grader import db
 from grader.db import Database
 from grader.models import AuditEntry, Mail, OrganizerJobKind, SubmissionStatus, User
-from grader.services import backups, mail, organizer_jobs, schema, scoring
+from grader.services import backups, organizer_jobs, schema, scoring
 from grader.services.backups import CannotBackUp, CannotRestore, NotABackup
+from grader.services.mail import outbox
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.worker.scoring import Scorer
@@ -91,7 +92,7 @@ def test_no_mail_goes_out_twice_from_a_restored_installation(
     competition = service.competition()
     _verify(service, service.user("ada"))
     with service.database.write() as session:
-        mail.write(session, to_address="ada@example.org", subject="Waits", body="…", now=db.now(session))
+        outbox.write(session, to_address="ada@example.org", subject="Waits", body="…", now=db.now(session))
     pending = service.submit(competition)
     folder = back_up()
     service.score(pending)  # after the backup: its sender is told by the first installation
@@ -264,4 +265,4 @@ def _outbox(installation: Any) -> list[Mail]:
     with installation.database.read() as session:
         now = db.now(session)
         assert session.scalar(select(func.count()).select_from(AuditEntry))
-        return list(session.scalars(mail._waiting(now)))
+        return list(session.scalars(outbox._waiting(now)))

@@ -7,8 +7,9 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import AccountLink, ApiToken, Login, Mail, Submission, Team, TeamMember, User
-from grader.services import accounts, addresses, boards, deletion, directory, logins, mail, resets, tokens
+from grader.services import accounts, addresses, boards, deletion, directory, logins, resets, tokens
 from grader.services.deletion import LastAdministrator
+from grader.services.mail import outbox
 
 PASSWORD = "correct horse battery"
 
@@ -31,7 +32,7 @@ def test_a_deleted_person_has_no_name_address_password_login_or_token(service: A
         login = logins.start(session, user=ada, user_agent="", lifetime=timedelta(days=1), now=service.now)
         _, token = tokens.create(session, user=ada, name="Ada's laptop", now=service.now)
         resets.create_link(session, user=ada, created_by="root", now=service.now)
-        mail.notify(session, user=person, kind="scored", key="1", subject="S", body="B", now=service.now)
+        outbox.notify(session, user=person, kind="scored", key="1", subject="S", body="B", now=service.now)
     gone = delete(service, "Ada")
     assert gone.name == f"deleted-{gone.id}"
     assert (gone.email, gone.email_key, gone.email_verified_at, gone.about) == (None, None, None, "")

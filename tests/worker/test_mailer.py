@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Mail
-from grader.services import mail
-from grader.services.mail import GIVEN_UP_AFTER, LEASE
+from grader.services.mail import outbox
+from grader.services.mail.outbox import GIVEN_UP_AFTER, LEASE
 from grader.worker.mailer import Mailer
 from tests.fixtures.patience import HANG_SECONDS, eventually
 
@@ -37,7 +37,7 @@ def now(service: Any) -> Any:
 def write(service: Any, now: Any, **changes: Any) -> None:
     mail_ = {"to_address": ADA, "subject": "Hello", "body": "A text.\n", "now": now} | changes
     with service.database.write() as session:
-        mail.write(session, **mail_)
+        outbox.write(session, **mail_)
 
 
 def rows(service: Any) -> list[Mail]:
@@ -48,7 +48,7 @@ def rows(service: Any) -> list[Mail]:
 def test_an_e_mail_arrives_once_as_plain_text_and_its_text_is_forgotten(
     service: Any, mailer: Mailer, post: Any, now: Any
 ) -> None:
-    write(service, now, subject="Größe ✓", body=f"Hello Żółw,\n\n{mail.SITE}/reset/abc\n")
+    write(service, now, subject="Größe ✓", body=f"Hello Żółw,\n\n{outbox.SITE}/reset/abc\n")
     assert mailer.send_waiting() == 1
     assert mailer.send_waiting() == 0
     (message,) = post.received
@@ -74,14 +74,14 @@ def test_one_key_is_one_e_mail(service: Any, mailer: Mailer, post: Any, now: Any
 def test_one_key_is_one_e_mail_to_each_also_of_many_at_once(
     service: Any, now: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mail, "CHUNK", 1)
+    monkeypatch.setattr(outbox, "CHUNK", 1)
     people = [service.user(name) for name in ("ada", "bob")]
     for each, address in zip(people, (ADA, BOB), strict=True):
         each.email, each.email_verified_at = address, now
     for letters, expected in (([(people[0], "One.")], 1), ([(each, "Two.") for each in people], 1)):
         with service.database.write() as session:
-            sent = mail.notify_each(
-                session, letters=letters, kind=mail.Notice.RESULTS, key="results:1", subject="Out", now=now
+            sent = outbox.notify_each(
+                session, letters=letters, kind=outbox.Notice.RESULTS, key="results:1", subject="Out", now=now
             )
         assert sent == expected
     with service.database.read() as session:
@@ -115,9 +115,9 @@ def test_a_temporary_no_is_followed_by_longer_and_longer_pauses(
     (row,) = rows(service)
     assert (row.attempt_count, row.sent_at) == (1, None)
     assert "451" in row.error
-    assert mail.pause_after(1) <= row.available_at - now < mail.pause_after(2)
-    assert [mail.pause_after(n) for n in (1, 2, 3)] == [timedelta(minutes=m) for m in (1, 2, 4)]
-    assert mail.pause_after(99) == mail.LONGEST_PAUSE
+    assert outbox.pause_after(1) <= row.available_at - now < outbox.pause_after(2)
+    assert [outbox.pause_after(n) for n in (1, 2, 3)] == [timedelta(minutes=m) for m in (1, 2, 4)]
+    assert outbox.pause_after(99) == outbox.LONGEST_PAUSE
     assert mailer.send_waiting() == 0  # not yet
     with service.database.write() as session:
         session.get_one(Mail, row.id).available_at = now
@@ -133,7 +133,7 @@ def test_a_mailbox_that_is_not_there_is_not_tried_again_and_holds_nothing_up(
     assert mailer.send_waiting() == 1
     assert [message["To"] for message in post.received] == [BOB]
     with service.database.write() as session:
-        assert mail.claim(session, now=now + GIVEN_UP_AFTER) is None
+        assert outbox.claim(session, now=now + GIVEN_UP_AFTER) is None
 
 
 def test_a_server_that_is_gone_costs_a_try_and_nothing_else(
@@ -195,19 +195,19 @@ def test_the_sweepers_process_sends_e_mail(service: Any, make_settings: Any, pos
 def test_a_claimed_e_mail_is_nobody_elses_until_its_lease_ends(service: Any, now: Any) -> None:
     write(service, now)
     with service.database.write() as session:
-        first = mail.claim(session, now=now)
+        first = outbox.claim(session, now=now)
     with service.database.write() as session:
-        assert first is not None and mail.claim(session, now=now + LEASE / 2) is None
-        second = mail.claim(session, now=now + LEASE)
+        assert first is not None and outbox.claim(session, now=now + LEASE / 2) is None
+        second = outbox.claim(session, now=now + LEASE)
     with service.database.write() as session:
-        mail.record_failed(session, letter=first, error="late", is_final=True, now=now + LEASE)
+        outbox.record_failed(session, letter=first, error="late", is_final=True, now=now + LEASE)
     assert second is not None and rows(service)[0].error is None
 
 
 def test_what_was_sent_while_the_database_went_away_is_noted_when_it_is_back_and_goes_out_once(
     service: Any, mailer: Mailer, post: Any, now: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record_sent, tries = mail.record_sent, []
+    record_sent, tries = outbox.record_sent, []
 
     def away_at_first(*args: Any, **kwargs: Any) -> None:
         tries.append(len(post.received))
@@ -215,14 +215,14 @@ def test_what_was_sent_while_the_database_went_away_is_noted_when_it_is_back_and
             raise psycopg.OperationalError("The connection is gone.")
         record_sent(*args, **kwargs)
 
-    monkeypatch.setattr(mail, "record_sent", away_at_first)
+    monkeypatch.setattr(outbox, "record_sent", away_at_first)
     monkeypatch.setattr("grader.worker.insisting.PAUSE_SECONDS", 0)
     write(service, now)
     assert mailer.send_waiting() == 1
     assert tries == [1, 1, 1]
     assert rows(service)[0].sent_at is not None
     with service.database.write() as session:
-        assert mail.claim(session, now=now + LEASE) is None
+        assert outbox.claim(session, now=now + LEASE) is None
 
 
 def test_mailers_beside_each_other_send_each_e_mail_once(
@@ -257,7 +257,7 @@ def test_a_mailer_goes_on_until_it_is_told_to_stop(
 def test_what_waited_for_two_days_is_given_up(service: Any, now: Any) -> None:
     write(service, now)
     with service.database.write() as session:
-        assert not mail.something_waits(session, now=now + GIVEN_UP_AFTER)
-        assert mail.claim(session, now=now + GIVEN_UP_AFTER) is None
-        mail.forget_old(session, now=now + mail.KEPT)
+        assert not outbox.something_waits(session, now=now + GIVEN_UP_AFTER)
+        assert outbox.claim(session, now=now + GIVEN_UP_AFTER) is None
+        outbox.forget_old(session, now=now + outbox.KEPT)
     assert rows(service) == []

@@ -9,18 +9,9 @@ from flask import Blueprint, flash, g, make_response, redirect, render_template,
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import (
-    accounts,
-    addresses,
-    deletion,
-    directory,
-    guesses,
-    hashing,
-    logins,
-    mail_addresses,
-    mail_limits,
-    tokens,
-)
+from grader.services import accounts, addresses, deletion, directory, guesses, hashing, logins, tokens
+from grader.services.mail import addresses as mail_addresses
+from grader.services.mail import limits
 from grader.services.tokens import Scope
 from webapp import auth, errors, guessing
 from webapp.confirmation import Question, confirm
@@ -63,12 +54,12 @@ def change_email() -> ResponseReturnValue:
         with site.database.write() as session:
             now = db.now(session)
             if is_confirmed_later and site.settings.rate_limits:
-                mail_limits.count_for_address(session, address=address, now=now)
+                limits.count_for_address(session, address=address, now=now)
             if is_confirmed_later:
                 addresses.ask_to_verify(session, user=g.user, address=address, now=now)
             else:
                 addresses.note(session, user=g.user, address=address)
-    except (mail_addresses.InvalidAddress, mail_limits.TooMuchMail) as error:
+    except (mail_addresses.InvalidAddress, limits.TooMuchMail) as error:
         status = 422 if isinstance(error, mail_addresses.InvalidAddress) else errors.status_of(error)
         return _page(problems={"email": error.message}, email=address), status, errors.headers_of(error)
     if is_confirmed_later:

@@ -10,18 +10,9 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import LinkPurpose
-from grader.services import (
-    accounts,
-    addresses,
-    guesses,
-    hashing,
-    links,
-    mail_addresses,
-    mail_limits,
-    resets,
-    setup_links,
-    sign_ups,
-)
+from grader.services import accounts, addresses, guesses, hashing, links, resets, setup_links, sign_ups
+from grader.services.mail import addresses as mail_addresses
+from grader.services.mail import limits
 from grader.settings import SignUp
 from webapp import auth, errors, guessing
 from webapp.pages.account import blueprint
@@ -156,9 +147,9 @@ def ask_for_reset() -> ResponseReturnValue:
         with _at_its_own_pace(), site.database.write() as session:
             now = db.now(session)
             if site.settings.rate_limits:
-                mail_limits.count_for_address(session, address=address, now=now)
+                limits.count_for_address(session, address=address, now=now)
             resets.ask(session, address=address, now=now)
-    except (mail_addresses.InvalidAddress, mail_limits.TooMuchMail) as error:
+    except (mail_addresses.InvalidAddress, limits.TooMuchMail) as error:
         return _not_mailed("account/ask_for_reset.html", error, address)
     return render_template("account/mailed.html", address=address.strip(), again="account.ask_for_reset")
 
@@ -192,16 +183,16 @@ def _ask_for_sign_up_mail() -> ResponseReturnValue:
         with _at_its_own_pace(), site.database.write() as session:
             now = db.now(session)
             if site.settings.rate_limits:
-                mail_limits.count_for_address(session, address=address, now=now)
+                limits.count_for_address(session, address=address, now=now)
             then = auth.safe_target(request.args.get("next"))
             sign_ups.ask(session, address=address, then=then, now=now)
-    except (mail_addresses.InvalidAddress, mail_limits.TooMuchMail) as error:
+    except (mail_addresses.InvalidAddress, limits.TooMuchMail) as error:
         return _not_mailed("account/ask_for_sign_up.html", error, address)
     return render_template("account/mailed.html", address=address.strip(), again="account.sign_up")
 
 
 def _not_mailed(
-    template: str, error: mail_addresses.InvalidAddress | mail_limits.TooMuchMail, address: str
+    template: str, error: mail_addresses.InvalidAddress | limits.TooMuchMail, address: str
 ) -> ResponseReturnValue:
     page = render_template(template, problems={"email": error.message}, email=address)
     status = 422 if isinstance(error, mail_addresses.InvalidAddress) else errors.status_of(error)

@@ -12,7 +12,6 @@ from grader.models import Competition, User
 from grader.services import (
     directory,
     invitations,
-    mail_limits,
     mergers,
     names,
     participations,
@@ -22,6 +21,7 @@ from grader.services import (
     team_notices,
     teams,
 )
+from grader.services.mail import limits
 from grader.services.participations import EntryRefused
 from webapp import auth, finding, hosts
 from webapp.confirmation import Question, confirm
@@ -37,7 +37,7 @@ REFUSALS = (
     rosters.TeamRefusal,
     names.InvalidName,
     directory.UnknownUser,
-    mail_limits.TooMuchMail,
+    limits.TooMuchMail,
 )
 
 

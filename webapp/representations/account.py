@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 
 from grader.models import ApiToken, Login
-from grader.services.mail import Notice
+from grader.services.mail.outbox import Notice
 from grader.services.tokens import Scope
 
 LIFETIMES: dict[str, int | None] = {"7": 7, "30": 30, "90": 90, "365": 365, "never": None}

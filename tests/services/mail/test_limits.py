@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from grader.services import invitations, mail_limits, mergers, teams
-from grader.services.mail_limits import TooMuchMail
+from grader.services import invitations, mergers, teams
+from grader.services.mail import limits
+from grader.services.mail.limits import TooMuchMail
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 
@@ -91,7 +92,7 @@ def test_a_leader_is_asked_for_a_merger_three_times_a_day_by_one_person(
 
 def test_links_into_a_team_are_counted(service: Any, competition: Any) -> None:
     given = {"competition": competition, "user": service.user("ada"), "now": service.now}
-    for _ in range(mail_limits.LINKS[0].count):
+    for _ in range(limits.LINKS[0].count):
         with service.database.write() as session:
             invitations.make_link(session, **given)
     with pytest.raises(TooMuchMail, match="50 links within a day"), service.database.write() as session:

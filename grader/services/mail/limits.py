@@ -7,9 +7,9 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Team, User
-from grader.services import mail_addresses
 from grader.services.counting import counters, named_locks
 from grader.services.counting.counters import DAY, HOUR, Limit
+from grader.services.mail import addresses
 
 TO_ADDRESS = (Limit(5, HOUR), Limit(20, DAY))
 INVITATIONS = (Limit(20, DAY),)  # of a team
@@ -33,7 +33,7 @@ class TooMuchMail(ParticipantError):
 
 def count_for_address(session: Session, *, address: str, now: datetime) -> None:
     """Count a mail with a link to an address, whoever has it; raise InvalidAddress, TooMuchMail."""
-    key = mail_addresses.key(mail_addresses.clean_address(address))
+    key = addresses.key(addresses.clean_address(address))
     whose = hashlib.sha256(key.encode()).hexdigest()
     sentence = "{} mails with a link went to this address within {}, the most that may."
     _count(session, "mail.address", whose, TO_ADDRESS, sentence, now)
