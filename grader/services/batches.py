@@ -12,8 +12,8 @@ from sqlalchemy import Select, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import JobState, ScoringJob, ScoringVersion, ScoringVersionState
-from grader.services import lease as lease_of_services
 from grader.services import other_labels, scoring
+from grader.services.jobs import lease as lease_of_services
 from grader.services.scoring import Claim, Outcome
 
 # A lost batch is tried again in so many parts: file by file a hundred would take longer than their lease.

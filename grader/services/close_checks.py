@@ -18,7 +18,8 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
 )
-from grader.services import organizer_jobs, phases
+from grader.services import phases
+from grader.services.jobs import organizer_jobs
 from grader.services.phases import Stage
 from grader.services.verification import Verified
 

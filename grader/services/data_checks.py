@@ -23,8 +23,9 @@ from grader.models import (
     ScoringVersionState,
     Solution,
 )
-from grader.services import data_check_outcomes, organizer_jobs
+from grader.services import data_check_outcomes
 from grader.services.audit.log import Actor
+from grader.services.jobs import organizer_jobs
 
 
 def solutions_of(session: Session, *, competition: Competition) -> list[Solution]:

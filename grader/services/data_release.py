@@ -11,10 +11,11 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, DataCheckState, DataFile, JobState
-from grader.services import competitions, data_checks, data_files, data_findings, organizer_jobs
+from grader.services import competitions, data_checks, data_files, data_findings
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.conditions import Fault
+from grader.services.jobs import organizer_jobs
 from grader.text.plain import plain_text
 
 DATA = "data"

@@ -18,9 +18,10 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.reports import Analysis, stored
-from grader.services import competitions, counted, organizer_jobs
+from grader.services import competitions, counted
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.jobs import organizer_jobs
 from grader.services.moderation import UnknownSubmissionHere
 from grader.storage import Storage
 from grader.visibility import Phase, Viewer

@@ -12,9 +12,10 @@ from sqlalchemy.orm import Session, joinedload
 from grader import db
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Solution
-from grader.services import competitions, organizer_jobs
+from grader.services import competitions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.jobs import organizer_jobs
 
 
 class NotRevealed(OrganizerError):

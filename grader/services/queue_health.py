@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, JobState, ScoringJob, ScoringVersion, ScoringVersionState
-from grader.services import lease
+from grader.services.jobs import lease
 
 # The sweeper takes what waits longer than ten seconds: after a minute nobody does.
 STALLED_AFTER = timedelta(seconds=60)

@@ -24,9 +24,10 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import competitions, data_checks, lease, versions
+from grader.services import competitions, data_checks, versions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.jobs import lease
 from grader.services.solutions import StoredSolution
 from grader.text.plain import plain_text
 

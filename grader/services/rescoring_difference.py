@@ -28,8 +28,9 @@ from grader.models import (
 from grader.ranking import comparison, order
 from grader.ranking.comparison import Difference, ScorePair
 from grader.ranking.selection import Scored
-from grader.services import competitions, lease, rescoring, score_history
+from grader.services import competitions, rescoring, score_history
 from grader.services.board_lines import TERMS
+from grader.services.jobs import lease
 
 CHUNK = 2_000
 

@@ -27,7 +27,6 @@ from grader.services import (
     daily_ranks,
     data_release,
     final_boards,
-    lease,
     published_solutions,
     rescoring,
     rescoring_amends,
@@ -37,6 +36,7 @@ from grader.services import (
 )
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.jobs import lease
 from grader.services.rescoring_amends import NO_AMENDS, Amends
 
 

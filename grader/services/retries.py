@@ -9,9 +9,10 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, JobState, ScoringJob, ScoringVersion, ScoringVersionState, Submission
-from grader.services import competitions, lease, scoring
+from grader.services import competitions, scoring
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.jobs import lease
 
 _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
 

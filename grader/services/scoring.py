@@ -23,8 +23,9 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import lease, limits, other_labels, result_notices, score_rows
-from grader.services.lease import OPEN_STATES, OUTAGE_DELAY, OUTAGE_PATIENCE
+from grader.services import limits, other_labels, result_notices, score_rows
+from grader.services.jobs import lease
+from grader.services.jobs.lease import OPEN_STATES, OUTAGE_DELAY, OUTAGE_PATIENCE
 from grader.services.metric_choice import Rules
 from grader.services.score_rows import Results
 

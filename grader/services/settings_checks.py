@@ -10,8 +10,9 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind
-from grader.services import competitions, organizer_jobs, solution_checks
+from grader.services import competitions, solution_checks
 from grader.services.audit.log import Actor
+from grader.services.jobs import organizer_jobs
 from grader.services.metric_choice import Rules
 from grader.services.solution_checks import NotAcceptable
 from grader.services.solutions import StoredSolution

@@ -15,9 +15,10 @@ from sqlalchemy.orm import Session
 from grader.errors import OrganizerError
 from grader.files import ColumnRole
 from grader.models import Competition, CompetitionState, DataFile, JobState, OrganizerJob, OrganizerJobKind
-from grader.services import metric_choice, organizer_jobs
+from grader.services import metric_choice
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.jobs import organizer_jobs
 from grader.services.metric_choice import MetricChoice
 from grader.services.solutions import Commitment, StoredSolution
 from grader.storage import StoredBlob

@@ -23,9 +23,10 @@ from grader.models import (
     Submission,
     Team,
 )
-from grader.services import competitions, organizer_jobs
+from grader.services import competitions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.jobs import organizer_jobs
 
 MAX_TEAMS = 100
 

@@ -16,10 +16,11 @@ from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVe
 from grader.ranking import selection
 from grader.receipts import Receipt, SlowTruth, UnreadableFile
 from grader.receipts.verification import verify_scores
-from grader.services import competitions, organizer_jobs, phases, score_history
+from grader.services import competitions, phases, score_history
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.closing import NotClosed
+from grader.services.jobs import organizer_jobs
 from grader.services.phases import Stage
 from grader.storage import BlobDamaged, BlobMissing
 

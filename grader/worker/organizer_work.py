@@ -23,9 +23,9 @@ from grader.errors import OrganizerError
 from grader.files import FileRejected
 from grader.metrics import check_golden_vectors
 from grader.models import OrganizerJobKind
-from grader.services import lease as lease_of_services
-from grader.services import organizer_jobs
-from grader.services.organizer_jobs import LEASE, OrganizerClaim
+from grader.services.jobs import lease as lease_of_services
+from grader.services.jobs import organizer_jobs
+from grader.services.jobs.organizer_jobs import LEASE, OrganizerClaim
 from grader.settings import Settings, load
 from grader.storage import Storage, StorageUnavailable, open_storage
 from grader.worker import (

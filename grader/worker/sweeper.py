@@ -12,7 +12,8 @@ from pathlib import Path
 
 from grader import db
 from grader.db import Database
-from grader.services import batches, data_checks, lost_claims, organizer_jobs, scoring
+from grader.services import batches, data_checks, scoring
+from grader.services.jobs import lost_claims, organizer_jobs
 from grader.settings import Settings
 from grader.storage import open_storage
 from grader.text.wording import counted

@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from grader.models import ScoringJob, ScoringVersionState, Split, Submission, SubmissionStatus
-from grader.services import lease
+from grader.services.jobs import lease
 from tests.campaign.adversary import Adversary
 from tests.campaign.checker import Checker
 from tests.campaign.clients import Client, Teams

@@ -14,8 +14,9 @@ from sqlalchemy import select
 
 from grader import db
 from grader.models import JobState, OrganizerJob
-from grader.services import organizer_jobs, solution_checks
+from grader.services import solution_checks
 from grader.services.audit.log import Actor
+from grader.services.jobs import organizer_jobs
 from grader.services.solution_checks import UploadedFile
 from grader.settings import Settings
 from grader.supervisor.child import Child, Program

@@ -19,7 +19,7 @@ from grader.files import read_solution
 from grader.models import AuditEntry, JobState, ScoringJob, ScoringVersion, ScoringVersionState
 from grader.services import backups, boards, competitions, rescoring, rescoring_publication, solutions
 from grader.services.audit.log import Actor
-from grader.services.lease import OPEN_STATES
+from grader.services.jobs.lease import OPEN_STATES
 from grader.services.rescoring_publication import RescoringIncomplete
 from grader.settings import Settings
 from grader.storage import open_storage

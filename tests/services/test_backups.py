@@ -15,8 +15,9 @@ from sqlalchemy.exc import DBAPIError
 from grader import db
 from grader.db import Database
 from grader.models import AuditEntry, Mail, OrganizerJobKind, SubmissionStatus, User
-from grader.services import backups, organizer_jobs, schema, scoring
+from grader.services import backups, schema, scoring
 from grader.services.backups import CannotBackUp, CannotRestore, NotABackup
+from grader.services.jobs import organizer_jobs
 from grader.services.mail import outbox
 from grader.settings import Settings
 from grader.storage import Storage, open_storage

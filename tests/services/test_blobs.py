@@ -15,9 +15,10 @@ from sqlalchemy.orm import InstrumentedAttribute
 from grader import db
 from grader.db import Base
 from grader.models import OrganizerJob, OrganizerJobKind
-from grader.services import blobs, data_files, organizer_jobs
+from grader.services import blobs, data_files
 from grader.services.audit.log import Actor
 from grader.services.blobs import SuspiciousStorage
+from grader.services.jobs import organizer_jobs
 from grader.storage import BlobMissing
 from tests.fixtures.patience import HANG_SECONDS
 

@@ -31,7 +31,6 @@ from grader.services import (
     closing,
     competitions,
     final_boards,
-    organizer_jobs,
     phases,
     published_solutions,
     rescoring,
@@ -45,6 +44,7 @@ from grader.services import (
 )
 from grader.services.audit.log import Actor
 from grader.services.closing import SelectionOpen
+from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import NotPreparing, ReasonNeeded, RescoringUnderWay
 from grader.services.rescoring_amends import Amends, InvalidPublication
 from grader.services.rescoring_publication import NotRetired

@@ -13,7 +13,8 @@ from sqlalchemy import func, select
 from grader.files import read_solution
 from grader.models import JobState, Score, ScoringJob, Split, Standing, Submission, SubmissionStatus
 from grader.ranking import order as standings
-from grader.services import lease, scoring
+from grader.services import scoring
+from grader.services.jobs import lease
 from grader.services.scoring import Breakdown, Claim, Rejection
 
 LEASE = timedelta(seconds=40)

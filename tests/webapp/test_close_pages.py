@@ -12,8 +12,9 @@ import pytest
 
 from grader import db
 from grader.models import Role
-from grader.services import competitions, moderation, organizer_jobs, organizers
+from grader.services import competitions, moderation, organizers
 from grader.services.audit.log import Actor
+from grader.services.jobs import organizer_jobs
 from grader.worker.calendar import Calendar
 from grader.worker.organizer_work import OrganizerWorker
 

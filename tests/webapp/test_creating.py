@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Competition, CompetitionState
-from grader.services import competition_settings, competitions, organizer_jobs
+from grader.services import competition_settings, competitions
+from grader.services.jobs import organizer_jobs
 from grader.worker.organizer_work import OrganizerWorker
 from webapp.settings_steps import STEPS
 

@@ -8,8 +8,9 @@ from sqlalchemy import select
 
 from grader import db
 from grader.models import Role, Score, Split
-from grader.services import competitions, organizer_jobs, organizers
+from grader.services import competitions, organizers
 from grader.services.audit.log import Actor
+from grader.services.jobs import organizer_jobs
 from grader.worker.organizer_work import OrganizerWorker
 
 HERE = "/competitions/toxicity"

@@ -11,9 +11,10 @@ import pytest
 from grader import db
 from grader.files import ColumnRole, read_solution
 from grader.models import Role, Submission
-from grader.services import competitions, organizer_jobs, organizers, rescoring, scoring, solutions
+from grader.services import competitions, organizers, rescoring, scoring, solutions
 from grader.services.audit.log import Actor
 from grader.services.conditions import Conditions
+from grader.services.jobs import organizer_jobs
 from grader.worker.calculator import Calculator
 from grader.worker.organizer_work import OrganizerWorker
 from grader.worker.rank_cache import RankCache

@@ -8,8 +8,9 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Role, Team, User
-from grader.services import competitions, organizer_jobs, organizers, rescoring_difference
+from grader.services import competitions, organizers, rescoring_difference
 from grader.services.audit.log import Actor
+from grader.services.jobs import organizer_jobs
 from grader.worker.organizer_work import OrganizerWorker
 
 ROOT = "/competitions/toxicity/organize"

@@ -11,9 +11,10 @@ import pytest
 
 from grader import db
 from grader.models import Organizer, Role
-from grader.services import competitions, drafts, organizer_jobs
+from grader.services import competitions, drafts
 from grader.services.audit.log import Actor
 from grader.services.competition_settings import CompetitionSettings
+from grader.services.jobs import organizer_jobs
 from grader.worker.organizer_work import OrganizerWorker
 
 HERE = "/competitions/next/organize/solution"

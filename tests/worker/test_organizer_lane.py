@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from grader.models import JobState, OrganizerJob
-from grader.services import organizer_jobs, solution_checks
+from grader.services import solution_checks
 from grader.services.audit.log import Actor
+from grader.services.jobs import organizer_jobs
 from grader.services.solution_checks import UploadedFile
 from grader.worker.organizer_child import OrganizerChild
 from grader.worker.sweeper import Sweeper

@@ -12,7 +12,7 @@ import pytest
 from grader.errors import OrganizerError
 from grader.files import FileRejected, Problem
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind
-from grader.services import organizer_jobs
+from grader.services.jobs import organizer_jobs
 from grader.worker import work as work_module
 from grader.worker.organizer_work import OrganizerWorker
 from grader.worker.work import Handler, Work

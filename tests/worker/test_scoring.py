@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import select, update
 
 from grader.models import JobState, ScoringJob, SubmissionStatus
-from grader.services import lease, scoring
+from grader.services import scoring
+from grader.services.jobs import lease
 from grader.services.scoring import Claim
 from grader.worker.prepared import PreparedSolution, PreparedSolutions
 from grader.worker.scoring import Scorer

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.models import JobState, OrganizerJob, Submission
-from grader.services import organizer_jobs
 from grader.services.close_checks import CloseState
+from grader.services.jobs import organizer_jobs
 from grader.services.phases import Stage
 from webapp import formats
 

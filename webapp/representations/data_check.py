@@ -4,7 +4,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from grader.models import DataCheckState, DataFile, OrganizerJob
-from grader.services import data_findings, organizer_jobs
+from grader.services import data_findings
+from grader.services.jobs import organizer_jobs
 
 WORDS = {
     DataCheckState.UNCHECKED: ("not checked", "pending"),

@@ -7,7 +7,7 @@ from typing import Any
 from grader.files import ColumnRole
 from grader.metrics.leaks import by_chance
 from grader.models import JobState, OrganizerJob
-from grader.services import organizer_jobs
+from grader.services.jobs import organizer_jobs
 from grader.services.solution_checks import Purpose
 from grader.services.solution_findings import Level
 from grader.services.solution_report import identity_lines

@@ -14,13 +14,13 @@ from grader.services import (
     close_checks,
     closing,
     final_boards,
-    organizer_jobs,
     phases,
     published_solutions,
     verification,
 )
 from grader.services.close_checks import CloseState
-from grader.services.organizer_jobs import UnknownOrganizerJob
+from grader.services.jobs import organizer_jobs
+from grader.services.jobs.organizer_jobs import UnknownOrganizerJob
 from webapp import finding
 from webapp.confirmation import Question, confirm, wants_to_change
 from webapp.errors import BadRequest, wants_json

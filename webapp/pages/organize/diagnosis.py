@@ -6,7 +6,8 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import OrganizerJob, Role
 from grader.reports import html_page
-from grader.services import diagnoses, organizer_jobs
+from grader.services import diagnoses
+from grader.services.jobs import organizer_jobs
 from grader.services.moderation import UnknownSubmissionHere
 from webapp import finding
 from webapp.errors import status_of, wants_json

@@ -19,7 +19,8 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.files.solution import SIZE_CAP
 from grader.models import Competition, OrganizerJob, Role
-from grader.services import blobs, organizer_jobs, solution_checks, versions
+from grader.services import blobs, solution_checks, versions
+from grader.services.jobs import organizer_jobs
 from grader.services.solution_checks import NotAcceptable, UploadedFile
 from webapp import finding, uploads
 from webapp.errors import status_of, wants_json

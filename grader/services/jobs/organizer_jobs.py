@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind, User
-from grader.services.lease import OPEN_STATES, OUTAGE_DELAY, OUTAGE_PATIENCE, new_incident
+from grader.services.jobs.lease import OPEN_STATES, OUTAGE_DELAY, OUTAGE_PATIENCE, new_incident
 
 LEASE = timedelta(seconds=60)
 MAX_ERRORS = 2

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind
-from grader.services import organizer_jobs
-from grader.services.organizer_jobs import LEASE, MAX_ERRORS, MAX_LOST_LEASES, OrganizerClaim
+from grader.services.jobs import organizer_jobs
+from grader.services.jobs.organizer_jobs import LEASE, MAX_ERRORS, MAX_LOST_LEASES, OrganizerClaim
 
 SECOND = timedelta(seconds=1)
 

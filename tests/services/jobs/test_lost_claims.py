@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from grader.models import JobState, OrganizerJob, OrganizerJobKind, ScoringJob
-from grader.services import lost_claims, organizer_jobs, scoring
-from grader.services.lost_claims import FREED_AT_ONCE
+from grader.services import scoring
+from grader.services.jobs import lost_claims, organizer_jobs
+from grader.services.jobs.lost_claims import FREED_AT_ONCE
 from grader.services.scoring import Breakdown, Rejection
 
 LEASE = timedelta(seconds=40)

@@ -1,0 +1,1 @@
+"""Organizers background jobs: leases, claims."""
