@@ -7,8 +7,9 @@ from flask import g, request
 
 from grader import db
 from grader.models import User
-from grader.services import accounts, directory, guesses, known_addresses
+from grader.services import accounts, guesses, known_addresses
 from grader.services.guesses import Guesser
+from grader.services.people import directory
 from webapp import auth, devices
 from webapp.site import Site, current_site
 

@@ -30,7 +30,6 @@ from grader.services import (
     benchmark_entries,
     competition_settings,
     competitions,
-    directory,
     drafts,
     lifecycle,
     phases,
@@ -41,6 +40,7 @@ from grader.services import (
 from grader.services.audit.log import Actor
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import InvalidCompetition
+from grader.services.people import directory
 from grader.services.solutions import StoredSolution
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ from grader.services import (
     competitions,
     data_files,
     data_release,
-    directory,
     drafts,
     lifecycle,
     organizers,
@@ -37,6 +36,7 @@ from grader.services.audit.log import Actor
 from grader.services.competition_files import CompetitionFile
 from grader.services.competition_settings import CompetitionSettings
 from grader.services.conditions import InvalidCompetition
+from grader.services.people import directory
 
 FILE = LocalPath(exists=True, dir_okay=False)
 

@@ -9,8 +9,9 @@ from grader.cli.condition_options import condition_options, given
 from grader.cli.doubtful_settings import tell_of_doubts
 from grader.cli.installation import opened
 from grader.cli.parameters import Deadline
-from grader.services import admissions, competition_settings, competitions, directory
+from grader.services import admissions, competition_settings, competitions
 from grader.services.audit.log import Actor
+from grader.services.people import directory
 
 
 @click.command()

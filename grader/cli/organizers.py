@@ -8,9 +8,10 @@ from grader import db
 from grader.cli.alignment import aligned
 from grader.cli.installation import opened
 from grader.models import AuditEntry, Role
-from grader.services import competitions, directory, organizers
+from grader.services import competitions, organizers
 from grader.services.audit import log
 from grader.services.audit.log import Actor, AuditPage
+from grader.services.people import directory
 
 ROLE = click.Choice([role.value for role in Role])
 

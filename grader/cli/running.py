@@ -8,19 +8,10 @@ import click
 
 from grader.cli.installation import opened
 from grader.cli.parameters import LocalPath, Time
-from grader.services import (
-    announcements,
-    competitions,
-    exports,
-    grants,
-    names,
-    pauses,
-    retries,
-    rosters,
-    team_names,
-)
+from grader.services import announcements, competitions, exports, grants, pauses, retries, rosters, team_names
 from grader.services.audit.log import Actor
 from grader.services.exports import Format, Kind
+from grader.services.people import names
 
 FILE = LocalPath(exists=True, dir_okay=False)
 CLOSE = click.option("--closes", "closes_at", type=Time(), help="Move the close in the same act (UTC).")

@@ -8,7 +8,8 @@ from grader import db
 from grader.cli.alignment import aligned
 from grader.cli.group import SubcommandGroup
 from grader.cli.installation import opened
-from grader.services import directory, tokens
+from grader.services import tokens
+from grader.services.people import directory
 from grader.services.tokens import Scope
 
 

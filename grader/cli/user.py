@@ -6,8 +6,9 @@ from grader import db
 from grader.cli.alignment import aligned
 from grader.cli.group import SubcommandGroup
 from grader.cli.installation import Installation, opened
-from grader.services import accounts, administrators, directory, resets, sign_ups
+from grader.services import accounts, administrators, resets, sign_ups
 from grader.services.audit.log import Actor, operator
+from grader.services.people import directory
 from grader.settings import SignUp
 from grader.supervisor import lock
 

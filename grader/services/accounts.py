@@ -14,10 +14,11 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ParticipantError
 from grader.models import Login, User
-from grader.services import known_addresses, logins, name_shapes, names, password_rules
+from grader.services import known_addresses, logins, password_rules
 from grader.services.hashing import BoundedHasher
 from grader.services.mail.outbox import Notice
 from grader.services.paging import paging
+from grader.services.people import name_shapes, names
 from grader.settings import Settings
 from grader.text.plain import plain_text
 

@@ -17,7 +17,7 @@ from grader.ranking import order
 from grader.services import board_lines, placing
 from grader.services.benchmarks import Placed
 from grader.services.board_lines import BoardRow
-from grader.services.names import folded
+from grader.services.people.names import folded
 
 Line = BoardRow | tuple[int, int]
 """A benchmark, or a team's id and rank."""

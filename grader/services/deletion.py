@@ -18,7 +18,8 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import competitions, logins, name_shapes, names, organizers, rosters, tokens
+from grader.services import competitions, logins, organizers, rosters, tokens
+from grader.services.people import name_shapes, names
 
 NO_PASSWORD = "!"  # noqa: S105  (no hash: nothing verifies against it)
 

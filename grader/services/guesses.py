@@ -19,10 +19,10 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.services import names
 from grader.services.counting import counters as tallies
 from grader.services.counting import named_locks
 from grader.services.counting.counters import DAY, HOUR, MINUTE, Limit
+from grader.services.people import names
 
 STRANGERS = (Limit(60, HOUR), Limit(500, DAY))
 KNOWN_ADDRESSES = (Limit(200, DAY),)

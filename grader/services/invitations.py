@@ -9,8 +9,9 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind
 from grader.models import Competition, Team, TeamInvite, TeamMember, User
-from grader.services import directory, participations, rosters, team_notices
+from grader.services import participations, rosters, team_notices
 from grader.services.mail import limits
+from grader.services.people import directory
 from grader.services.rosters import AlreadyInTeam, TeamFull, TeamRefusal
 
 

@@ -21,8 +21,9 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import invitations, limits, names, rosters, score_history, standing_rows, team_notices
+from grader.services import invitations, limits, rosters, score_history, standing_rows, team_notices
 from grader.services.mail import limits as mail_limits
+from grader.services.people import names
 from grader.services.rosters import TeamRefusal
 
 

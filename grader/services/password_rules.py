@@ -4,7 +4,7 @@ import re
 from functools import cache
 from importlib import resources
 
-from grader.services import names
+from grader.services.people import names
 
 MIN_LENGTH = 8
 MAX_LENGTH = 1024

@@ -17,7 +17,8 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import competitions, name_shapes, names, phases
+from grader.services import competitions, phases
+from grader.services.people import name_shapes, names
 from grader.visibility import Phase
 
 

@@ -24,8 +24,8 @@ from grader.models import (
     User,
 )
 from grader.ranking import order
-from grader.services.names import folded
 from grader.services.paging import paging
+from grader.services.people.names import folded
 
 PAGE_SIZE = 50
 MAX_FOUND_NAMES = 500

@@ -12,9 +12,10 @@ from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
 from grader.models import AuditEntry, Competition, Team
-from grader.services import name_shapes, names, rosters, team_notices
+from grader.services import rosters, team_notices
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.people import name_shapes, names
 from grader.services.rosters import TeamRefusal
 from grader.text.plain import one_line
 

@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, Submission, SubmissionStatus, Team, TeamMember, User
-from grader.services.names import folded
 from grader.services.paging import paging
+from grader.services.people.names import folded
 
 PAGE_SIZE = 50
 

@@ -6,7 +6,8 @@ from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Team, TeamMember, User
-from grader.services import name_shapes, names, participations, rosters, team_names
+from grader.services import participations, rosters, team_names
+from grader.services.people import name_shapes, names
 from grader.services.rosters import AlreadyInTeam, TeamRefusal
 
 

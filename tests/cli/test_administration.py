@@ -13,7 +13,6 @@ from grader.services import (
     addresses,
     boards,
     competitions,
-    directory,
     final_boards,
     phases,
     rescoring,
@@ -23,6 +22,7 @@ from grader.services import (
     tokens,
 )
 from grader.services.audit.log import Actor
+from grader.services.people import directory
 from grader.visibility import Phase
 from tests.fixtures.patience import eventually
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from grader.models import CompetitionState, Role
-from grader.services import directory, organizers
+from grader.services import organizers
+from grader.services.people import directory
 
 
 @pytest.fixture

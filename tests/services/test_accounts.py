@@ -9,9 +9,10 @@ from argon2 import PasswordHasher
 from sqlalchemy import func, select
 
 from grader.models import ApiToken, Login, SetupLink, User
-from grader.services import accounts, directory, logins, setup_links, tokens
+from grader.services import accounts, logins, setup_links, tokens
 from grader.services.accounts import InvalidAccount, NameTaken
-from grader.services.directory import UnknownUser
+from grader.services.people import directory
+from grader.services.people.directory import UnknownUser
 from grader.services.setup_links import InvalidSetupLink
 from grader.services.tokens import UnknownToken
 

@@ -7,9 +7,10 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import AccountLink, ApiToken, Login, Mail, Submission, Team, TeamMember, User
-from grader.services import accounts, addresses, boards, deletion, directory, logins, resets, tokens
+from grader.services import accounts, addresses, boards, deletion, logins, resets, tokens
 from grader.services.deletion import LastAdministrator
 from grader.services.mail import outbox
+from grader.services.people import directory
 
 PASSWORD = "correct horse battery"
 

@@ -9,12 +9,13 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import AccountLink, Mail, User
-from grader.services import accounts, addresses, directory, logins, resets, sign_ups
+from grader.services import accounts, addresses, logins, resets, sign_ups
 from grader.services.addresses import AddressTaken
 from grader.services.links import InvalidLink
 from grader.services.mail import addresses as mail_addresses
 from grader.services.mail import outbox as mail
 from grader.services.mail.addresses import InvalidAddress
+from grader.services.people import directory
 
 PASSWORD = "correct horse battery"
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

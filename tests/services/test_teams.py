@@ -16,8 +16,8 @@ from grader.services.invitations import (
     MustMerge,
     UnknownInvitation,
 )
-from grader.services.names import InvalidName
 from grader.services.participations import LeftTeam, NotJoined
+from grader.services.people.names import InvalidName
 from grader.services.rosters import AlreadyInTeam, NotInTeam, NotLeader, TeamFull, TeamsFrozen
 from grader.services.teams import LastMember, NotAMember, TeamNameTaken
 

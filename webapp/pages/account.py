@@ -9,9 +9,10 @@ from flask import Blueprint, flash, g, make_response, redirect, render_template,
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import accounts, addresses, deletion, directory, guesses, hashing, logins, tokens
+from grader.services import accounts, addresses, deletion, guesses, hashing, logins, tokens
 from grader.services.mail import addresses as mail_addresses
 from grader.services.mail import limits
+from grader.services.people import directory
 from grader.services.tokens import Scope
 from webapp import auth, errors, guessing
 from webapp.confirmation import Question, confirm

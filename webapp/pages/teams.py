@@ -10,10 +10,8 @@ from grader import db
 from grader.errors import ParticipantError
 from grader.models import Competition, User
 from grader.services import (
-    directory,
     invitations,
     mergers,
-    names,
     participations,
     rosters,
     situations,
@@ -23,6 +21,7 @@ from grader.services import (
 )
 from grader.services.mail import limits
 from grader.services.participations import EntryRefused
+from grader.services.people import directory, names
 from webapp import auth, finding, hosts
 from webapp.confirmation import Question, confirm
 from webapp.errors import headers_of, status_of, wants_json

@@ -9,7 +9,8 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Role, User
-from grader.services import directory, organizers
+from grader.services import organizers
+from grader.services.people import directory
 from webapp import finding
 from webapp.confirmation import Question, confirm
 from webapp.errors import status_of, wants_json

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.services import names
-from grader.services.names import InvalidName, clean_name, name_key
+from grader.services.people import names
+from grader.services.people.names import InvalidName, clean_name, name_key
 
 
 def valid(text: str) -> str | None:

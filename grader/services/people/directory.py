@@ -5,7 +5,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import User
-from grader.services import names
+from grader.services.people import names
 
 
 class UnknownUser(ParticipantError):

@@ -6,9 +6,10 @@ import pytest
 from sqlalchemy import select, update
 
 from grader.models import Team, User
-from grader.services import deletion, directory, name_shapes, names, rosters, teams
+from grader.services import deletion, rosters, teams
 from grader.services.accounts import InvalidAccount, NameTaken
-from grader.services.names import ReservedName
+from grader.services.people import directory, name_shapes, names
+from grader.services.people.names import ReservedName
 from grader.services.teams import TeamNameTaken
 
 

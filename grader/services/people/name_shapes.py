@@ -10,8 +10,8 @@ from sqlalchemy import ColumnElement, exists, select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Team, User
-from grader.services import names
 from grader.services.counting import named_locks
+from grader.services.people import names
 
 
 def hold_accounts(session: Session) -> None:

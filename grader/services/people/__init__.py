@@ -1,0 +1,1 @@
+"""Names of people and teams, finding a person, user."""
