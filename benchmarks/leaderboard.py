@@ -23,8 +23,9 @@ from sqlalchemy import event, insert, select
 from grader.db import Database
 from grader.files import read_solution
 from grader.models import Competition, DailyRank, Score, Split, Submission, Team, TeamMember, User
-from grader.services import competitions, daily_ranks, schema, solutions, standing_rows
+from grader.services import daily_ranks, schema, solutions, standing_rows
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.settings import Settings
 from grader.storage import open_storage
 from tests.fixtures.competitions import publish_competition
@@ -83,7 +84,7 @@ def fill(database: Database, settings: Settings) -> None:
             actor=Actor(None, "benchmark"),
             now=start,
         )
-        version_id = competitions.live(competition).id
+        version_id = lookup.live(competition).id
         session.execute(insert(User), [_user(number, start) for number in range(TEAMS)])
         user_ids = session.scalars(select(User.id).order_by(User.id)).all()
         session.execute(insert(Team), [_team(number, competition, start) for number in range(TEAMS)])

@@ -12,8 +12,9 @@ import click
 from grader.cli import main
 from grader.cli.competition import create
 from grader.models import Competition
-from grader.services import competition_files, conditions
-from grader.services.competition_settings import NAMES, CompetitionSettings
+from grader.services import competition_files
+from grader.services.competitions import conditions
+from grader.services.competitions.settings import NAMES, CompetitionSettings
 from grader.settings import Settings
 
 ROOT = Path(__file__).parents[1]

@@ -6,7 +6,8 @@ from functools import partial
 from flask import g
 
 from grader.models import Competition
-from grader.services import competitions, other_labels
+from grader.services import other_labels
+from grader.services.competitions import lookup
 from grader.worker.checker import Checked, ShareUsed
 from webapp.site import current_site
 from webapp.uploads import Upload
@@ -20,7 +21,7 @@ def check(competition: Competition, upload: Upload) -> Checked | None:
     site = current_site()
     with site.database.read() as session:
         names = other_labels.names(session, competition_id=competition.id)
-    sha256 = competitions.live(competition).solution.row_ids_sha256
+    sha256 = lookup.live(competition).solution.row_ids_sha256
     return site.checker.check(
         upload.stream,
         row_ids_sha256=sha256,

@@ -6,8 +6,9 @@ from typing import Any
 from flask import g
 
 from grader.models import Competition, CompetitionState, ScoringVersion
-from grader.services import competitions, organizers, rescoring
-from grader.services.competitions import UnknownCompetition
+from grader.services import rescoring
+from grader.services.competitions import lookup, organizers
+from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.paging import paging
 from grader.visibility import Viewer
 
@@ -19,7 +20,7 @@ def competition_of(session: Any, slug: str) -> Competition:
 
     Raises UnknownCompetition, also for a draft to whom it does not concern: the answer is the same.
     """
-    competition = competitions.get(session, slug=slug)
+    competition = lookup.get(session, slug=slug)
     g.organizer_role = organizers.role_of(session, competition=competition, user=g.user)
     if competition.state is CompetitionState.DRAFT and g.organizer_role is None:
         raise UnknownCompetition(slug)
@@ -52,7 +53,7 @@ def listed_page(session: Any, *, page: int, archived_last: bool = False) -> List
 
 def listed(session: Any) -> list[Competition]:
     """Return the competitions that whoever asks may see, the newest first."""
-    found = competitions.list_all(session)
+    found = lookup.list_all(session)
     if g.user is not None and g.user.is_admin:
         return found
     own = organizers.roles(session, user=g.user)

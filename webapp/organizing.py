@@ -8,8 +8,8 @@ from flask import Flask, current_app, g
 from flask.typing import ResponseReturnValue
 
 from grader.models import Role
-from grader.services import organizers
 from grader.services.audit.log import Actor
+from grader.services.competitions import organizers
 from webapp import auth, finding
 from webapp.auth import View
 from webapp.site import current_site

@@ -8,8 +8,8 @@ from typing import Any
 
 from grader.metrics import MetricSettings, Weights
 from grader.models import EntryMode, RevealRule
-from grader.services.competition_settings import CompetitionSettings
-from grader.services.conditions import MAX_COUNT, Fault
+from grader.services.competitions.conditions import MAX_COUNT, Fault
+from grader.services.competitions.settings import CompetitionSettings
 from grader.text.plain import is_storable
 from grader.visibility import Feedback
 from webapp.settings_steps import Field, Step

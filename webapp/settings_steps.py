@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from grader.models import EntryMode, RevealRule
-from grader.services.competition_settings import (
+from grader.services.competitions.conditions import ENTRY_CODE_MAX_LENGTH
+from grader.services.competitions.settings import (
     CLASS_NAME_MAX_LENGTH,
     LINK_MAX_LENGTH,
     RULES_MAX_LENGTH,
     TEXT_MAX_LENGTH,
     TITLE_MAX_LENGTH,
 )
-from grader.services.conditions import ENTRY_CODE_MAX_LENGTH
 from grader.visibility import Feedback
 
 

@@ -13,7 +13,8 @@ from grader import db, disk
 from grader.crash_points import reach
 from grader.files.solution import SIZE_CAP
 from grader.models import Competition, Role, Submission
-from grader.services import blobs, data_files, organizers, submissions
+from grader.services import blobs, data_files, submissions
+from grader.services.competitions import organizers
 from grader.services.submissions import Accepted
 from grader.storage import BlobMissing, StoredBlob
 from webapp import auth, finding, heads

@@ -12,7 +12,7 @@ from grader.cli.solution_report import describe_report
 from grader.cli.solution_roles import read_with_roles, role_option
 from grader.files import ColumnRole, PublicTable, Solution, read_public_table
 from grader.services import solution_assessment, solution_findings
-from grader.services.metric_choice import MIN_CLASS_ROWS, MetricChoice
+from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice
 
 if TYPE_CHECKING:
     from grader.metrics import Weights

@@ -9,10 +9,11 @@ from grader import db
 from grader.cli.installation import Installation, opened
 from grader.cli.questions import is_answered_yes
 from grader.models import SubmissionKind
-from grader.services import close_checks, closing, competitions, moderation
+from grader.services import close_checks, closing, moderation
 from grader.services.audit.log import Actor
 from grader.services.close_checks import CloseState
-from grader.services.phases import Stage
+from grader.services.competitions import lookup
+from grader.services.competitions.phases import Stage
 
 MARKS = [SubmissionKind.NORMAL.value, SubmissionKind.BENCHMARK.value, SubmissionKind.HIDDEN.value]
 RECOVERABLE = (
@@ -62,7 +63,7 @@ def reveal(slug: str, yes: bool) -> None:
         _ask_where_unverified(installation, slug, REVEAL, yes=yes)
         with installation.database.write() as session:
             revealed = closing.reveal(
-                session, competition=competitions.get(session, slug=slug), actor=Actor.shell()
+                session, competition=lookup.get(session, slug=slug), actor=Actor.shell()
             )
     closed = " It was still open and is closed now." if revealed.closed_now else ""
     click.echo(
@@ -93,7 +94,7 @@ def finalize(slug: str, reason: str, yes: bool) -> None:
         with installation.database.write() as session:
             board = closing.finalize(
                 session,
-                competition=competitions.get(session, slug=slug),
+                competition=lookup.get(session, slug=slug),
                 actor=Actor.shell(),
                 reason=reason.strip(),
             )
@@ -109,7 +110,7 @@ def disqualify(slug: str, team: str, reason: str) -> None:
     with opened() as installation, installation.database.write() as session:
         found = moderation.disqualify(
             session,
-            competition=competitions.get(session, slug=slug),
+            competition=lookup.get(session, slug=slug),
             team=team,
             actor=Actor.shell(),
             reason=reason,
@@ -124,7 +125,7 @@ def reinstate(slug: str, team: str) -> None:
     """Put the disqualified TEAM back on the boards of SLUG."""
     with opened() as installation, installation.database.write() as session:
         found = moderation.reinstate(
-            session, competition=competitions.get(session, slug=slug), team=team, actor=Actor.shell()
+            session, competition=lookup.get(session, slug=slug), team=team, actor=Actor.shell()
         )
     click.echo(f"{found.name} is back on the boards of {slug}.")
 
@@ -138,7 +139,7 @@ def mark(slug: str, submission: int, kind: str) -> None:
     with opened() as installation, installation.database.write() as session:
         moderation.mark(
             session,
-            competition=competitions.get(session, slug=slug),
+            competition=lookup.get(session, slug=slug),
             submission_id=submission,
             kind=SubmissionKind(kind),
             actor=Actor.shell(),
@@ -149,7 +150,7 @@ def mark(slug: str, submission: int, kind: str) -> None:
 def _ask_where_unverified(installation: Installation, slug: str, act: _Act, *, yes: bool) -> None:
     """Say before an act what was not verified, and ask; an act that cannot be done is refused as ever."""
     with installation.database.read() as session:
-        competition, now = competitions.get(session, slug=slug), db.now(session)
+        competition, now = lookup.get(session, slug=slug), db.now(session)
         state = close_checks.state(session, competition=competition, now=now)
     if state.agrees or act.is_refused(state):
         return

@@ -26,20 +26,12 @@ from grader.cli.results import bundle, publish_solution, receipt, verify
 from grader.cli.running import announce, export, free_team_name, grant, pause, rename_team, resume, retry
 from grader.cli.solution_report import describe
 from grader.models import Competition
-from grader.services import (
-    benchmark_entries,
-    competition_settings,
-    competitions,
-    drafts,
-    lifecycle,
-    phases,
-    solutions,
-    splitting,
-    versions,
-)
+from grader.services import benchmark_entries, drafts, lifecycle, solutions, splitting, versions
 from grader.services.audit.log import Actor
-from grader.services.competition_settings import CompetitionSettings
-from grader.services.conditions import InvalidCompetition
+from grader.services.competitions import lookup, phases
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.conditions import InvalidCompetition
+from grader.services.competitions.settings import CompetitionSettings
 from grader.services.people import directory
 from grader.services.solutions import StoredSolution
 
@@ -188,7 +180,7 @@ def _stored(
 def _require_possible(session: Session, slug: str, settings: CompetitionSettings) -> None:
     """Raise InvalidCompetition with everything that keeps it from being made and published."""
     faults = lifecycle.unpublishable(competition_settings.cleaned(settings), now=db.now(session))
-    problems = competitions.slug_problems(session, slug) + competition_settings.sentences(faults)
+    problems = lookup.slug_problems(session, slug) + competition_settings.sentences(faults)
     if problems:
         raise InvalidCompetition(problems)
 
@@ -198,7 +190,7 @@ def list_all() -> None:
     """List all competitions, the newest first."""
     with opened() as installation, installation.database.read() as session:
         now = db.now(session)
-        for found in competitions.list_all(session):
+        for found in lookup.list_all(session):
             click.echo(f"{found.slug}\t{phases.state(found, now)}\t{_times(found)}\t{found.title}")
 
 

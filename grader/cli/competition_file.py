@@ -21,21 +21,20 @@ from grader.services import (
     benchmark_entries,
     cloning,
     competition_files,
-    competition_settings,
-    competitions,
     data_files,
     data_release,
     drafts,
     lifecycle,
-    organizers,
     solutions,
     splitting,
     versions,
 )
 from grader.services.audit.log import Actor
 from grader.services.competition_files import CompetitionFile
-from grader.services.competition_settings import CompetitionSettings
-from grader.services.conditions import InvalidCompetition
+from grader.services.competitions import lookup, organizers
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.conditions import InvalidCompetition
+from grader.services.competitions.settings import CompetitionSettings
 from grader.services.people import directory
 
 FILE = LocalPath(exists=True, dir_okay=False)
@@ -71,7 +70,7 @@ def create_from(path: Path, *, owner: str | None, publish: bool) -> None:
 def settings(slug: str) -> None:
     """Print the settings of SLUG as a file for `create` and `apply`."""
     with opened() as installation, installation.database.read() as session:
-        found = competition_settings.of(competitions.get(session, slug=slug))
+        found = competition_settings.of(lookup.get(session, slug=slug))
     click.echo(competition_files.write(slug, found), nl=False)
 
 
@@ -85,7 +84,7 @@ def apply(slug: str, file: Path) -> None:
     """
     with opened() as installation:
         with installation.database.write() as session:
-            competition = competitions.get(session, slug=slug)
+            competition = lookup.get(session, slug=slug)
             now = db.now(session)
             read = _read(file, before=competition_settings.of(competition))
             faults = competition_settings.refusals(competition, read.changes, now)
@@ -114,7 +113,7 @@ def clone(
     """Make a draft NEW_SLUG with the texts, limits, metric and data files of SLUG, but without dates."""
     with opened() as installation:
         with installation.database.write() as session:
-            source = competitions.get(session, slug=slug)
+            source = lookup.get(session, slug=slug)
             act: dict[str, Any] = {"actor": Actor.shell(), "now": db.now(session)}
             draft = cloning.clone(
                 session,
@@ -190,7 +189,7 @@ def _add_files(installation: Installation, slug: str, path: Path, file: Competit
 
 def _write(installation: Installation, slug: str, act: Any, **arguments: Any) -> None:
     with installation.database.write() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = lookup.get(session, slug=slug)
         act(session, competition=competition, actor=Actor.shell(), now=db.now(session), **arguments)
 
 
@@ -198,7 +197,7 @@ def _set_solution(installation: Installation, slug: str, path: Path, label: str 
     from grader.cli.solution_roles import read_with_roles
 
     with installation.database.read() as session:
-        choice = competition_settings.of(competitions.get(session, slug=slug)).metric_choice
+        choice = competition_settings.of(lookup.get(session, slug=slug)).metric_choice
     stored = solutions.store(
         installation.storage,
         read_with_roles(path, {}, label=label, identities=choice.identities),
@@ -216,7 +215,7 @@ def _add_baseline(installation: Installation, slug: str, path: Path) -> None:
     with path.open("rb") as stream:
         blob = installation.storage.put(stream)
     with installation.database.write() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = lookup.get(session, slug=slug)
         benchmark_entries.add(
             session,
             competition=competition,
@@ -245,14 +244,14 @@ def _tell_or_publish(installation: Installation, slug: str, *, publish: bool) ->
             benchmark_entries.publish(
                 session,
                 storage=installation.storage,
-                competition=competitions.get(session, slug=slug),
+                competition=lookup.get(session, slug=slug),
                 actor=Actor.shell(),
                 now=db.now(session),
             )
         click.echo(f"{slug} is published.")
         return
     with installation.database.read() as session:
-        draft = competitions.get(session, slug=slug)
+        draft = lookup.get(session, slug=slug)
         missing = lifecycle.missing(draft, now=db.now(session))
         missing += data_release.faults(session, competition=draft)
     for fault in missing:

@@ -10,8 +10,9 @@ from grader.cli.installation import Installation, opened
 from grader.cli.jobs import ended
 from grader.errors import OrganizerError
 from grader.models import DataCheckState
-from grader.services import competitions, data_checks, data_files, data_findings, data_release
+from grader.services import data_checks, data_files, data_findings, data_release
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.services.data_findings import Found
 
 STATES = {
@@ -42,7 +43,7 @@ def data(slug: str) -> None:
     with opened() as installation:
         look_through(installation, slug)
         with installation.database.read() as session:
-            files = data_files.list_all(session, competition=competitions.get(session, slug=slug))
+            files = data_files.list_all(session, competition=lookup.get(session, slug=slug))
         for file in files:
             click.echo(f"{file.name}: {STATES[file.check_state]}.")
             found = data_findings.found_in(file)
@@ -74,7 +75,7 @@ def check_data(installation: Installation, slug: str, *, allowed: Mapping[str, s
     look_through(installation, slug)
     for name, words in (allowed or {}).items():
         with installation.database.read() as session:
-            file = data_files.get(session, competition=competitions.get(session, slug=slug), name=name)
+            file = data_files.get(session, competition=lookup.get(session, slug=slug), name=name)
         if file.check_state is DataCheckState.HELD:
             _allow(installation, slug, name, words, reason="Allowed in the competition file.")
     _require_none_held(installation, slug)
@@ -84,7 +85,7 @@ def look_through(installation: Installation, slug: str) -> None:
     """Check the data files that need it, here and now, unless a running service takes them first."""
     while True:
         with installation.database.write() as session:
-            competition = competitions.get(session, slug=slug)
+            competition = lookup.get(session, slug=slug)
             job = data_checks.request(
                 session, competition=competition, now=db.now(session), actor=Actor.shell()
             ) or data_checks.under_way(session, competition=competition)
@@ -97,7 +98,7 @@ def _allow(installation: Installation, slug: str, name: str, words: str, *, reas
     with installation.database.write() as session:
         file = data_release.allow(
             session,
-            competition=competitions.get(session, slug=slug),
+            competition=lookup.get(session, slug=slug),
             name=name,
             typed=words,
             reason=reason,
@@ -118,7 +119,7 @@ def _told(found: Found) -> list[str]:
 
 def _require_none_held(installation: Installation, slug: str) -> None:
     with installation.database.read() as session:
-        files = data_files.list_all(session, competition=competitions.get(session, slug=slug))
+        files = data_files.list_all(session, competition=lookup.get(session, slug=slug))
     told = []
     for file in files:
         if file.check_state is DataCheckState.HELD:

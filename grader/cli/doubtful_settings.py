@@ -6,13 +6,13 @@ from datetime import datetime
 import click
 
 from grader.cli.installation import Installation
-from grader.services import competitions, joined_names, past_dates
+from grader.services.competitions import joined_names, lookup, past_dates
 
 
 def tell_of_doubts(installation: Installation, slug: str, changed: Collection[str], now: datetime) -> None:
     """Warn on the error stream of changed dates that lie in the past, and of several names in one."""
     with installation.database.read() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = lookup.get(session, slug=slug)
         faults = past_dates.warnings_of_change(competition, changed, now)
         faults += joined_names.warnings(competition) if "identities" in changed else []
     for fault in faults:

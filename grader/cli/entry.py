@@ -9,8 +9,9 @@ from grader.cli.condition_options import condition_options, given
 from grader.cli.doubtful_settings import tell_of_doubts
 from grader.cli.installation import opened
 from grader.cli.parameters import Deadline
-from grader.services import admissions, competition_settings, competitions
+from grader.services import admissions
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, settings
 from grader.services.people import directory
 
 
@@ -28,10 +29,10 @@ def change(slug: str, **options: Any) -> None:
         raise click.UsageError("Give at least one condition to change; `--help` lists them.")
     with opened() as installation:
         with installation.database.write() as session:
-            competition = competitions.get(session, slug=slug)
+            competition = lookup.get(session, slug=slug)
             version = competition.rules_version
             now = db.now(session)
-            changed = competition_settings.change(
+            changed = settings.change(
                 session, competition=competition, changes=changes, actor=Actor.shell(), now=now
             )
             is_new_version = competition.rules_version != version
@@ -51,7 +52,7 @@ def admit(slug: str, user: str, refuse: bool) -> None:
         account = directory.get(session, name=user)
         admissions.decide(
             session,
-            competition=competitions.get(session, slug=slug),
+            competition=lookup.get(session, slug=slug),
             user=account,
             admits=not refuse,
             actor=Actor.shell(),

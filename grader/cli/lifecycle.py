@@ -4,8 +4,9 @@ import click
 
 from grader import db
 from grader.cli.installation import opened
-from grader.services import competitions, draft_deletion, lifecycle
+from grader.services import draft_deletion, lifecycle
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 
 
 @click.command()
@@ -14,7 +15,7 @@ from grader.services.audit.log import Actor
 def archive(slug: str, reason: str) -> None:
     """Put SLUG away: it stays readable, takes no files, and leaves the first page's list."""
     with opened() as installation, installation.database.write() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = lookup.get(session, slug=slug)
         lifecycle.archive(session, competition=competition, actor=Actor.shell(), reason=reason)
     click.echo(f"{slug} is archived.")
 
@@ -25,7 +26,7 @@ def archive(slug: str, reason: str) -> None:
 def unarchive(slug: str, reason: str) -> None:
     """Bring SLUG back from the archive."""
     with opened() as installation, installation.database.write() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = lookup.get(session, slug=slug)
         found = lifecycle.unarchive(session, competition=competition, actor=Actor.shell(), reason=reason)
     click.echo(f"{slug} is {found.state} again.")
 
@@ -38,7 +39,7 @@ def delete(slug: str) -> None:
     with opened() as installation, installation.database.write() as session:
         draft_deletion.delete_draft(
             session,
-            competition=competitions.get(session, slug=slug),
+            competition=lookup.get(session, slug=slug),
             actor=Actor.shell(),
             now=db.now(session),
         )

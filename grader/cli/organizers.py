@@ -8,9 +8,9 @@ from grader import db
 from grader.cli.alignment import aligned
 from grader.cli.installation import opened
 from grader.models import AuditEntry, Role
-from grader.services import competitions, organizers
 from grader.services.audit import log
 from grader.services.audit.log import Actor, AuditPage
+from grader.services.competitions import lookup, organizers
 from grader.services.people import directory
 
 ROLE = click.Choice([role.value for role in Role])
@@ -29,7 +29,7 @@ def add(slug: str, user: str, role: str) -> None:
     """Make the account USER an organizer of SLUG; an organizer gets the new role."""
     with opened() as installation, installation.database.write() as session:
         account = directory.get(session, name=user)
-        competition = competitions.get(session, slug=slug)
+        competition = lookup.get(session, slug=slug)
         given = any(
             each.user_id == account.id for each in organizers.list_all(session, competition=competition)
         )
@@ -54,7 +54,7 @@ def remove(slug: str, user: str) -> None:
         account = directory.get(session, name=user)
         organizers.remove(
             session,
-            competition=competitions.get(session, slug=slug),
+            competition=lookup.get(session, slug=slug),
             user=account,
             actor=Actor.shell(),
             now=db.now(session),
@@ -67,7 +67,7 @@ def remove(slug: str, user: str) -> None:
 def list_all(slug: str) -> None:
     """List the organizers of SLUG."""
     with opened() as installation, installation.database.read() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = lookup.get(session, slug=slug)
         found = organizers.list_all(session, competition=competition)
         lines = [[each.user.name, each.role.value, f"{each.added_at:%Y-%m-%d}"] for each in found]
     for line in aligned([["name", "role", "since"], *lines], numbers=False):
@@ -87,7 +87,7 @@ def show_audit(slug: str | None, action: str, person: str, page: int) -> None:
     Without SLUG: what was done on the site as a whole, and to drafts that were deleted since.
     """
     with opened() as installation, installation.database.read() as session:
-        competition = competitions.get(session, slug=slug) if slug else None
+        competition = lookup.get(session, slug=slug) if slug else None
         found = log.list_page(session, competition=competition, action=action, person=person, page=page)
         for entry in found.entries:
             for line in _lines(entry, found):

@@ -22,15 +22,15 @@ from grader.files import ColumnRole, guess_columns, read_solution
 from grader.models import Competition, ScoringVersion, ScoringVersionState
 from grader.services import (
     competition_files,
-    competition_settings,
-    competitions,
     rescoring,
     rescoring_publication,
     solution_assessment,
     solutions,
 )
 from grader.services.audit.log import Actor
-from grader.services.metric_choice import Rules
+from grader.services.competitions import lookup
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.metric import Rules
 from grader.services.rescoring import RescoringUnderWay
 from grader.services.rescoring_amends import Amends
 from grader.services.rescoring_publication import RescoringIncomplete
@@ -111,7 +111,7 @@ def rescore(
     amends = Amends(notice, extra_submissions, None, closes_at, selection_until)
     with opened() as installation:
         with installation.database.read() as session:
-            competition = competitions.get(session, slug=slug)
+            competition = lookup.get(session, slug=slug)
         if drop:
             _drop(installation, competition)
         elif difference:
@@ -158,7 +158,7 @@ def _begin(
 
 
 def _store(installation: Installation, competition: Competition, path: Path) -> StoredSolution:
-    live = competitions.live(competition)
+    live = lookup.live(competition)
     guessed = {guess.name: guess.role for guess in guess_columns(path)}
     corrected = read_solution(path, roles=_roles(live.solution.report, guessed))
     return solutions.store_corrected(installation.storage, corrected, live=live)
@@ -180,7 +180,7 @@ def _store_settings(
     installation: Installation, competition: Competition, path: Path | None
 ) -> StoredSolution:
     """Check the metric of a file against the solution in use."""
-    live = competitions.live(competition)
+    live = lookup.live(competition)
     text = path.read_text(encoding="utf-8") if path else ""
     before = competition_settings.of(competition)
     file = competition_files.read(text, before=before)
@@ -202,7 +202,7 @@ def _prepare(
     """Begin a rescoring, or find the same one begun or published: the command may have been interrupted."""
     with installation.database.read() as session:
         begun = rescoring.open_version(session, competition=competition)
-    live = competitions.live(competition)
+    live = lookup.live(competition)
     if begun is None and live.replaced_number is not None and _is_of(live, stored):
         return live
     if begun is None:

@@ -10,8 +10,9 @@ from grader.cli.installation import opened
 from grader.cli.jobs import ended
 from grader.cli.parameters import LocalPath
 from grader.models import Submission
-from grader.services import bundles, competitions, published_solutions, receipts, verification
+from grader.services import bundles, published_solutions, receipts, verification
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.services.submissions import UnknownSubmission
 from grader.services.verification import Verified
 from grader.text.wording import counted
@@ -30,7 +31,7 @@ def verify(slug: str) -> None:
     """
     with opened() as installation:
         with installation.database.write() as session:
-            competition = competitions.get(session, slug=slug)
+            competition = lookup.get(session, slug=slug)
             job = verification.request(
                 session, competition=competition, actor=Actor.shell(), now=db.now(session)
             )
@@ -60,7 +61,7 @@ def bundle(slug: str, out: Path | None, with_solution: bool) -> None:
         with installation.database.write() as session:
             job = bundles.request(
                 session,
-                competition=competitions.get(session, slug=slug),
+                competition=lookup.get(session, slug=slug),
                 with_solution=with_solution,
                 actor=Actor.shell(),
                 now=db.now(session),
@@ -81,11 +82,11 @@ def publish_solution(slug: str, reason: str) -> None:
     with opened() as installation:
         with installation.database.write() as session:
             job = published_solutions.publish(
-                session, competition=competitions.get(session, slug=slug), actor=Actor.shell(), reason=reason
+                session, competition=lookup.get(session, slug=slug), actor=Actor.shell(), reason=reason
             )
         result = ended(installation, job, "steps of packing").result
     with opened() as installation, installation.database.read() as session:
-        nonce = published_solutions.nonce(competitions.get(session, slug=slug))
+        nonce = published_solutions.nonce(lookup.get(session, slug=slug))
     click.echo(f"The solution of {slug} is public; its sha256 is {result['solution']}, its nonce {nonce}.")
 
 

@@ -8,8 +8,9 @@ import click
 
 from grader.cli.installation import opened
 from grader.cli.parameters import LocalPath, Time
-from grader.services import announcements, competitions, exports, grants, pauses, retries, rosters, team_names
+from grader.services import exports, grants, retries, rosters, team_names
 from grader.services.audit.log import Actor
+from grader.services.competitions import announcements, lookup, pauses
 from grader.services.exports import Format, Kind
 from grader.services.people import names
 
@@ -26,7 +27,7 @@ def pause(slug: str, message: str, closes_at: datetime | None) -> None:
     with opened() as installation, installation.database.write() as session:
         paused = pauses.pause(
             session,
-            competition=competitions.get(session, slug=slug),
+            competition=lookup.get(session, slug=slug),
             message=message,
             closes_at=closes_at,
             actor=Actor.shell(),
@@ -40,7 +41,7 @@ def pause(slug: str, message: str, closes_at: datetime | None) -> None:
 def resume(slug: str, closes_at: datetime | None) -> None:
     """Take files in SLUG again."""
     with opened() as installation, installation.database.write() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = lookup.get(session, slug=slug)
         pauses.resume(session, competition=competition, closes_at=closes_at, actor=Actor.shell())
     click.echo(f"Submissions to {slug} are taken again.")
 
@@ -54,7 +55,7 @@ def resume(slug: str, closes_at: datetime | None) -> None:
 def grant(slug: str, count: int, team: str | None, day: datetime | None, reason: str) -> None:
     """Give a team of SLUG, or every team, COUNT submissions beyond the limits of a day."""
     with opened() as installation, installation.database.write() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = lookup.get(session, slug=slug)
         whose = None
         if team is not None:
             whose = rosters.find_by_name(session, competition=competition, name=names.clean_name(team))
@@ -86,7 +87,7 @@ def announce(slug: str, text: Path, title: str, by_mail: bool) -> None:
     with opened() as installation, installation.database.write() as session:
         posted = announcements.post(
             session,
-            competition=competitions.get(session, slug=slug),
+            competition=lookup.get(session, slug=slug),
             title=title,
             body=text.read_text(encoding="utf-8"),
             by_mail=by_mail,
@@ -105,7 +106,7 @@ def rename_team(slug: str, team: str, name: str, reason: str) -> None:
     with opened() as installation, installation.database.write() as session:
         renamed = team_names.rename(
             session,
-            competition=competitions.get(session, slug=slug),
+            competition=lookup.get(session, slug=slug),
             team=team,
             name=name,
             reason=reason,
@@ -120,7 +121,7 @@ def rename_team(slug: str, team: str, name: str, reason: str) -> None:
 def free_team_name(slug: str, team: str) -> None:
     """Let TEAM of SLUG, which was renamed, choose its name again."""
     with opened() as installation, installation.database.write() as session:
-        competition = competitions.get(session, slug=slug)
+        competition = lookup.get(session, slug=slug)
         freed = team_names.free(session, competition=competition, team=team, actor=Actor.shell())
     click.echo(f"{freed.name} can choose its name again.")
 
@@ -131,7 +132,7 @@ def free_team_name(slug: str, team: str) -> None:
 def retry(slug: str, submission: int | None) -> None:
     """Try a failed SUBMISSION of SLUG again, or all that failed; a worker or the sweeper takes them."""
     with opened() as installation, installation.database.write() as session:
-        competition, actor = competitions.get(session, slug=slug), Actor.shell()
+        competition, actor = lookup.get(session, slug=slug), Actor.shell()
         if submission is None:
             job_ids = retries.retry_all(session, competition=competition, actor=actor)
         else:
@@ -152,7 +153,7 @@ def export(slug: str, kind: str, form: str, number: int | None, output: Path | N
     with opened() as installation, installation.database.read() as session:
         pieces = exports.write(
             session,
-            competition=competitions.get(session, slug=slug),
+            competition=lookup.get(session, slug=slug),
             kind=Kind(kind),
             format_=Format(form),
             version_number=number,

@@ -9,7 +9,8 @@ from grader.cli.installation import Installation
 from grader.cli.questions import is_answered_yes
 from grader.crash_points import reach
 from grader.models import Competition, ScoringVersion, ScoringVersionState
-from grader.services import competitions, rescoring, rescoring_difference
+from grader.services import rescoring, rescoring_difference
+from grader.services.competitions import lookup
 from grader.services.rescoring_difference import Compared
 from grader.services.rescoring_summary import Summary
 
@@ -76,9 +77,9 @@ def _try(
     yes: bool,
 ) -> tuple[ScoringVersion, Summary]:
     with installation.database.write() as session:
-        locked = competitions.lock(session, competition_id=competition.id)
+        locked = lookup.lock(session, competition_id=competition.id)
         version = rescoring.get(session, competition=locked, number=number)
-        versions = Compared(competitions.live(locked), version)
+        versions = Compared(lookup.live(locked), version)
         summary = Summary.of(rescoring_difference.preview(session, competition=locked, versions=versions))
         version = act(session)
         if not yes and version.state is ScoringVersionState.LIVE and summary.digest != agreed:

@@ -7,9 +7,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Organizer, Role, Submission, SubmissionKind, SubmissionStatus, User
-from grader.services import competitions, lifecycle, organizers_team, scoring
+from grader.services import lifecycle, organizers_team, scoring
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.services.submissions import Accepted, NothingToScore, versions_in_use
 from grader.storage import Storage, StoredBlob
 from grader.text.plain import one_line
@@ -34,7 +35,7 @@ def add_sample(
 
     It needs somebody in whose name it is entered: without an organizer nothing happens.
     """
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     sample = _sample(storage, competition)
     entered = select(Submission.id).where(
         Submission.competition_id == competition.id,
@@ -71,7 +72,7 @@ def add(
 
     Raises NothingToScore in a draft without a solution.
     """
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     if competition.live_scoring_version is None:
         raise NothingToScore
     submission = Submission(
@@ -114,7 +115,7 @@ def list_all(session: Session, *, competition: Competition) -> list[Submission]:
 
 def _sample(storage: Storage, competition: Competition) -> StoredBlob:
     """Return the blob of the sample submission with its length, which no table keeps."""
-    sha256 = competitions.live(competition).solution.sample_submission_sha256
+    sha256 = lookup.live(competition).solution.sample_submission_sha256
     with storage.open(sha256) as file:
         return StoredBlob(sha256, file.seek(0, os.SEEK_END))
 

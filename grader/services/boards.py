@@ -10,9 +10,10 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, ScoringVersion, Split, Standing
-from grader.services import benchmarks, board_lines, board_orders, competitions, phases, placing
+from grader.services import benchmarks, board_lines, board_orders, placing
 from grader.services.board_lines import BoardRow
 from grader.services.board_orders import Sort
+from grader.services.competitions import lookup, phases
 from grader.services.paging import Paging, paging
 from grader.visibility import Field, Phase, Viewer, visible
 
@@ -176,7 +177,7 @@ def _board(
     if asked.sort.is_term and not has_terms:
         raise HiddenColumn(asked.sort.value)
     terms = board_lines.TERMS if has_terms else ()
-    version = competitions.live(competition)
+    version = lookup.live(competition)
     team_count = placing.count_teams(session, scoring_version_id=version.id, split=split)
     unranked = benchmarks.rows(session, competition=competition, version=version, split=split, terms=terms)
     if asked.is_plain:

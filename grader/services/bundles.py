@@ -24,13 +24,14 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.receipts import Receipt
-from grader.services import board_lines, final_boards, organizers, phases, placing, receipts, results
+from grader.services import board_lines, final_boards, placing, receipts, results
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.board_lines import TERMS
+from grader.services.competitions import organizers, phases
+from grader.services.competitions.metric import Rules
+from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
-from grader.services.metric_choice import Rules
-from grader.services.phases import Stage
 from grader.services.results import SplitResult
 from grader.visibility import Phase, Viewer, visible_fields
 

@@ -7,10 +7,11 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, DataFile, User
-from grader.services import competition_settings, data_checks, data_files, drafts
+from grader.services import data_checks, data_files, drafts
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competition_settings import DATES
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.settings import DATES
 
 
 def clone(

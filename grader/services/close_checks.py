@@ -18,9 +18,9 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
 )
-from grader.services import phases
+from grader.services.competitions import phases
+from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
-from grader.services.phases import Stage
 from grader.services.verification import Verified
 
 NAMED_COUNT = 10

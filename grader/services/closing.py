@@ -23,10 +23,11 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
 )
-from grader.services import competitions, final_boards, phases, placing, reveal_notices, standing_rows
+from grader.services import final_boards, placing, reveal_notices, standing_rows
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.phases import Archived
+from grader.services.competitions import lookup, phases
+from grader.services.competitions.phases import Archived
 from grader.visibility import Phase
 
 NAMED_COUNT = 10
@@ -124,7 +125,7 @@ def settle(session: Session, *, competition: Competition, now: datetime | None =
 
     Raises NotClosed, SelectionOpen, and ScoringPending while something accepted in time has no result.
     """
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     if phases.phase(competition, now) not in (Phase.CLOSED, Phase.REVEALED):
         raise NotClosed(competition.closes_at)
@@ -140,7 +141,7 @@ def reveal(
     Raises NotYetOpen, SelectionOpen, ScoringPending while something accepted in time has no result,
     AlreadyRevealed, and Archived.
     """
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     if competition.revealed_at is not None:
         raise AlreadyRevealed(competition.revealed_at)
@@ -172,7 +173,7 @@ def reveal(
         competition,
         closed_now,
         team_count=placing.count_teams(
-            session, scoring_version_id=competitions.live(competition).id, split=Split.PRIVATE
+            session, scoring_version_id=lookup.live(competition).id, split=Split.PRIVATE
         ),
         failed_count=_count(session, competition, SubmissionStatus.FAILED),
     )
@@ -187,7 +188,7 @@ def finalize(
     now: datetime | None = None,
 ) -> FinalBoard:
     """Store the provisional standings as final standings 1; raise NotProvisional."""
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     if competition.revealed_at is None or competition.finalized_at is not None:
         raise NotProvisional(competition.finalized_at)
@@ -278,7 +279,7 @@ def _settle(session: Session, competition: Competition, now: datetime) -> None:
         raise ScoringPending(_pending(session, competition), pending)
     if phases.is_settled(competition):
         return
-    version_id = competitions.live(competition).id
+    version_id = lookup.live(competition).id
     standing_rows.write(
         session, competition=competition, scoring_version_id=version_id, splits=(Split.PRIVATE,)
     )

@@ -11,8 +11,8 @@ from typing import Any
 
 from grader.metrics import MetricSettings, Weights
 from grader.models import EntryMode, RevealRule
-from grader.services.competition_settings import CompetitionSettings
-from grader.services.conditions import InvalidCompetition
+from grader.services.competitions.conditions import InvalidCompetition
+from grader.services.competitions.settings import CompetitionSettings
 from grader.text.plain import is_storable
 from grader.visibility import Feedback
 

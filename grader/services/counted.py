@@ -8,7 +8,8 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, Split, Standing
-from grader.services import boards, competitions, placing, results
+from grader.services import boards, placing, results
+from grader.services.competitions import lookup
 from grader.services.results import SplitResult
 from grader.services.standing_rows import to_entry
 from grader.visibility import Phase, Viewer, visible_fields
@@ -42,7 +43,7 @@ def get(
 ) -> Counted:
     """Return a submission that counted; raise what `boards.require_private` raises, NotCounted for others."""
     boards.require_private(competition, viewer=viewer, phase=phase)
-    version = competitions.live(competition)
+    version = lookup.live(competition)
     standing = session.scalar(
         select(Standing)
         .where(

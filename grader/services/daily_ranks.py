@@ -16,7 +16,8 @@ from grader.models import (
     Team,
 )
 from grader.ranking import selection
-from grader.services import competitions, score_history
+from grader.services import score_history
+from grader.services.competitions import lookup
 
 
 def missing(session: Session, *, now: datetime) -> list[Competition]:
@@ -53,7 +54,7 @@ def compute(session: Session, *, competition: Competition, now: datetime) -> dic
     """Return the public rank of each team at the start of today, under the live scoring version."""
     start = _start(now.astimezone(UTC).date())
     return selection.ranks_at(
-        score_history.scored(session, scoring_version_id=competitions.live(competition).id, before=start),
+        score_history.scored(session, scoring_version_id=lookup.live(competition).id, before=start),
         start,
         disqualified=score_history.disqualified(session, competition_id=competition.id),
     )
@@ -61,9 +62,9 @@ def compute(session: Session, *, competition: Competition, now: datetime) -> dic
 
 def write(session: Session, *, competition: Competition, ranks: dict[int, int], now: datetime) -> bool:
     """Write the ranks at the start of today; False if they are there or another version is live by now."""
-    version_id = competitions.live(competition).id
+    version_id = lookup.live(competition).id
     day = now.astimezone(UTC).date()
-    current = competitions.lock(session, competition_id=competition.id)
+    current = lookup.lock(session, competition_id=competition.id)
     if current.live_scoring_version_id != version_id or of_day(session, version_id, day, limit=1):
         return False
     rows = [
@@ -77,9 +78,7 @@ def write(session: Session, *, competition: Competition, ranks: dict[int, int], 
 
 def forget(session: Session, *, competition: Competition) -> None:
     """Drop the ranks of a board that has changed as a whole; the sweeper writes today's again."""
-    session.execute(
-        delete(DailyRank).where(DailyRank.scoring_version_id == competitions.live(competition).id)
-    )
+    session.execute(delete(DailyRank).where(DailyRank.scoring_version_id == lookup.live(competition).id))
 
 
 def of_day(

@@ -7,9 +7,10 @@ from sqlalchemy.orm import Session
 
 from grader.disclosure import Examined
 from grader.models import Competition, DataCheckState, DataFile
-from grader.services import competitions, data_findings, organizers
+from grader.services import data_findings
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, organizers
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Notice
 
@@ -27,7 +28,7 @@ def record(
     now: datetime,
 ) -> DataFile | None:
     """Write what came of looking through a file; None if it was replaced or removed meanwhile."""
-    competition = competitions.lock(session, competition_id=competition_id)
+    competition = lookup.lock(session, competition_id=competition_id)
     file = session.get(DataFile, file_id, populate_existing=True)
     if file is None or file.sha256 != sha256:
         return None

@@ -9,9 +9,10 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, DataFile
-from grader.services import competitions, data_checks, phases
+from grader.services import data_checks
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, phases
 from grader.storage import StoredBlob
 from grader.text.plain import is_storable, one_line
 from grader.visibility import Phase
@@ -89,7 +90,7 @@ def add(
 ) -> DataFile:
     """Add a stored file, in place of one of the same name, and have it checked; raise InvalidDataFile."""
     name = checked_name(name)
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     files = {each.name: each for each in list_all(session, competition=competition)}
     earlier = files.get(name)
     if earlier is None and len(files) >= MAX_COUNT:
@@ -118,7 +119,7 @@ def add(
 
 def remove(session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime) -> None:
     """Take a file away; raise UnknownDataFile. Its bytes stay until orphans are collected."""
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     file = get(session, competition=competition, name=name)
     session.delete(file)
     session.flush()

@@ -11,10 +11,11 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, DataCheckState, DataFile, JobState
-from grader.services import competitions, data_checks, data_files, data_findings
+from grader.services import data_checks, data_files, data_findings
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.conditions import Fault
+from grader.services.competitions import lookup
+from grader.services.competitions.conditions import Fault
 from grader.services.jobs import organizer_jobs
 from grader.text.plain import plain_text
 
@@ -149,5 +150,5 @@ def require_checked(session: Session, *, competition: Competition) -> None:
 
 
 def _locked(session: Session, competition: Competition, name: str) -> DataFile:
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     return data_files.get(session, competition=competition, name=name)

@@ -18,7 +18,8 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import competitions, logins, organizers, rosters, tokens
+from grader.services import logins, rosters, tokens
+from grader.services.competitions import lookup, organizers
 from grader.services.people import name_shapes, names
 
 NO_PASSWORD = "!"  # noqa: S105  (no hash: nothing verifies against it)
@@ -68,7 +69,7 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
         select(TeamMember).where(TeamMember.user_id == user.id).order_by(TeamMember.competition_id)
     )
     for membership in memberships.all():
-        competition = competitions.lock(session, competition_id=membership.competition_id)
+        competition = lookup.lock(session, competition_id=membership.competition_id)
         team = session.get_one(Team, membership.team_id, populate_existing=True)
         others = [
             member.user_id

@@ -18,9 +18,10 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.reports import Analysis, stored
-from grader.services import competitions, counted
+from grader.services import counted
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.services.jobs import organizer_jobs
 from grader.services.moderation import UnknownSubmissionHere
 from grader.storage import Storage
@@ -92,7 +93,7 @@ def request(
     for each in filter(None, (submission_id, against_id)):
         if get(session, competition=competition, submission_id=each).status is not SubmissionStatus.SCORED:
             raise NotScored(each)
-    version = competitions.live(competition)
+    version = lookup.live(competition)
     job = organizer_jobs.add(
         session,
         competition=competition,
@@ -125,7 +126,7 @@ def publish(
 
     Raises NotPublishable, NoDiagnosis, NotCounted.
     """
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     if competition.revealed_at is None:
         raise NotPublishable("A diagnosis can be published once the private leaderboard is revealed.")
     counted.get(

@@ -9,9 +9,10 @@ from sqlalchemy.orm import Session, joinedload
 from grader import db
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Dispute, Submission, Team, TeamMember, User
-from grader.services import competitions, organizers, submissions
+from grader.services import submissions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, organizers
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Notice
 from grader.services.paging import paging
@@ -89,7 +90,7 @@ def ask(
     """
     submission = submissions.get_own(session, user=user, submission_id=submission_id)
     question = _checked(question, InvalidQuestion, "question")
-    competition = competitions.lock(session, competition_id=submission.competition_id)
+    competition = lookup.lock(session, competition_id=submission.competition_id)
     now = now or db.now(session)
     waiting = _open(competition).join(Submission).where(Submission.team_id == submission.team_id)
     open_ids = list(session.scalars(waiting.with_only_columns(Dispute.submission_id)))

@@ -24,10 +24,11 @@ from grader.models import (
     SubmissionGrant,
 )
 from grader.models.competition import DELETED
-from grader.services import competition_settings, drafts
+from grader.services import drafts
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competition_settings import CompetitionSettings
+from grader.services.competitions import settings
+from grader.services.competitions.settings import CompetitionSettings
 
 # In an order in which no row is deleted before those that name it.
 STORED: tuple[type[Base], ...] = (
@@ -79,7 +80,7 @@ def delete_draft(session: Session, *, competition: Competition, actor: Actor, no
             .where(model.__table__.c.competition_id == draft.id)
             .execution_options(synchronize_session=False)
         )
-    competition_settings.apply(CompetitionSettings(), draft)
+    settings.apply(CompetitionSettings(), draft)
     draft.slug, draft.draft_metric = f"{DELETED}{draft.id}", None
     session.flush()
     log.record(

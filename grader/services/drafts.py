@@ -15,11 +15,12 @@ from grader.models import (
     Role,
     User,
 )
-from grader.services import competition_settings, competitions, organizers
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competition_settings import CompetitionSettings
-from grader.services.conditions import Fault, InvalidCompetition
+from grader.services.competitions import lookup, organizers
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.conditions import Fault, InvalidCompetition
+from grader.services.competitions.settings import CompetitionSettings
 
 
 class NotDraft(OrganizerError):
@@ -60,7 +61,7 @@ def create(
         with session.begin_nested():
             session.add(draft)
     except IntegrityError:
-        raise InvalidCompetition([competitions.slug_is_taken(slug)]) from None
+        raise InvalidCompetition([lookup.slug_is_taken(slug)]) from None
     organizers.make_owner(session, competition=draft, actor=actor, now=now)
     if owner is not None and owner is not actor.user:
         organizers.add(session, competition=draft, user=owner, role=Role.OWNER, actor=actor, now=now)
@@ -70,13 +71,13 @@ def create(
 
 def problems(session: Session, *, slug: str, settings: CompetitionSettings) -> list[Fault]:
     """Return everything that keeps a draft from being made like this."""
-    found = [Fault(sentence, ("slug",)) for sentence in competitions.slug_problems(session, slug)]
+    found = [Fault(sentence, ("slug",)) for sentence in lookup.slug_problems(session, slug)]
     return found + competition_settings.problems(competition_settings.cleaned(settings), is_draft=True)
 
 
 def lock(session: Session, competition: Competition) -> Competition:
     """Lock a draft and return it as it is now; raise NotDraft."""
-    draft = competitions.lock(session, competition_id=competition.id)
+    draft = lookup.lock(session, competition_id=competition.id)
     if draft.state is not CompetitionState.DRAFT:
         raise NotDraft(draft)
     return draft

@@ -18,8 +18,8 @@ from grader.models import AuditEntry, Competition, Score, ScoringVersion, Split,
 from grader.ranking import order
 from grader.services import placing
 from grader.services.audit import log
+from grader.services.competitions.metric import Rules
 from grader.services.export_formats import Row, as_csv, as_json
-from grader.services.metric_choice import Rules
 
 CHUNK = 500
 TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")

@@ -17,7 +17,8 @@ from grader.models import (
     Team,
 )
 from grader.ranking import order
-from grader.services import competitions, placing
+from grader.services import placing
+from grader.services.competitions import lookup
 from grader.services.paging import paging
 
 PAGE_SIZE = 50
@@ -67,7 +68,7 @@ class FinalPage:
 
 def append(session: Session, *, competition: Competition, reason: str, now: datetime) -> FinalBoard:
     """Store the private standings of the live scoring version as the next final standings."""
-    version_id = competitions.live(competition).id
+    version_id = lookup.live(competition).id
     board = FinalBoard(
         competition_id=competition.id,
         number=newest(session, competition=competition) + 1,

@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, SubmissionGrant, Team
-from grader.services import competitions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.text.plain import one_line
 
 MAX_COUNT = 1000
@@ -68,7 +68,7 @@ def grant(
 
     It raises the limit of that day, and from that day on the total limit. Grants add up.
     """
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     reason = one_line(reason, REASON_MAX_LENGTH)
     found = list(_problems(competition, team, day, count, reason, now))

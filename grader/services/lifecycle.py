@@ -12,12 +12,14 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, CompetitionState
-from grader.services import competition_settings, competitions, data_release
+from grader.services import data_release
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competition_settings import CompetitionSettings
-from grader.services.conditions import Fault
-from grader.services.phases import Archived
+from grader.services.competitions import lookup
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.conditions import Fault
+from grader.services.competitions.phases import Archived
+from grader.services.competitions.settings import CompetitionSettings
 
 SOLUTION = "solution"
 
@@ -150,7 +152,7 @@ def unarchive(
 
 
 def _lock(session: Session, competition: Competition, now: datetime | None) -> tuple[Competition, datetime]:
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     return competition, now or db.now(session)
 
 

@@ -7,9 +7,10 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, Submission, SubmissionKind, Team
-from grader.services import competitions, final_boards, limits, rosters, standing_rows, team_notices
+from grader.services import final_boards, limits, rosters, standing_rows, team_notices
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.services.rosters import REASON_MAX_LENGTH, ReasonNeeded
 from grader.text.plain import one_line
 
@@ -138,7 +139,7 @@ def mark(
 
     Benchmarks and hidden ones use no quota and cannot be selected. Raises UnknownSubmissionHere, OnlyATest.
     """
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     submission = session.get(Submission, submission_id)
     if submission is None or submission.competition_id != competition.id:

@@ -6,7 +6,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Team, User
-from grader.services import organizers, rosters
+from grader.services import rosters
+from grader.services.competitions import organizers
 
 NAME = "Organizers"
 

@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, EntryMode, Participation, RequestState, Team, User
-from grader.services import data_files, organizers, phases, rosters, team_notices
+from grader.services import data_files, rosters, team_notices
+from grader.services.competitions import organizers, phases
 from grader.services.people import names
 from grader.visibility import Phase
 

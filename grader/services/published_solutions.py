@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session, joinedload
 from grader import db
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Solution
-from grader.services import competitions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.services.jobs import organizer_jobs
 
 
@@ -64,14 +64,14 @@ def publish(
 
     Returns the job that writes the file. Raises NotRevealed, SolutionPublished.
     """
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     if competition.revealed_at is None:
         raise NotRevealed
     if competition.solution_published_at is not None:
         raise SolutionPublished(competition.solution_published_at)
     competition.solution_published_at = now
-    version = competitions.live(competition)
+    version = lookup.live(competition)
     log.record(
         session,
         competition=competition,

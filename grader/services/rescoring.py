@@ -24,9 +24,10 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import competitions, data_checks, versions
+from grader.services import data_checks, versions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.services.jobs import lease
 from grader.services.solutions import StoredSolution
 from grader.text.plain import plain_text
@@ -113,7 +114,7 @@ class Progress:
 
 def columns(competition: Competition) -> SolutionColumns:
     """Return the columns by which a corrected solution of a competition is to be read."""
-    report = competitions.live(competition).solution.report
+    report = lookup.live(competition).solution.report
     return SolutionColumns(report["label"], tuple(line["name"] for line in report["identities"]))
 
 
@@ -134,7 +135,7 @@ def prepare(
     solution changes; it is kept with the solution's report.
     """
     reason = checked_reason(reason)
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     require_none_open(session, competition=competition)
     if changes is not None:
@@ -297,7 +298,7 @@ def _record(
 def lock_preparing(session: Session, scoring_version_id: int) -> tuple[ScoringVersion, Competition]:
     """Lock the competition of a version that is being prepared; raise NotPreparing if it is not any more."""
     version = session.get_one(ScoringVersion, scoring_version_id)
-    competition = competitions.lock(session, competition_id=version.competition_id)
+    competition = lookup.lock(session, competition_id=version.competition_id)
     session.refresh(version)
     if version.state is not ScoringVersionState.PREPARING:
         raise NotPreparing(version)

@@ -10,8 +10,9 @@ from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
 from grader.models import Competition, ScoringVersion
-from grader.services import competition_settings, grants, selections
+from grader.services import grants, selections
 from grader.services.audit.log import Actor
+from grader.services.competitions import settings
 from grader.text.plain import plain_text
 from grader.text.wording import counted
 
@@ -93,7 +94,7 @@ def give(
     problems: list[str] = []
     if amends.closes_at is not None and amends.closes_at != competition.closes_at:
         with _collected(problems):
-            competition_settings.change(session, changes={"closes_at": amends.closes_at}, **act)
+            settings.change(session, changes={"closes_at": amends.closes_at}, **act)
     if amends.selection_deadline is not None:
         with _collected(problems):
             selections.reopen(session, until=amends.selection_deadline, **act)

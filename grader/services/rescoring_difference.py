@@ -28,8 +28,9 @@ from grader.models import (
 from grader.ranking import comparison, order
 from grader.ranking.comparison import Difference, ScorePair
 from grader.ranking.selection import Scored
-from grader.services import competitions, rescoring, score_history
+from grader.services import rescoring, score_history
 from grader.services.board_lines import TERMS
+from grader.services.competitions import lookup
 from grader.services.jobs import lease
 
 CHUNK = 2_000
@@ -87,7 +88,7 @@ def versions_of(session: Session, *, competition: Competition, version: ScoringV
 
     None for a first scoring version.
     """
-    live = competitions.live(competition)
+    live = lookup.live(competition)
     if version.state is not ScoringVersionState.LIVE:
         return Compared(live, version)
     if live.replaced_number is None:

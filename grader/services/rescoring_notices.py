@@ -20,7 +20,7 @@ from grader.models import (
     User,
 )
 from grader.ranking import order
-from grader.services import competitions
+from grader.services.competitions import lookup
 from grader.services.mail import outbox
 
 SHOWN_KINDS = (SubmissionKind.NORMAL, SubmissionKind.LATE)
@@ -72,7 +72,7 @@ def of_team(
     published = latest(competition)
     if published is None:
         return []
-    version = competitions.live(competition)
+    version = lookup.live(competition)
     replaced = session.scalars(
         select(ScoringVersion.id).where(
             ScoringVersion.competition_id == competition.id,

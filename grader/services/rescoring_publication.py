@@ -23,7 +23,6 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.services import (
-    competitions,
     daily_ranks,
     data_release,
     final_boards,
@@ -36,6 +35,7 @@ from grader.services import (
 )
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.services.jobs import lease
 from grader.services.rescoring_amends import NO_AMENDS, Amends
 
@@ -130,7 +130,7 @@ def roll_back(
     RescoringLosesScores, ReasonNeeded and InvalidPublication.
     """
     reason = rescoring.checked_reason(reason)
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     version = rescoring.get(session, competition=competition, number=number)
     if version.state is not ScoringVersionState.RETIRED:
@@ -172,7 +172,7 @@ def _switch(
     lost = sum(job.submission.status is SubmissionStatus.SCORED for job in changed)
     if lost and not lose_scores:
         raise RescoringLosesScores(lost)
-    retired = competitions.live(competition)
+    retired = lookup.live(competition)
     retired.state = ScoringVersionState.RETIRED
     version.state = ScoringVersionState.LIVE
     version.published_at, version.replaced_number = now, retired.number

@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from grader.models import Submission, SubmissionStatus
-from grader.services import organizers
+from grader.services.competitions import organizers
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Notice
 

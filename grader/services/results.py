@@ -11,8 +11,9 @@ from grader.metrics import PairCounts, report
 from grader.models import Score, ScoringVersion, Split, Submission, SubmissionKind
 from grader.ranking import order
 from grader.ranking.order import Entry
-from grader.services import board_lines, competitions, placing
-from grader.services.metric_choice import Rules
+from grader.services import board_lines, placing
+from grader.services.competitions import lookup
+from grader.services.competitions.metric import Rules
 from grader.visibility import Field, Phase, Viewer, visible_fields
 
 CHUNK = 1000
@@ -75,7 +76,7 @@ class Summary:
 
 def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: Phase) -> Summary:
     """Return what `viewer` may see of a submission's scores under the live scoring version."""
-    version = competitions.live(submission.competition)
+    version = lookup.live(submission.competition)
     allowed = visible_fields(viewer, phase, submission.competition.feedback)
     results = split_results(session, submission=submission, version=version, allowed=allowed)
     public = results.get(Split.PUBLIC)

@@ -9,9 +9,10 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, JobState, ScoringJob, ScoringVersion, ScoringVersionState, Submission
-from grader.services import competitions, scoring
+from grader.services import scoring
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.services.jobs import lease
 
 _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
@@ -83,7 +84,7 @@ def _restart(
     session: Session, competition: Competition, *conditions: object, now: datetime | None
 ) -> Sequence[ScoringJob]:
     """The submission stays `failed` until a try succeeds: what it shows is what is known."""
-    competitions.lock(session, competition_id=competition.id)
+    lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     query = _failed(competition).where(*conditions)  # type: ignore[arg-type]
     jobs = session.scalars(query.with_for_update(of=ScoringJob)).all()

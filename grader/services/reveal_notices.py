@@ -6,13 +6,14 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Split, Standing, Team, TeamMember, User
-from grader.services import competitions, placing
+from grader.services import placing
+from grader.services.competitions import lookup
 from grader.services.mail import outbox
 
 
 def write(session: Session, *, competition: Competition, now: datetime) -> None:
     """Write one notice for each member with a verified address of a team on the private leaderboard."""
-    version_id = competitions.live(competition).id
+    version_id = lookup.live(competition).id
     readers = session.execute(
         select(User, Team.id, Team.name)
         .join(TeamMember, TeamMember.user_id == User.id)

@@ -17,7 +17,7 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import competitions, phases
+from grader.services.competitions import lookup, phases
 from grader.services.people import name_shapes, names
 from grader.visibility import Phase
 
@@ -201,7 +201,7 @@ def require_running(competition: Competition, now: datetime) -> None:
 
 def lock(session: Session, *, competition: Competition, now: datetime | None) -> tuple[Competition, datetime]:
     """Lock a competition and return it as it is now, with the time under the lock."""
-    locked = competitions.lock(session, competition_id=competition.id)
+    locked = lookup.lock(session, competition_id=competition.id)
     return locked, now or db.now(session)
 
 
@@ -249,7 +249,7 @@ def lock_team(
     session: Session, competition: Competition, name: str, now: datetime | None
 ) -> tuple[Competition, Team, datetime]:
     """Lock a competition and return it with the team of a name; raise UnknownTeam, MergedTeam."""
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     team = session.scalar(
         select(Team).where(Team.competition_id == competition.id, Team.name_key == names.name_key(name))

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from grader.models import Competition, Score, Split, Submission, SubmissionKind
 from grader.ranking import order, selection
 from grader.ranking.order import Entry
-from grader.services import competitions
+from grader.services.competitions import lookup
 
 TEAM_COUNT = 10
 
@@ -31,7 +31,7 @@ def of_teams(session: Session, *, competition: Competition, team_ids: Collection
         .where(
             Submission.team_id.in_(team_ids),
             Submission.kind == SubmissionKind.NORMAL,
-            Score.scoring_version_id == competitions.live(competition).id,
+            Score.scoring_version_id == lookup.live(competition).id,
             Score.split == Split.PUBLIC,
         )
     )

@@ -19,9 +19,10 @@ from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team, User
 from grader.ranking import order
 from grader.ranking.order import Entry
-from grader.services import competitions, phases, score_history, submissions
+from grader.services import score_history, submissions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, phases
 from grader.visibility import Phase
 
 
@@ -110,7 +111,7 @@ def select(
     Raises UnknownSubmission, SelectionClosed, NotSelectable, TooManySelected.
     """
     found = submissions.get_own(session, user=user, submission_id=submission_id)
-    competition = competitions.lock(session, competition_id=found.competition_id)
+    competition = lookup.lock(session, competition_id=found.competition_id)
     now = now or db.now(session)
     if not is_open(competition, now):
         raise SelectionClosed(competition)
@@ -155,7 +156,7 @@ def reopen(
     now: datetime | None = None,
 ) -> Competition:
     """Let picks be changed until a moment after the close; the reveal waits. Raises SelectionStays."""
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     if phases.phase(competition, now) is Phase.REVEALED:
         raise SelectionStays("The private leaderboard is revealed; the final selection cannot be reopened.")
@@ -219,7 +220,7 @@ def _public_entries(session: Session, competition: Competition, team: Team) -> l
             Submission.team_id == team.id,
             Submission.kind == SubmissionKind.NORMAL,
             Submission.status == SubmissionStatus.SCORED,
-            Score.scoring_version_id == competitions.live(competition).id,
+            Score.scoring_version_id == lookup.live(competition).id,
             Score.split == Split.PUBLIC,
         )
     )

@@ -10,10 +10,11 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind
-from grader.services import competitions, solution_checks
+from grader.services import solution_checks
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
+from grader.services.competitions.metric import Rules
 from grader.services.jobs import organizer_jobs
-from grader.services.metric_choice import Rules
 from grader.services.solution_checks import NotAcceptable
 from grader.services.solutions import StoredSolution
 
@@ -22,7 +23,7 @@ def add(
     session: Session, *, competition: Competition, rules: Rules, actor: Actor, now: datetime
 ) -> OrganizerJob:
     """Add the job of checking settings; raise NotAcceptable if they are those in use."""
-    live = competitions.live(competition)
+    live = lookup.live(competition)
     if rules == Rules.from_dict(live.metric_settings):
         raise NotAcceptable("These are the settings in use; change one first.")
     return organizer_jobs.add(

@@ -15,8 +15,9 @@ from grader.files import ColumnRole, ColumnRoles, NearMiss, PublicTable, RowIds,
 from grader.metrics import MetricSettings, PairCounts, report
 from grader.metrics.counts import IdentityCounts
 from grader.models import ScoringVersion, Split
-from grader.services import joined_names, solution_findings, solution_report
-from grader.services.metric_choice import MetricChoice, Rules
+from grader.services import solution_findings, solution_report
+from grader.services.competitions import joined_names
+from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.solution_report import Told
 from grader.services.splitting import split_in_half
 from grader.services.truth import PRIVATE, PUBLIC, Truth

@@ -15,11 +15,11 @@ from sqlalchemy.orm import Session
 from grader.errors import OrganizerError
 from grader.files import ColumnRole
 from grader.models import Competition, CompetitionState, DataFile, JobState, OrganizerJob, OrganizerJobKind
-from grader.services import metric_choice
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import metric
+from grader.services.competitions.metric import MetricChoice
 from grader.services.jobs import organizer_jobs
-from grader.services.metric_choice import MetricChoice
 from grader.services.solutions import Commitment, StoredSolution
 from grader.storage import StoredBlob
 
@@ -91,7 +91,7 @@ def add(
             "file": file.as_dict(),
             "test": None if test is None else test.as_dict(),
             "roles": None if roles is None else {name: role.value for name, role in roles.items()},
-            "choice": metric_choice.of(competition).as_dict(),
+            "choice": metric.of(competition).as_dict(),
             "live_scoring_version_id": competition.live_scoring_version_id,
         },
         created_by=actor.user,
@@ -154,7 +154,7 @@ def why_not_acceptable(competition: Competition, job: OrganizerJob) -> str | Non
     if parameters["purpose"] == Purpose.CORRECTED:
         if parameters["live_scoring_version_id"] != competition.live_scoring_version_id:
             return "The scores were switched to another version since; check the file again."
-    elif metric_choice.of(competition) not in _choices(job):
+    elif metric.of(competition) not in _choices(job):
         return "The metric's settings were changed since; check the file again."
     return None
 

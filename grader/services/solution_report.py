@@ -19,7 +19,7 @@ from grader.metrics.expected_error import (
 )
 from grader.metrics.leaks import Leak, Verdict
 from grader.models import Split
-from grader.services.metric_choice import Rules
+from grader.services.competitions.metric import Rules
 from grader.services.truth import IGNORED, PUBLIC, Truth
 from grader.services.visible_values import Visible, visible
 

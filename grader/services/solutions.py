@@ -10,7 +10,7 @@ from grader.files.digest import canonical_solution, hashes
 from grader.metrics import METRIC_CODE_VERSION, MetricSettings
 from grader.models import ScoringVersion, Split
 from grader.services import solution_findings
-from grader.services.metric_choice import MIN_CLASS_ROWS, MetricChoice, Rules
+from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules
 from grader.services.solution_assessment import (
     Assessed,
     LiveSolution,

@@ -22,17 +22,8 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import (
-    competitions,
-    limits,
-    organizers_team,
-    participations,
-    pauses,
-    phases,
-    repeats,
-    rosters,
-    scoring,
-)
+from grader.services import limits, organizers_team, participations, repeats, rosters, scoring
+from grader.services.competitions import lookup, pauses, phases
 from grader.services.paging import paging
 from grader.storage import StoredBlob
 from grader.text.plain import one_line
@@ -172,7 +163,7 @@ def accept(
     LimitReached.
     """
     description = _checked_description(description)
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     repeated = require_acceptable(
         session,
@@ -345,7 +336,7 @@ def versions_in_use(session: Session, competition: Competition) -> Iterable[int]
             ScoringVersion.state == ScoringVersionState.PREPARING,
         )
     )
-    return [competitions.live(competition).id, *preparing]
+    return [lookup.live(competition).id, *preparing]
 
 
 def _checked_description(description: str) -> str:

@@ -6,7 +6,8 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, User
-from grader.services import organizers, rosters
+from grader.services import rosters
+from grader.services.competitions import organizers
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Notice
 

@@ -10,8 +10,9 @@ from grader.models import Competition, Split, Submission, Team
 from grader.ranking import order, selection
 from grader.ranking.order import Entry
 from grader.ranking.selection import Choice, Scored, SubmissionKind
-from grader.services import competitions, placing, score_history
+from grader.services import placing, score_history
 from grader.services.boards import NotRevealed
+from grader.services.competitions import lookup
 from grader.visibility import Field, Phase, Viewer, visible
 
 _SHOWN = (SubmissionKind.NORMAL, SubmissionKind.LATE)
@@ -66,7 +67,7 @@ def of_team(
     """Return what a team's submissions got; raise NotRevealed before the reveal."""
     if phase is not Phase.REVEALED or not visible(Field.PRIVATE_SCORE, viewer, phase, competition.feedback):
         raise NotRevealed
-    version_id = competitions.live(competition).id
+    version_id = lookup.live(competition).id
     own = score_history.scored(session, scoring_version_id=version_id, team_ids=[team.id], kinds=_SHOWN)
     choices = selection.choose(own, selection_count=competition.selection_count)
     private, rank = _place(session, version_id, Split.PRIVATE, team)

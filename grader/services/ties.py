@@ -23,9 +23,9 @@ from grader.models import (
     Submission,
     Team,
 )
-from grader.services import competitions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.services.jobs import organizer_jobs
 
 MAX_TEAMS = 100
@@ -67,7 +67,7 @@ class SplitTies:
 
 def request(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> OrganizerJob:
     """Have the teams of both boards compared, each with the one directly above."""
-    version = competitions.live(competition)
+    version = lookup.live(competition)
     job = organizer_jobs.add(
         session,
         competition=competition,
@@ -89,7 +89,7 @@ def request(session: Session, *, competition: Competition, actor: Actor, now: da
 
 def publish(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
     """Let everybody see which teams are tied on the private leaderboard; raise TiesNotPublishable."""
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     if competition.revealed_at is None:
         raise TiesNotPublishable("Ties can be published once the private leaderboard is revealed.")
     job = newest(session, competition=competition)
@@ -104,7 +104,7 @@ def publish(session: Session, *, competition: Competition, actor: Actor, now: da
         competition=competition,
         actor=actor,
         action="ties.publish",
-        subject=f"scoring version {competitions.live(competition).number}",
+        subject=f"scoring version {lookup.live(competition).number}",
         public_text="It was published which teams are statistically tied on the private leaderboard.",
         now=now,
     )
@@ -180,7 +180,7 @@ def _split_ties(
     session: Session, competition: Competition, version_id: int, split: Split, lines: list[dict[str, Any]]
 ) -> SplitTies:
     compared = [line["submission_id"] for line in lines]
-    now = places(session, scoring_version_id=competitions.live(competition).id, split=split)
+    now = places(session, scoring_version_id=lookup.live(competition).id, split=split)
     is_stale = (
         version_id != competition.live_scoring_version_id
         or [place.submission_id for place in now] != compared

@@ -16,12 +16,13 @@ from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVe
 from grader.ranking import selection
 from grader.receipts import Receipt, SlowTruth, UnreadableFile
 from grader.receipts.verification import verify_scores
-from grader.services import competitions, phases, score_history
+from grader.services import score_history
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.closing import NotClosed
+from grader.services.competitions import lookup, phases
+from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
-from grader.services.phases import Stage
 from grader.storage import BlobDamaged, BlobMissing
 
 
@@ -95,7 +96,7 @@ def request(session: Session, *, competition: Competition, actor: Actor, now: da
             raise NotClosed(competition.closes_at)
         case Stage.CLOSED:
             raise NotSettled
-    version = competitions.live(competition)
+    version = lookup.live(competition)
     job = organizer_jobs.add(
         session,
         competition=competition,

@@ -12,10 +12,11 @@ from grader.models import (
     Solution,
     Submission,
 )
-from grader.services import competition_settings, data_checks, drafts, scoring, solution_checks
+from grader.services import data_checks, drafts, scoring, solution_checks
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.metric_choice import MetricChoice, Rules
+from grader.services.competitions import settings
+from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.solutions import Commitment, StoredSolution
 
 
@@ -88,7 +89,7 @@ def set_first(
     )
     version.published_at = now
     draft.live_scoring_version = version
-    choice = competition_settings.of(draft)
+    choice = settings.of(draft)
     draft.draft_metric = MetricChoice(
         solution.rules.identities, choice.min_class_rows, solution.rules.metric
     ).as_dict()

@@ -6,7 +6,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import Competition, ScoringVersion, Submission, User
-from grader.services import organizers, submissions
+from grader.services import submissions
+from grader.services.competitions import organizers
 from grader.services.submissions import UnknownSubmission
 from grader.visibility import Viewer
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from grader.models import Competition
-from grader.services import bundle_files, bundles, canonical_solutions, competitions
+from grader.services import bundle_files, bundles, canonical_solutions
+from grader.services.competitions import lookup
 from grader.worker.digests import with_digest
 from grader.worker.work import Work
 
@@ -28,7 +29,7 @@ def bundle(work: Work) -> dict[str, Any]:
     work.report_progress(0, 3, "Reading the solution")
     with work.database.read() as session:
         competition = session.get_one(Competition, work.competition_id)
-        solution = competitions.live(competition).solution
+        solution = lookup.live(competition).solution
     files: dict[str, bytes] = {}
     digest = with_digest(work.database, work.storage, solution)
     if with_solution:

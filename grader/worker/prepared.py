@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from grader.files import RowIds
 from grader.metrics import RankedSplit
 from grader.models import Split
-from grader.services.metric_choice import Rules
+from grader.services.competitions.metric import Rules
 from grader.services.scoring import Claim
 from grader.services.truth import Truth
 from grader.storage import Storage

@@ -19,7 +19,7 @@ from grader.files import (
 )
 from grader.models import Competition, ScoringVersion
 from grader.services import solution_assessment, solution_changes, solution_findings, solutions, splitting
-from grader.services.metric_choice import MetricChoice
+from grader.services.competitions.metric import MetricChoice
 from grader.services.solution_assessment import Assessed, LiveSolution
 from grader.services.solution_checks import Purpose
 from grader.worker.work import Work, problems_of

@@ -13,17 +13,9 @@ from playwright.sync_api import Browser, Page
 
 from grader import db
 from grader.models import EntryMode
-from grader.services import (
-    closing,
-    competitions,
-    invitations,
-    mergers,
-    scoring,
-    setup_links,
-    submissions,
-    teams,
-)
+from grader.services import closing, invitations, mergers, scoring, setup_links, submissions, teams
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.services.scoring import Breakdown
 
 pytestmark = pytest.mark.browser
@@ -84,9 +76,7 @@ def populate(live: Any) -> Paths:
     invitation = _make_teams(live, ann)
     live.reveal("old")
     with live.database.write() as session:
-        closing.finalize(
-            session, competition=competitions.get(session, slug="old"), actor=Actor(None, "tests")
-        )
+        closing.finalize(session, competition=lookup.get(session, slug="old"), actor=Actor(None, "tests"))
     here = "/competitions/toxicity"
     with live.database.write() as session:
         setup_token = setup_links.create(session, now=db.now(session))
@@ -125,7 +115,7 @@ def _make_teams(live: Any, ann: Any) -> str:
     """Let somebody ask Ann's team to merge, and return the link that invites into his."""
     bob, dan = live.person("Bob"), live.person("Dan")
     with live.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         teams.create(session, competition=competition, user=bob.user, name="The Analytical Engines")
         mergers.request(session, competition=competition, user=bob.user, name="Ann")
         invitations.invite(session, competition=competition, user=ann.user, name=dan.user.name)
@@ -187,12 +177,11 @@ def _accept(
     break_it: bool = False,
 ) -> int:
     """Record a submission without hinting anybody; `break_it` makes its job fail as if scoring had broken."""
-    from grader.services import competitions
 
     with live.database.write() as session:
         accepted = submissions.accept(
             session,
-            competition=competitions.get(session, slug=slug),
+            competition=lookup.get(session, slug=slug),
             user=person.user,
             blob=live.storage.put(file),
             file_name=file_name,

@@ -21,7 +21,7 @@ from grader.db import Database
 from grader.files import read_solution
 from grader.services import accounts, participations, schema, solutions, tokens
 from grader.services.audit.log import Actor
-from grader.services.conditions import Conditions
+from grader.services.competitions.conditions import Conditions
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.supervisor import leftovers, valkey

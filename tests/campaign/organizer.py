@@ -10,7 +10,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from grader.errors import FairboardError
 from grader.files import read_solution
 from grader.models import ScoringVersion, ScoringVersionState
-from grader.services import competitions, rescoring, rescoring_publication, solutions
+from grader.services import rescoring, rescoring_publication, solutions
+from grader.services.competitions import lookup
 from grader.services.rescoring_publication import RescoringIncomplete
 from tests.campaign.installation import ORGANIZER, SLUG, Installation
 from tests.campaign.ledger import Ledger
@@ -55,7 +56,7 @@ class Organizer(threading.Thread):
 
     def _act(self) -> str:
         with self._installation.database.read() as session:
-            competition = competitions.get(session, slug=SLUG)
+            competition = lookup.get(session, slug=SLUG)
             version = rescoring.open_version(session, competition=competition)
             retired = session.scalars(
                 select(ScoringVersion.number).where(ScoringVersion.state == ScoringVersionState.RETIRED)
@@ -69,10 +70,10 @@ class Organizer(threading.Thread):
     def _prepare(self) -> str:
         corrected = read_solution(self._corrected())
         with self._installation.database.read() as session:
-            live = competitions.live(competitions.get(session, slug=SLUG))
+            live = lookup.live(lookup.get(session, slug=SLUG))
             stored = solutions.store_corrected(self._installation.storage, corrected, live=live)
         with self._installation.database.write() as session:
-            competition = competitions.get(session, slug=SLUG)
+            competition = lookup.get(session, slug=SLUG)
             version = rescoring.prepare(
                 session, competition=competition, solution=stored, reason="Labels.", actor=ORGANIZER
             )
@@ -89,7 +90,7 @@ class Organizer(threading.Thread):
 
     def _roll_back(self, number: int) -> str:
         with self._installation.database.write() as session:
-            competition = competitions.get(session, slug=SLUG)
+            competition = lookup.get(session, slug=SLUG)
             version = rescoring_publication.roll_back(
                 session, competition=competition, number=number, reason="Back.", actor=ORGANIZER
             )

@@ -12,9 +12,7 @@ from grader.services import (
     accounts,
     addresses,
     boards,
-    competitions,
     final_boards,
-    phases,
     rescoring,
     resets,
     schema,
@@ -22,6 +20,7 @@ from grader.services import (
     tokens,
 )
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, phases
 from grader.services.people import directory
 from grader.visibility import Phase
 from tests.fixtures.patience import eventually
@@ -65,7 +64,7 @@ def rescore_command(path, *, reason):
 
 def board(service, slug="toxicity"):
     with service.database.read() as session:
-        found = boards.public_board(session, competition=competitions.get(session, slug=slug))
+        found = boards.public_board(session, competition=lookup.get(session, slug=slug))
     return found.scoring_version, [(row.team, row.score) for row in found.rows]
 
 
@@ -175,7 +174,7 @@ def test_a_competition_is_open_at_once_and_its_report_is_printed(admin, service,
     ):
         assert part in result.stdout
     with service.database.read() as session:
-        competition = competitions.get(session, slug="cup")
+        competition = lookup.get(session, slug="cup")
     assert phases.phase(competition, datetime.now(UTC)) is Phase.OPEN
 
 
@@ -191,8 +190,8 @@ def test_a_competition_takes_dates_identities_metric_and_overview(admin, service
 
     assert result.exit_code == 0, result.stderr
     with service.database.read() as session:
-        competition = competitions.get(session, slug="cup")
-    rules = competitions.live(competition).metric_settings
+        competition = lookup.get(session, slug="cup")
+    rules = lookup.live(competition).metric_settings
     assert competition.opens_at == datetime(2030, 1, 1, tzinfo=UTC)
     assert competition.closes_at == datetime(2030, 2, 1, 10, tzinfo=UTC)
     assert competition.overview == "# Be kind"
@@ -357,9 +356,7 @@ def test_a_rescoring_under_way_keeps_another_one_out_until_it_is_dropped(admin, 
 
     competition = service.competition()
     path = corrected(solution())
-    stored = solutions.store_corrected(
-        service.storage, read_solution(path), live=competitions.live(competition)
-    )
+    stored = solutions.store_corrected(service.storage, read_solution(path), live=lookup.live(competition))
     with service.database.write() as session:
         rescoring.prepare(
             session, competition=competition, solution=stored, reason="First.", actor=Actor(None, "bo")

@@ -6,7 +6,8 @@ from datetime import timedelta
 import pytest
 
 from grader.models import EntryMode
-from grader.services import competitions, conditions, participations
+from grader.services import participations
+from grader.services.competitions import conditions, lookup
 from grader.services.participations import EntryState
 
 
@@ -32,13 +33,13 @@ def create(admin, tmp_path, solution_csv):
 
 def stored(service):
     with service.database.read() as session:
-        return competitions.get(session, slug="toxicity")
+        return lookup.get(session, slug="toxicity")
 
 
 def state(service, name):
     user = service.user(name)
     with service.database.read() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         found = participations.find(session, competition=competition, user=user)
         return participations.state(competition, found)
 

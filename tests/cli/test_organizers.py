@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from grader.models import CompetitionState, Role
-from grader.services import organizers
+from grader.services.competitions import organizers
 from grader.services.people import directory
 
 

@@ -9,8 +9,9 @@ from click.testing import CliRunner
 
 from grader.cli import main, switching
 from grader.files import ColumnRole, read_solution
-from grader.services import boards, competitions, data_checks, data_files, solutions
+from grader.services import boards, data_checks, data_files, solutions
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.settings import Settings
 from grader.worker.rescoring_batches import BatchScorer
 from tests.fixtures.competitions import publish_competition
@@ -68,7 +69,7 @@ def scored(service: Any) -> Any:
 
 def live(service: Any) -> tuple[int, tuple[str, ...]]:
     with service.database.read() as session:
-        board = boards.public_board(session, competition=competitions.get(session, slug="toxicity"))
+        board = boards.public_board(session, competition=lookup.get(session, slug="toxicity"))
     return board.scoring_version, tuple(row.score for row in board.rows)
 
 
@@ -136,7 +137,7 @@ def test_a_corrected_solution_keeps_the_columns_for_diagnosis_that_it_has(
     done = rescore(path, "--reason", "Other labels.", "--yes")
     assert done.exit_code == 0, done.output
     with service.database.read() as session:
-        report = competitions.live(competitions.get(session, slug="toxicity")).solution.report
+        report = lookup.live(lookup.get(session, slug="toxicity")).solution.report
     kept = [report[name] for name in ("id", "label", "other_labels", "slices", "unused_columns")]
     assert kept == ["r_id", "toxicity", ["insult"], [], ["muslim", "comment"]]
 

@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import AuditEntry, Score
-from grader.services import closing, competitions
+from grader.services import closing
+from grader.services.competitions import lookup
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -75,7 +76,7 @@ def test_verified_standings_become_final_without_a_question(admin, service, clos
 
 def finalized_at(service):
     with service.database.read() as session:
-        return competitions.get(session, slug="toxicity").finalized_at
+        return lookup.get(session, slug="toxicity").finalized_at
 
 
 def test_a_receipt_and_a_bundle_with_the_solution_verify_each_other(

@@ -17,8 +17,9 @@ from grader.cli import main
 from grader.db import Database
 from grader.files import read_solution
 from grader.models import AuditEntry, JobState, ScoringJob, ScoringVersion, ScoringVersionState
-from grader.services import backups, boards, competitions, rescoring, rescoring_publication, solutions
+from grader.services import backups, boards, rescoring, rescoring_publication, solutions
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.services.jobs.lease import OPEN_STATES
 from grader.services.rescoring_publication import RescoringIncomplete
 from grader.settings import Settings
@@ -79,7 +80,7 @@ def prepare(
     """A function that prepares the next version with the truth of a seed."""
 
     def begin(*, seed: int) -> ScoringVersion:
-        live = competitions.live(service.reload(competition))
+        live = lookup.live(service.reload(competition))
         solution = read_solution(solution_csv(seed=seed), label="toxicity", identities=("female", "muslim"))
         stored = solutions.store_corrected(service.storage, solution, live=live)
         with service.database.write() as session:
@@ -110,7 +111,7 @@ def is_published(service: Any, version: ScoringVersion) -> bool:
 def board(service: Any) -> BoardRead:
     """Read the board in one transaction."""
     with service.database.read() as session:
-        found = boards.public_board(session, competition=competitions.get(session, slug="toxicity"))
+        found = boards.public_board(session, competition=lookup.get(session, slug="toxicity"))
     lines = tuple(BoardLine(row.rank or 0, row.team, row.score) for row in found.rows)
     return BoardRead("toxicity", found.scoring_version, lines)
 

@@ -31,7 +31,6 @@ from grader.receipts.verification import shown
 from grader.services import (
     boards,
     closing,
-    competitions,
     final_boards,
     limits,
     mergers,
@@ -46,6 +45,7 @@ from grader.services import (
     submissions,
 )
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.settings import Settings
 from grader.storage import open_storage
 from grader.visibility import Phase, Viewer
@@ -126,7 +126,7 @@ class Installation:
 
     def _corrected(self, name: str) -> solutions.StoredSolution:
         solution = read_solution(TRUTHS[name], label="toxicity", identities=IDENTITIES)
-        live = competitions.live(self.service.reload(self.competition))
+        live = lookup.live(self.service.reload(self.competition))
         return solutions.store_corrected(self.service.storage, solution, live=live)
 
 
@@ -347,7 +347,7 @@ class BoardMachine(RuleBasedStateMachine):
     @invariant()
     def the_boards_are_those_of_the_model(self) -> None:
         with self.service.database.read() as session:
-            competition = competitions.get(session, slug=self.here.competition.slug)
+            competition = lookup.get(session, slug=self.here.competition.slug)
             public = boards.public_board(session, competition=competition, now=self.now)
             assert lines(public.rows) == self.model.board(PUBLIC)
             if not self.model.is_revealed:
@@ -364,7 +364,7 @@ class BoardMachine(RuleBasedStateMachine):
     @invariant()
     def quotas_are_those_of_the_model(self) -> None:
         with self.service.database.read() as session:
-            competition = competitions.get(session, slug=self.here.competition.slug)
+            competition = lookup.get(session, slug=self.here.competition.slug)
             for user, team_id in self.model.team_of.items():
                 team = rosters.find_team(session, competition=competition, user=self.service.user(user))
                 assert team is not None

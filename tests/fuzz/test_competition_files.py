@@ -9,9 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grader.services import competition_files, competition_settings
-from grader.services.competition_settings import CompetitionSettings
-from grader.services.conditions import InvalidCompetition
+from grader.services import competition_files
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.conditions import InvalidCompetition
+from grader.services.competitions.settings import CompetitionSettings
 from tests.fixtures.mutations import Mishap, mishap, mishaps
 
 FILE = (

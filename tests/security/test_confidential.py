@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from grader.services import closing, competitions, final_boards, moderation
+from grader.services import closing, final_boards, moderation
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 
 TESTS = Actor(None, "tests")
 
@@ -15,14 +16,14 @@ def revealed(scene: Any) -> Any:
     """The scene with final standings."""
     scene.arena.reveal()
     with scene.arena.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         closing.finalize(session, competition=competition, actor=TESTS)
     return scene
 
 
 def test_final_standings_tell_that_a_team_was_disqualified_and_not_why(revealed: Any) -> None:
     with revealed.arena.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         moderation.disqualify(
             session, competition=competition, team="Bob", reason="Shared his labels.", actor=TESTS
         )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from grader.models import CompetitionState, Organizer, Role
-from grader.services import competitions
+from grader.services.competitions import lookup
 from tests.fixtures.walks import ROUTES, addresses
 
 DRAFT, UNKNOWN = "drafted", "unknown"  # of one length, or the answers could not be
@@ -28,13 +28,13 @@ def site(make_arena: Callable[..., Any]) -> Any:
         for slug, name in (("toxicity", "Olga"), (DRAFT, "Dan")):
             session.add(
                 Organizer(
-                    competition_id=competitions.get(session, slug=slug).id,
+                    competition_id=lookup.get(session, slug=slug).id,
                     user_id=arena.people[name].user.id,
                     role=Role.OWNER,
                     added_at=arena.now(),
                 )
             )
-        competitions.get(session, slug=DRAFT).state = CompetitionState.DRAFT
+        lookup.get(session, slug=DRAFT).state = CompetitionState.DRAFT
     return arena
 
 

@@ -11,8 +11,9 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Score, Split
-from grader.services import boards, competitions, results
+from grader.services import boards, results
 from grader.services.board_lines import TERMS
+from grader.services.competitions import lookup
 from grader.visibility import Feedback, Viewer
 from tests.fixtures.walks import Walk, walk
 from tests.fixtures.worlds import SLUG, Truth, World
@@ -94,11 +95,11 @@ def test_a_board_that_shows_no_terms_is_not_sorted_by_them(world: World, address
 def test_organizers_see_everything_in_each_mode(world: World) -> None:
     _set(world, Feedback.SCORE)
     with world.arena.database.read() as session:
-        competition = competitions.get(session, slug=SLUG)
+        competition = lookup.get(session, slug=SLUG)
         board = boards.public_board(session, competition=competition, viewer=Viewer.ORGANIZER)
         assert all(set(row.terms) == set(TERMS) for row in board.rows)
         scores = session.scalars(select(Score).where(Score.split == Split.PUBLIC)).all()
-        found = results.public_scores(session, submissions=(), version=competitions.live(competition))
+        found = results.public_scores(session, submissions=(), version=lookup.live(competition))
         assert (len(scores) > 5, found) == (True, {})
 
 
@@ -141,4 +142,4 @@ def _rotate(world: World, columns: tuple[str, ...]) -> None:
 
 def _set(world: World, feedback: Feedback) -> None:
     with world.arena.database.write() as session:
-        competitions.get(session, slug=SLUG).feedback = feedback
+        lookup.get(session, slug=SLUG).feedback = feedback

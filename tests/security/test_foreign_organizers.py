@@ -8,8 +8,9 @@ from sqlalchemy import Column, select
 
 from grader.db import Base
 from grader.models import Competition
-from grader.services import competitions, solution_checks
+from grader.services import solution_checks
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.services.solution_checks import UploadedFile
 from tests.fixtures.walks import ROUTES, Asker, addresses
 from tests.fixtures.worlds import CONFIDENTIAL, ELSEWHERE, SLUG, Truth, World
@@ -26,7 +27,7 @@ def world(make_world: Callable[..., World]) -> World:
     with world.arena.database.write() as session:
         solution_checks.add(
             session,
-            competition=competitions.get(session, slug=SLUG),
+            competition=lookup.get(session, slug=SLUG),
             file=UploadedFile.of("solution.csv", blob),
             actor=Actor(None, "tests"),
             now=world.clock.time,
@@ -82,7 +83,7 @@ def _ask(world: World, name: str | None, method: str, endpoint: str, path: str) 
 def _rows(world: World) -> dict[str, list[Any]]:
     """Return everything that is stored of the competition."""
     with world.arena.database.read() as session:
-        here = competitions.get(session, slug=SLUG).id
+        here = lookup.get(session, slug=SLUG).id
         return {
             table.name: session.execute(select(table).where(column == here)).all()
             for table, column in _of_competitions()

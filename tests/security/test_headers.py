@@ -128,7 +128,7 @@ def _break_the_list(monkeypatch: pytest.MonkeyPatch, error: Exception | None = N
     def broken(session: object) -> None:
         raise error or RuntimeError("a hidden label")
 
-    monkeypatch.setattr("grader.services.competitions.list_all", broken)
+    monkeypatch.setattr("grader.services.competitions.lookup.list_all", broken)
 
 
 def _check(answer: Any) -> None:

@@ -29,8 +29,8 @@ from sqlalchemy import select
 from grader.metrics import PairCounts, report
 from grader.models import Score, Solution, Split, Standing
 from grader.ranking import order
-from grader.services import competitions
-from grader.services.metric_choice import Rules
+from grader.services.competitions import lookup
+from grader.services.competitions.metric import Rules
 from grader.visibility import Feedback, Field, Phase, Viewer, visible
 from tests.fixtures.walks import CURIOUS, MAIL, ROUTES, Walk, methods, walk
 from tests.fixtures.worlds import CONFIDENTIAL, SLUG, Truth, World
@@ -321,9 +321,9 @@ def _secrets(world: World) -> Secrets:
     scores = {}
     public_terms: dict[int, tuple[float, ...]] = {}
     with world.arena.database.read() as session:
-        competition = competitions.get(session, slug=SLUG)
-        metric = Rules.from_dict(competitions.live(competition).metric_settings).metric
-        live = competitions.live(competition).id
+        competition = lookup.get(session, slug=SLUG)
+        metric = Rules.from_dict(lookup.live(competition).metric_settings).metric
+        live = lookup.live(competition).id
         for score in session.scalars(select(Score).order_by(Score.submission_id)):
             is_shown = score.scoring_version_id == live and score.split is Split.PUBLIC
             known = values[Split.PUBLIC if is_shown else Split.PRIVATE]

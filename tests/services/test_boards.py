@@ -9,9 +9,10 @@ from sqlalchemy import select, update
 from grader.metrics import PairCounts, report
 from grader.models import Score, Split, Standing, Team
 from grader.ranking import order
-from grader.services import boards, competitions, placing, results
+from grader.services import boards, placing, results
 from grader.services.boards import NotRevealed
-from grader.services.metric_choice import Rules
+from grader.services.competitions import lookup
+from grader.services.competitions.metric import Rules
 from grader.services.results import Summary
 from grader.services.standing_rows import to_entry
 from grader.visibility import Phase, Viewer
@@ -189,7 +190,7 @@ def test_the_weakest_term_is_the_lowest_and_the_table_has_two_decimals(
         row = session.scalars(
             select(Score).where(Score.submission_id == 1, Score.split == Split.PUBLIC)
         ).one()
-    rules = Rules.from_dict(competitions.live(competition).metric_settings)
+    rules = Rules.from_dict(lookup.live(competition).metric_settings)
     exact = report(PairCounts.from_dict(row.counts), rules.metric)
     assert exact.score == row.score
     assert [line.name for line in result.identities] == ["female", "muslim"]
@@ -239,8 +240,6 @@ def test_the_scores_of_a_list_come_in_one_go(service: Any, competition: Any) -> 
 
     with service.database.read() as session:
         submissions = session.scalars(select(Submission)).all()
-        found = results.public_scores(
-            session, submissions=submissions, version=competitions.live(competition)
-        )
+        found = results.public_scores(session, submissions=submissions, version=lookup.live(competition))
     assert found.keys() == {submission.id for submission in submissions}
     assert all(result.identities == () for result in found.values())

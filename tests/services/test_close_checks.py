@@ -18,10 +18,11 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
 )
-from grader.services import close_checks, closing, competitions
+from grader.services import close_checks, closing
 from grader.services.close_checks import CloseState
 from grader.services.closing import ScoringPending
-from grader.services.phases import Stage
+from grader.services.competitions import lookup
+from grader.services.competitions.phases import Stage
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no rule here knows the kind
 
@@ -40,7 +41,7 @@ def state(service: Any, competition: Any) -> Callable[..., CloseState]:
 
     def of(*, after: timedelta = timedelta()) -> CloseState:
         with service.database.read() as session:
-            current = competitions.get(session, slug=competition.slug)
+            current = lookup.get(session, slug=competition.slug)
             return close_checks.state(session, competition=current, now=service.now + after)
 
     return of

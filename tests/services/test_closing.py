@@ -23,10 +23,8 @@ from grader.models import (
 from grader.services import (
     boards,
     closing,
-    competitions,
     final_boards,
     moderation,
-    phases,
     rescoring,
     rescoring_publication,
     solutions,
@@ -42,8 +40,9 @@ from grader.services.closing import (
     ScoringPending,
     SelectionOpen,
 )
+from grader.services.competitions import lookup, phases
+from grader.services.competitions.phases import Archived, Stage
 from grader.services.final_boards import UnknownFinalBoard
-from grader.services.phases import Archived, Stage
 from grader.visibility import Phase
 from grader.worker.calendar import Calendar
 from tests.fixtures import rescorings
@@ -90,7 +89,7 @@ def own_results(service: Any, competition: Any, name: str, phase: Phase = Phase.
     from grader.services import rosters
 
     with service.database.read() as session:
-        competition = competitions.get(session, slug=competition.slug)
+        competition = lookup.get(session, slug=competition.slug)
         team = rosters.find_team(session, competition=competition, user=service.user(name))
         return team_results.of_team(session, competition=competition, team=team, phase=phase)
 
@@ -99,7 +98,7 @@ def republish(service: Any, competition: Any, csv: bytes) -> None:
     competition = service.reload(competition)
     columns = rescoring.columns(competition)
     solution = read_solution(csv, label=columns.label, identities=columns.identities)
-    stored = solutions.store_corrected(service.storage, solution, live=competitions.live(competition))
+    stored = solutions.store_corrected(service.storage, solution, live=lookup.live(competition))
     with service.database.write() as session:
         version = rescoring.prepare(
             session, competition=competition, solution=stored, reason="Corrected.", actor=Actor(None, "tests")
@@ -200,7 +199,7 @@ def test_the_reveal_switches_on_what_the_settling_computed(service: Any) -> None
     before = standings(service, Split.PRIVATE)
     assert len(before) == 3
     with service.database.read() as session, pytest.raises(NotRevealed):
-        found = competitions.get(session, slug="toxicity")
+        found = lookup.get(session, slug="toxicity")
         boards.private_board(session, competition=found, phase=phases.phase(found, service.now + 2 * HOUR))
     reveal(service, competition, 3 * HOUR)
     assert standings(service, Split.PRIVATE) == before
@@ -291,7 +290,7 @@ def test_final_standings_are_stored_and_a_publish_appends_the_next_number(
     assert finalize(service, competition).number == 1
     first = final_page(service, competition, 1)
     with service.database.read() as session:
-        found = competitions.get(session, slug="toxicity")
+        found = lookup.get(session, slug="toxicity")
         board = boards.private_board(session, competition=found, phase=Phase.REVEALED)
     assert [(row.rank, row.team, row.score, row.rank_change) for row in first.rows] == [
         (row.rank, row.team, row.score, row.rank_change) for row in board.rows

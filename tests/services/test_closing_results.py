@@ -14,18 +14,11 @@ from sqlalchemy import select, update
 
 from grader.models import AuditEntry, Competition, JobState, OrganizerJob, Score, Solution, Split, Submission
 from grader.receipts import Receipt, verify
-from grader.services import (
-    bundle_files,
-    bundles,
-    closing,
-    competitions,
-    published_solutions,
-    receipts,
-    verification,
-)
+from grader.services import bundle_files, bundles, closing, published_solutions, receipts, verification
 from grader.services.audit.log import Actor
 from grader.services.bundles import NotFinal
 from grader.services.closing import NotClosed
+from grader.services.competitions import lookup
 from grader.services.published_solutions import NotRevealed, SolutionNotPublished, SolutionPublished
 from grader.services.receipts import CommitmentPending, NoReceipt
 from grader.services.verification import NotSettled
@@ -163,7 +156,7 @@ def test_what_competes_is_verified_and_agrees(service: Any, closed: Competition)
 @on_sqlite
 def test_a_stored_value_that_was_tampered_with_is_found(service: Any, closed: Competition) -> None:
     with service.database.write() as session:
-        version = competitions.live(competitions.get(session, slug=closed.slug))
+        version = lookup.live(lookup.get(session, slug=closed.slug))
         chosen = verification.competing(session, version=version)[0]
         score = session.scalars(
             select(Score).where(Score.submission_id == chosen.id, Score.split == Split.PRIVATE)
@@ -180,7 +173,7 @@ def test_a_stored_value_that_was_tampered_with_is_found(service: Any, closed: Co
 @on_sqlite
 def test_a_lost_file_is_a_difference_and_not_an_end(service: Any, closed: Competition) -> None:
     with service.database.read() as session:
-        version = competitions.live(competitions.get(session, slug=closed.slug))
+        version = lookup.live(lookup.get(session, slug=closed.slug))
         chosen = verification.competing(session, version=version)[1]
     service.storage.delete(chosen.sha256)
     job = run(service, ask_to_verify(service, closed))

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from grader.metrics import MetricSettings, Weights
 from grader.models import EntryMode, RevealRule
-from grader.services import competition_files, competition_settings
-from grader.services.competition_settings import CompetitionSettings
-from grader.services.conditions import InvalidCompetition
+from grader.services import competition_files
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.conditions import InvalidCompetition
+from grader.services.competitions.settings import CompetitionSettings
 from grader.visibility import Feedback
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), max_size=40)

@@ -23,14 +23,12 @@ from grader.models import (
 )
 from grader.services import (
     closing,
-    competitions,
     data_checks,
     data_files,
     data_findings,
     data_release,
     drafts,
     lifecycle,
-    organizers,
     published_solutions,
     rescoring,
     rescoring_publication,
@@ -38,7 +36,8 @@ from grader.services import (
     versions,
 )
 from grader.services.audit.log import Actor
-from grader.services.competition_settings import CompetitionSettings
+from grader.services.competitions import lookup, organizers
+from grader.services.competitions.settings import CompetitionSettings
 from grader.services.data_release import BeingChecked, DataUnchecked, NotHeld, NotTyped
 from grader.storage import StorageUnavailable
 from grader.worker.organizer_work import OrganizerWorker
@@ -235,8 +234,8 @@ def test_a_rescoring_has_the_files_looked_through_with_its_solution(service: Any
     work(service)
     assert data_release.is_given_out(competition, file(service, competition))
     with service.database.write() as session:
-        competition = competitions.get(session, slug=competition.slug)
-        live = competitions.live(competition)
+        competition = lookup.get(session, slug=competition.slug)
+        live = lookup.live(competition)
         version = rescoring.prepare(
             session,
             competition=competition,

@@ -9,11 +9,8 @@ from grader.db import Base
 from grader.files import read_solution
 from grader.models import AuditEntry, Competition, Organizer, Submission, Team
 from grader.services import (
-    announcements,
     benchmark_entries,
     blobs,
-    competition_settings,
-    competitions,
     data_files,
     draft_deletion,
     drafts,
@@ -23,7 +20,9 @@ from grader.services import (
 )
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competition_settings import CompetitionSettings
+from grader.services.competitions import announcements, lookup
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.settings import CompetitionSettings
 from grader.services.solution_checks import UploadedFile
 
 SHELL = Actor(None, "shell (tests)")
@@ -73,9 +72,9 @@ def test_everything_of_a_draft_goes_but_its_audit(service: Any, draft: Competiti
     with service.database.read() as session:
         assert rows_of(session, draft) == {"audit_entry": before["audit_entry"] + 1}
         assert not blobs.named(session)
-        assert competitions.list_all(session) == []
-        with pytest.raises(competitions.UnknownCompetition):
-            competitions.get(session, slug="next")
+        assert lookup.list_all(session) == []
+        with pytest.raises(lookup.UnknownCompetition):
+            lookup.get(session, slug="next")
         left = session.get_one(Competition, draft.id)
         assert (left.title, left.rules, left.live_scoring_version_id) == ("", "", None)
         entry = session.scalars(select(AuditEntry).order_by(AuditEntry.id.desc())).first()
@@ -134,7 +133,7 @@ def test_a_published_competition_is_not_deleted(service: Any) -> None:
 
 def test_whoever_was_about_to_change_a_deleted_draft_finds_none(service: Any, draft: Competition) -> None:
     delete(service, draft)
-    with service.database.write() as session, pytest.raises(competitions.UnknownCompetition):
+    with service.database.write() as session, pytest.raises(lookup.UnknownCompetition):
         competition_settings.change(
             session, competition=draft, changes={"title": "Late"}, actor=SHELL, now=service.now
         )

@@ -28,8 +28,6 @@ from grader.services import (
     benchmark_entries,
     canonical_solutions,
     cloning,
-    competition_settings,
-    competitions,
     data_files,
     drafts,
     lifecycle,
@@ -37,8 +35,10 @@ from grader.services import (
     versions,
 )
 from grader.services.audit.log import Actor
-from grader.services.competition_settings import CompetitionSettings
-from grader.services.conditions import InvalidCompetition
+from grader.services.competitions import lookup
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.conditions import InvalidCompetition
+from grader.services.competitions.settings import CompetitionSettings
 from grader.worker import digests
 
 DAY = timedelta(days=1)
@@ -157,12 +157,12 @@ def test_the_solution_of_a_draft_fixes_its_metric_until_either_is_changed(
     made = draft(service)
     accept_solution(service, made, solution_csv())
     found = service.reload(made)
-    first = competitions.live(found)
+    first = lookup.live(found)
     assert (first.number, first.state) == (1, ScoringVersionState.LIVE)
     assert competition_settings.of(found).identities == ("female", "muslim")
     accept_solution(service, made, solution_csv(seed=2), identities=("female",))
     found = service.reload(made)
-    assert competitions.live(found).number == 2
+    assert lookup.live(found).number == 2
     assert competition_settings.of(found).identities == ("female",)
     change(service, made, metric=MetricSettings(power=-2))
     assert service.reload(made).live_scoring_version is None
@@ -265,7 +265,7 @@ def test_a_clone_has_everything_but_dates_people_and_if_not_wanted_the_solution(
     blob = service.storage.put(b"id,comment\n")
     with service.database.write() as session:
         data_files.add(session, competition=source, name="test.csv", blob=blob, actor=SHELL, now=service.now)
-        source = competitions.get(session, slug=source.slug)
+        source = lookup.get(session, slug=source.slug)
         bare = cloning.clone(
             session, source=source, slug="bare", with_data=False, actor=SHELL, now=service.now
         )
@@ -278,19 +278,19 @@ def test_a_clone_has_everything_but_dates_people_and_if_not_wanted_the_solution(
     assert competition_settings.of(bare) == expected
     assert competition_settings.of(full) == replace(expected, title="Full")
     assert bare.live_scoring_version is None
-    assert competitions.live(full).solution.row_count == 400
+    assert lookup.live(full).solution.row_count == 400
     assert (full.state, full.rules_version) == (CompetitionState.DRAFT, 1)
 
 
 def test_a_clone_commits_to_the_same_solution_with_a_nonce_of_its_own(service: Any) -> None:
     source = service.competition()
     with service.database.write() as session:
-        source = competitions.get(session, slug=source.slug)
+        source = lookup.get(session, slug=source.slug)
         clone = cloning.clone(session, source=source, slug="next", actor=SHELL, now=service.now)
         versions.copy_solution(session, source=source, draft=clone, actor=SHELL, now=service.now)
     assert digests.note_missing(service.database, service.storage) == set()
-    first = competitions.live(service.reload(source)).solution
-    other = competitions.live(service.reload(clone)).solution
+    first = lookup.live(service.reload(source)).solution
+    other = lookup.live(service.reload(clone)).solution
     assert first.digest == other.digest
     assert None not in (first.nonce, other.nonce)
     assert first.nonce != other.nonce
@@ -329,7 +329,7 @@ def test_test_submissions_of_a_draft_are_scored_under_its_next_solution_too(
     service.score(entered)
     accept_solution(service, made, solution_csv(seed=2))
     with service.database.read() as session:
-        version = competitions.live(competitions.get(session, slug="next"))
+        version = lookup.live(lookup.get(session, slug="next"))
         (job_id,) = session.scalars(select(ScoringJob.id).where(ScoringJob.scoring_version_id == version.id))
     service.run(job_id)
     assert service.submission(entered).status is SubmissionStatus.SCORED

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from grader.models import Competition, CompetitionState
-from grader.services import closing, competitions, lifecycle, phases, submissions
+from grader.services import closing, lifecycle, submissions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, phases
+from grader.services.competitions.phases import Archived
 from grader.services.lifecycle import AlreadyPublished, NotArchivable, NotArchived, NotReady
-from grader.services.phases import Archived
 from grader.services.submissions import CompetitionArchived
 from grader.visibility import Phase
 
@@ -154,7 +155,7 @@ def test_every_step_stands_in_the_audit_and_in_the_log(service: Any, draft: Any)
 
 def test_a_draft_without_an_opening_opens_when_it_is_published(service: Any, draft: Any) -> None:
     with service.database.write() as session:
-        competition = competitions.get(session, slug=draft.slug)
+        competition = lookup.get(session, slug=draft.slug)
         competition.opens_at = competition.entry_deadline = None
         lifecycle.publish(session, competition=competition, actor=TESTS, now=service.now)
     published = service.reload(draft)

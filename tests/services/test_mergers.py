@@ -19,17 +19,8 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import (
-    boards,
-    competitions,
-    deletion,
-    invitations,
-    limits,
-    mergers,
-    rosters,
-    submissions,
-    teams,
-)
+from grader.services import boards, deletion, invitations, limits, mergers, rosters, submissions, teams
+from grader.services.competitions import lookup
 from grader.services.limits import DailyLimitReached
 from grader.services.mergers import (
     AlreadyAsked,
@@ -380,7 +371,7 @@ def test_uploads_that_race_a_merge_exceed_no_limit_and_lose_no_file(
     now = service.now
     request = act(mergers.request, competition, "ada", name="Team bob")
     with service.database.write() as session:  # the race is run by the clock of the database
-        competitions.lock(session, competition_id=competition.id).opens_at = now - DAY
+        lookup.lock(session, competition_id=competition.id).opens_at = now - DAY
     answers: list[Any] = []
     merged: list[Any] = []
 

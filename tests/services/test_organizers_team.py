@@ -7,8 +7,9 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import Organizer, Role, Standing, SubmissionKind, Team, User
-from grader.services import pauses, rosters, submissions
+from grader.services import rosters, submissions
 from grader.services.audit.log import Actor
+from grader.services.competitions import pauses
 from grader.services.submissions import UnknownSubmission
 
 HOUR = timedelta(hours=1)

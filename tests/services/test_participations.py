@@ -8,16 +8,10 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import EntryMode, Participation, RequestState, Team
-from grader.services import (
-    admissions,
-    competition_settings,
-    competitions,
-    conditions,
-    participations,
-    rosters,
-)
+from grader.services import admissions, participations, rosters
 from grader.services.audit.log import Actor
-from grader.services.conditions import Conditions, InvalidCompetition
+from grader.services.competitions import conditions, lookup, settings
+from grader.services.competitions.conditions import Conditions, InvalidCompetition
 from grader.services.lifecycle import NotReady
 from grader.services.participations import (
     EntryClosed,
@@ -57,7 +51,7 @@ def decide(service: Any, competition: Any, user: str, *, admits: bool) -> Any:
 def require(service: Any, competition: Any, user: str = "ada", *, after: Any = timedelta()) -> Team:
     who = service.user(user)
     with service.database.write() as session:
-        locked = competitions.lock(session, competition_id=competition.id)
+        locked = lookup.lock(session, competition_id=competition.id)
         return participations.require(session, competition=locked, user=who, now=service.now + after)
 
 
@@ -69,7 +63,7 @@ def state(service: Any, competition: Any, user: str = "ada") -> EntryState:
 
 def change(service: Any, competition: Any, **changes: Any) -> None:
     with service.database.write() as session:
-        competition_settings.change(
+        settings.change(
             session,
             competition=competition,
             changes=changes,

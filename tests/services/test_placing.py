@@ -9,7 +9,8 @@ import pytest
 from grader.models import ScoringVersion, Split
 from grader.ranking import order
 from grader.ranking.order import Entry
-from grader.services import competitions, placing, standing_rows
+from grader.services import placing, standing_rows
+from grader.services.competitions import lookup
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the boards' tests have both
 
@@ -27,7 +28,7 @@ def board(service: Any, prepare_version: Any) -> tuple[Any, int, list[Entry]]:
     ]
     other = prepare_version(competition).id
     with service.database.write() as session:
-        live = competitions.live(competitions.get(session, slug=competition.slug)).id
+        live = lookup.live(lookup.get(session, slug=competition.slug)).id
         for place, entry in enumerate(entries):
             better = Entry(entry.team_id, entry.submission_id, 10 + place, service.now)
             session.add(standing_rows.to_row(entry, scoring_version_id=live, split=Split.PUBLIC))

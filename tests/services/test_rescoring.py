@@ -20,16 +20,9 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.ranking import order
-from grader.services import (
-    benchmark_entries,
-    boards,
-    competitions,
-    rescoring,
-    rescoring_publication,
-    scoring,
-    solutions,
-)
+from grader.services import benchmark_entries, boards, rescoring, rescoring_publication, scoring, solutions
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.services.rescoring import NotPreparing, RescoringUnderWay
 from grader.services.rescoring_publication import RescoringIncomplete, RescoringLosesScores
 from grader.services.scoring import Breakdown, Rejection
@@ -64,7 +57,7 @@ def competition(service: Any) -> Any:
 def prepare(service: Any, competition: Any, csv: bytes) -> ScoringVersion:
     columns = rescoring.columns(competition)
     solution = read_solution(csv, label=columns.label, identities=columns.identities)
-    stored = solutions.store_corrected(service.storage, solution, live=competitions.live(competition))
+    stored = solutions.store_corrected(service.storage, solution, live=lookup.live(competition))
     with service.database.write() as session:
         return rescoring.prepare(
             session,
@@ -90,7 +83,7 @@ def publish(service: Any, version: ScoringVersion, **options: Any) -> ScoringVer
 
 def board(service: Any, competition: Any, *, private: bool = False) -> boards.Board:
     with service.database.read() as session:
-        current = competitions.get(session, slug=competition.slug)
+        current = lookup.get(session, slug=competition.slug)
         if private:
             return boards.private_board(session, competition=current, phase=Phase.REVEALED)
         return boards.public_board(session, competition=current)
@@ -136,7 +129,7 @@ def test_without_usage_every_row_stays_in_its_split(
     version = prepare(service, competition, without)
     assert version.solution.report["split_by"] == "live solution"
     splits = []
-    for solution in (competitions.live(competition).solution, version.solution):
+    for solution in (lookup.live(competition).solution, version.solution):
         truth = Truth.from_bytes(service.storage.read(solution.prepared_sha256))
         ids = service.storage.read(solution.row_ids_sha256).decode().split()
         splits.append({ids[row] for row in truth.rows(Split.PUBLIC)})
@@ -357,7 +350,7 @@ def test_a_solution_with_other_rows_is_refused_before_anything_is_scored(
 
 
 def test_a_solution_with_one_class_in_a_split_is_refused(service: Any, competition: Any) -> None:
-    live = competitions.live(competition).solution
+    live = lookup.live(competition).solution
     ids = service.storage.read(live.row_ids_sha256).decode().split()
     lines = [f"{row_id},0,1,0,{('Public', 'Private')[number % 2]}" for number, row_id in enumerate(ids)]
     with pytest.raises(UnusableSolution):

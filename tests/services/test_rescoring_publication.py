@@ -29,9 +29,7 @@ from grader.models import (
 from grader.services import (
     boards,
     closing,
-    competitions,
     final_boards,
-    phases,
     published_solutions,
     rescoring,
     rescoring_difference,
@@ -44,6 +42,7 @@ from grader.services import (
 )
 from grader.services.audit.log import Actor
 from grader.services.closing import SelectionOpen
+from grader.services.competitions import lookup, phases
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import NotPreparing, ReasonNeeded, RescoringUnderWay
 from grader.services.rescoring_amends import Amends, InvalidPublication
@@ -75,7 +74,7 @@ def prepare(service: Any, competition: Any, solution_csv: Callable[..., bytes]) 
         current = service.reload(competition)
         columns = rescoring.columns(current)
         solution = read_solution(solution_csv(seed=seed), label=columns.label, identities=columns.identities)
-        stored = solutions.store_corrected(service.storage, solution, live=competitions.live(current))
+        stored = solutions.store_corrected(service.storage, solution, live=lookup.live(current))
         with service.database.write() as session:
             version = rescoring.prepare(
                 session,
@@ -114,7 +113,7 @@ def roll_back(service: Any, competition: Any, number: int = 1, **options: Any) -
 
 def board(service: Any, competition: Any) -> boards.Board:
     with service.database.read() as session:
-        return boards.public_board(session, competition=competitions.get(session, slug=competition.slug))
+        return boards.public_board(session, competition=lookup.get(session, slug=competition.slug))
 
 
 def states(service: Any) -> dict[int, ScoringVersionState]:
@@ -229,7 +228,7 @@ def test_every_member_gets_one_notice_with_old_and_new_scores(
     with pytest.raises(NotPreparing):
         publish(service, version, amends=Amends(notice="Labels are right now."))
     with service.database.read() as session:
-        current = competitions.get(session, slug="toxicity")
+        current = lookup.get(session, slug="toxicity")
         team = rosters.find_team(session, competition=current, user=service.user("ada"))
         lines = rescoring_notices.of_team(session, competition=current, team=team)
         assert rescoring_notices.latest(current).text == "Labels are right now."
@@ -244,7 +243,7 @@ def test_without_a_notice_nobody_is_mailed_and_the_reason_is_shown(
     publish(service, prepare())
     with service.database.read() as session:
         assert not list(session.scalars(select(Mail).where(Mail.subject.contains("scored again"))))
-        current = competitions.get(session, slug="toxicity")
+        current = lookup.get(session, slug="toxicity")
         assert rescoring_notices.latest(current).text == "Labels were wrong."
 
 
@@ -338,7 +337,7 @@ def test_a_rollback_after_the_final_standings_appends_the_next_ones(
     publish(service, prepare(), now=later)
     roll_back(service, competition, now=later)
     with service.database.read() as session:
-        current = competitions.get(session, slug="toxicity")
+        current = lookup.get(session, slug="toxicity")
         assert final_boards.newest(session, competition=current) == 3
         last = final_boards.page_of(session, competition=current, number=3)
         assert [(row.rank, row.team_id) for row in last.rows] == [line[:2] for line in lines]
@@ -368,7 +367,7 @@ def test_the_preview_is_the_difference_of_the_boards_before_and_after(
     before = board(service, competition)
     version = prepare(scored=False)
     with service.database.read() as session:
-        current = competitions.get(session, slug="toxicity")
+        current = lookup.get(session, slug="toxicity")
         stored = rescoring.get(session, competition=current, number=2)
         versions = rescoring_difference.versions_of(session, competition=current, version=stored)
         early = rescoring_difference.preview(session, competition=current, versions=versions)
@@ -377,7 +376,7 @@ def test_the_preview_is_the_difference_of_the_boards_before_and_after(
 
     def preview() -> Any:
         with service.database.read() as session:
-            current = competitions.get(session, slug="toxicity")
+            current = lookup.get(session, slug="toxicity")
             stored = rescoring.get(session, competition=current, number=2)
             versions = rescoring_difference.versions_of(session, competition=current, version=stored)
             found = rescoring_difference.preview(session, competition=current, versions=versions)

@@ -21,7 +21,6 @@ from grader.models import (
     User,
 )
 from grader.services import (
-    competitions,
     equal_files,
     exports,
     moderation,
@@ -34,6 +33,7 @@ from grader.services import (
     teams,
 )
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.services.exports import Format, Kind, NothingToExport
 from grader.services.moderation import OnlyATest
 from grader.services.queue_health import Sign
@@ -60,20 +60,20 @@ def fail(service: Any, accepted: Any) -> None:
 
 def act(service: Any, what: Any, competition: Any, **given: Any) -> Any:
     with service.database.write() as session:
-        here = competitions.get(session, slug=competition.slug)
+        here = lookup.get(session, slug=competition.slug)
         return what(session, competition=here, actor=Actor.shell(), now=service.now, **given)
 
 
 def find(service: Any, competition: Any, **wanted: Any) -> list[int]:
     with service.database.read() as session:
-        here = competitions.get(session, slug=competition.slug)
+        here = lookup.get(session, slug=competition.slug)
         page = submission_search.find(session, competition=here, wanted=Wanted(**wanted))
     return [line.submission.id for line in page.lines]
 
 
 def export(service: Any, competition: Any, kind: Kind, format_: Format, **options: Any) -> str:
     with service.database.read() as session:
-        here = competitions.get(session, slug=competition.slug)
+        here = lookup.get(session, slug=competition.slug)
         return "".join(exports.write(session, competition=here, kind=kind, format_=format_, **options))
 
 
@@ -190,7 +190,7 @@ def test_a_name_that_organizers_gave_holds_until_they_free_it(service: Any) -> N
     def choose(name_of_user: str, name: str, what: Any = teams.rename) -> Any:
         user = service.user(name_of_user)
         with service.database.write() as session:
-            here = competitions.get(session, slug=competition.slug)
+            here = lookup.get(session, slug=competition.slug)
             return what(session, competition=here, user=user, name=name, now=service.now)
 
     with pytest.raises(NotGiven):
@@ -214,7 +214,7 @@ def test_a_disqualified_team_reads_the_reason_and_how_to_appeal(service: Any) ->
     with service.database.write() as session:
         user = session.get_one(User, service.users["ada"].id)
         user.email, user.email_verified_at = "ada@example.org", service.now
-        competitions.get(session, slug="toxicity").contact = "chairs@example.org"
+        lookup.get(session, slug="toxicity").contact = "chairs@example.org"
     act(service, moderation.disqualify, competition, team="ada", reason="Two accounts")
     act(service, moderation.reinstate, competition, team="ada")
     with service.database.read() as session:
@@ -254,7 +254,7 @@ def test_equal_files_of_several_teams_are_found_whoever_came_first(service: Any)
     ada = service.submit(competition, after=HOUR)
     service.submit(competition, after=2 * HOUR)
     service.submit(competition, user="eve", seed=9)
-    with service.storage.open(competitions.live(competition).solution.sample_submission_sha256) as file:
+    with service.storage.open(lookup.live(competition).solution.sample_submission_sha256) as file:
         sample = file.read()
     service.submit(competition, csv=sample)
     service.submit(competition, user="eve", csv=sample)

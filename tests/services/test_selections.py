@@ -7,8 +7,9 @@ import pytest
 from sqlalchemy import select, update
 
 from grader.models import Score, ScoringJob, Submission, SubmissionKind
-from grader.services import phases, selections
+from grader.services import selections
 from grader.services.audit.log import Actor
+from grader.services.competitions import phases
 from grader.services.selections import (
     Choice,
     NotSelectable,

@@ -10,7 +10,7 @@ from grader.files import RowIds, read_solution
 from grader.metrics import MetricSettings
 from grader.models import Split
 from grader.services import solutions
-from grader.services.metric_choice import Rules
+from grader.services.competitions.metric import Rules
 from grader.services.solution_assessment import UnusableSolution
 from grader.services.solutions import StoredSolution
 from grader.services.splitting import split_in_half

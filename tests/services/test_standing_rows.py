@@ -9,7 +9,8 @@ from sqlalchemy import select, update
 
 from grader.models import Competition, DailyRank, Score, ScoringVersion, Split, Standing, Team
 from grader.ranking.order import Entry
-from grader.services import competitions, standing_rows
+from grader.services import standing_rows
+from grader.services.competitions import lookup
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no rule here knows the kind
 
@@ -52,7 +53,7 @@ class World:
 
     def rebuild(self, *team_ids: int) -> None:
         with self.service.database.write() as session:
-            competition = competitions.get(session, slug="toxicity")
+            competition = lookup.get(session, slug="toxicity")
             standing_rows.rebuild(session, competition=competition, team_ids=team_ids)
 
     def put(self, *entries: Entry, split: Split = Split.PUBLIC) -> None:

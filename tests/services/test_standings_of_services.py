@@ -15,10 +15,8 @@ from grader.ranking.selection import SubmissionKind
 from grader.services import (
     boards,
     closing,
-    competitions,
     mergers,
     moderation,
-    phases,
     placing,
     rescoring,
     rescoring_publication,
@@ -28,6 +26,7 @@ from grader.services import (
     standing_rows,
 )
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, phases
 from grader.visibility import Phase
 from tests.fixtures import rescorings
 
@@ -80,7 +79,7 @@ class Organizer:
         now = self.service.now + self.clock
         try:
             with self.service.database.write() as session:
-                competition = competitions.get(session, slug="toxicity")
+                competition = lookup.get(session, slug="toxicity")
                 one, other = (
                     rosters.find_team(session, competition=competition, user=user) for user in (asking, asked)
                 )
@@ -102,7 +101,7 @@ class Organizer:
         if begun is None:
             columns = rescoring.columns(competition)
             solution = read_solution(self.corrected, label=columns.label, identities=columns.identities)
-            live = competitions.live(competition)
+            live = lookup.live(competition)
             stored = solutions.store_corrected(self.service.storage, solution, live=live)
             self.write(rescoring.prepare, solution=stored, reason="Corrected.", actor=TESTS)
             return
@@ -155,7 +154,7 @@ class Organizer:
 def check(service: Any, *, private: bool) -> None:
     """Compare every board in use, its rows and its pages, with the pure function."""
     with service.database.read() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         out = score_history.disqualified(session, competition_id=competition.id)
         for version in session.scalars(select(ScoringVersion)):
             if version.state not in (ScoringVersionState.LIVE, ScoringVersionState.PREPARING):

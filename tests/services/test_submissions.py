@@ -21,7 +21,7 @@ from grader.models import (
     TeamMember,
 )
 from grader.services import scoring, submissions
-from grader.services.pauses import SubmissionsPaused
+from grader.services.competitions.pauses import SubmissionsPaused
 from grader.services.repeats import IdempotencyKeyReused, IdenticalFile, InvalidIdempotencyKey
 from grader.services.submissions import (
     CompetitionClosed,

@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import Participation, Team, TeamInvite, TeamMember
-from grader.services import competitions, deletion, invitations, participations, rosters, teams
+from grader.services import deletion, invitations, participations, rosters, teams
+from grader.services.competitions import lookup
 from grader.services.invitations import (
     AlreadyInvited,
     AlreadyMember,
@@ -410,7 +411,7 @@ def test_a_first_upload_that_races_leaving_the_team_leaves_nobody_unbound(
 
     def send() -> None:
         with service.database.write() as session:
-            locked = competitions.lock(session, competition_id=competition.id)
+            locked = lookup.lock(session, competition_id=competition.id)
             participations.require(session, competition=locked, user=service.user("ada"), now=service.now)
 
     assert blob

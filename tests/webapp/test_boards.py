@@ -10,8 +10,9 @@ import pytest
 from sqlalchemy import event, select
 
 from grader.models import DailyRank, Standing, Submission, SubmissionKind, Team
-from grader.services import closing, competitions, daily_ranks, moderation
+from grader.services import closing, daily_ranks, moderation
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.text.spreadsheets import safe
 
 HERE = "/competitions/toxicity"
@@ -153,7 +154,7 @@ def test_the_change_counts_from_the_start_of_the_utc_day(arena: Any, crowd: Any)
     assert _json(arena, API).json["rows"][0]["rank_change"] is None
     assert ">Change<" not in crowd.browser.get(BOARD).text
     with arena.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         now = arena.now()
         daily_ranks.write(
             session,
@@ -197,7 +198,7 @@ def test_a_benchmark_stands_in_place_without_a_rank(arena: Any, crowd: Any) -> N
     benchmark = arena.submit(other, arena.truth.predictions(noise=1.5), description="Word n-grams")
     arena.score_all()
     with arena.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         moderation.mark(
             session,
             competition=competition,
@@ -219,7 +220,7 @@ def test_a_benchmark_stands_in_place_without_a_rank(arena: Any, crowd: Any) -> N
 
 def test_a_disqualified_team_is_on_no_board_and_ranks_close_up(arena: Any, crowd: Any) -> None:
     with arena.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         moderation.disqualify(
             session, competition=competition, team="Ann", reason="Two accounts", actor=Actor(None, "tests")
         )
@@ -333,10 +334,10 @@ def test_final_standings_stay_readable_on_page_and_api(arena: Any) -> None:
     assert _json(arena, f"{BOARD}/final/1").status_code == 404
     with arena.database.write() as session:
         closing.finalize(
-            session, competition=competitions.get(session, slug="toxicity"), actor=Actor(None, "tests")
+            session, competition=lookup.get(session, slug="toxicity"), actor=Actor(None, "tests")
         )
     with arena.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         moderation.disqualify(
             session, competition=competition, team="Bob", reason="Two accounts", actor=Actor(None, "tests")
         )
@@ -360,7 +361,7 @@ def test_the_date_of_the_reveal_is_shown_from_day_one(arena: Any) -> None:
 def test_headings_use_the_competitions_names_of_its_classes(arena: Any) -> None:
     arena.competition()
     with arena.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         competition.positive_name, competition.negative_name = "to{x}ic", "fine"
     ann = arena.person("Ann")
     submission_id = arena.submit(ann, arena.truth.predictions())

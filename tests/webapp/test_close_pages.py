@@ -12,8 +12,9 @@ import pytest
 
 from grader import db
 from grader.models import Role
-from grader.services import competitions, moderation, organizers
+from grader.services import moderation
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, organizers
 from grader.services.jobs import organizer_jobs
 from grader.worker.calendar import Calendar
 from grader.worker.organizer_work import OrganizerWorker
@@ -33,7 +34,7 @@ def scene(arena: Any) -> Any:
     arena.competition()
     arena.ann, arena.ed, arena.vic = (arena.person(name) for name in ("Ann", "Ed", "Vic"))
     with arena.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         for person, role in ((arena.ed, Role.EDITOR), (arena.vic, Role.VIEWER)):
             organizers.add(
                 session,
@@ -51,7 +52,7 @@ def scene(arena: Any) -> Any:
 
 def close(arena: Any) -> None:
     with arena.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         competition.closes_at = arena.now() - timedelta(seconds=1)
     Calendar(arena.database).run_due()
 
@@ -120,7 +121,7 @@ def test_what_is_older_than_the_newest_final_standings_is_told_to_be(scene: Any)
     with scene.database.write() as session:
         moderation.disqualify(
             session,
-            competition=competitions.get(session, slug="toxicity"),
+            competition=lookup.get(session, slug="toxicity"),
             team="Ann",
             reason="Two accounts.",
             actor=Actor(None, "tests"),
@@ -133,7 +134,7 @@ def test_what_is_older_than_the_newest_final_standings_is_told_to_be(scene: Any)
 def test_a_reopened_selection_is_told_to_keep_everything_waiting(scene: Any) -> None:
     close(scene)
     with scene.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         competition.settled_at = None
         competition.selection_deadline = scene.now() + timedelta(days=2)
     page = scene.ed.browser.get(CLOSE).text

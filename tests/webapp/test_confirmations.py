@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from grader.models import ApiToken, MergeRequest, Role, User
-from grader.services import competitions, organizers, rosters, tokens
+from grader.services import rosters, tokens
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, organizers
 from tests.fixtures.arena import hidden_fields
 from tests.webapp.test_rescoring_pages import ROOT, begin, check, page, people
 
@@ -132,7 +133,7 @@ def test_a_reveal_without_a_verification_warns_before(arena: Any, people: dict[s
     assert asked.status_code == 409 and "Reveal without a verification?" in asked.text
     assert "The submissions that compete are not verified." in asked.text
     with arena.database.read() as session:
-        assert competitions.get(session, slug="toxicity").revealed_at is None
+        assert lookup.get(session, slug="toxicity").revealed_at is None
     assert eva.post(path, hidden_fields(asked.text)).status_code == 303
 
 
@@ -199,7 +200,7 @@ def test_leaving_a_team_of_ones_own_without_a_file_says_that_it_ends(
 def led_by(arena: Any, member: Any) -> str:
     """Return who leads a person's team."""
     with arena.database.read() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         team = rosters.require_team(session, competition=competition, user=member.user)
         return str(team.leader.name)
 
@@ -207,7 +208,7 @@ def led_by(arena: Any, member: Any) -> str:
 @pytest.mark.parametrize("who", ["Vic", "Eva"])
 def test_nobody_loses_a_role_at_one_click(arena: Any, people: dict[str, Any], who: str) -> None:
     with arena.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         eva = session.get_one(User, people["Eva"].user.id)
         act = {"competition": competition, "actor": Actor(None, "tests"), "now": arena.now()}
         organizers.change(session, user=eva, role=Role.OWNER, **act)
@@ -216,7 +217,7 @@ def test_nobody_loses_a_role_at_one_click(arena: Any, people: dict[str, Any], wh
     assert asked.status_code == 409 and "Remove the organizer" in asked.text
     with arena.database.read() as session:
         user = session.get_one(User, people[who].user.id)
-        assert organizers.role_of(session, competition=competitions.get(session, slug="toxicity"), user=user)
+        assert organizers.role_of(session, competition=lookup.get(session, slug="toxicity"), user=user)
     demoted = people["Eva"].post(f"{ROOT}/organizers/change", {"name": "Eva", "role": "viewer"})
     assert demoted.status_code == 409 and "Make yourself viewer?" in demoted.text
 
@@ -241,7 +242,7 @@ def test_a_date_in_the_past_is_told_beside_its_field(arena: Any, people: dict[st
     now = arena.now()
     yesterday = now - timedelta(days=1)
     with arena.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         competition.opens_at = now - timedelta(days=9)
     inputs = re.findall(r"<input [^>]*>", page(eva, path))
     pairs = [(re.search(r' name="([^"]+)"', each), re.search(r' value="([^"]*)"', each)) for each in inputs]

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Competition, CompetitionState
-from grader.services import competition_settings, competitions
+from grader.services.competitions import lookup, settings
 from grader.services.jobs import organizer_jobs
 from grader.worker.organizer_work import OrganizerWorker
 from webapp.settings_steps import STEPS
@@ -27,7 +27,7 @@ def root(arena: Any) -> Any:
 
 def settings_of(arena: Any, slug: str) -> Any:
     with arena.database.read() as session:
-        return competition_settings.of(competitions.get(session, slug=slug))
+        return settings.of(lookup.get(session, slug=slug))
 
 
 def form_of(page: str) -> dict[str, str]:
@@ -109,7 +109,7 @@ def test_dates_are_those_of_utc_and_a_deadline_ends_at_2359(arena: Any, root: An
     assert found.opens_at.isoformat() == "2030-01-01T00:00:00+00:00"
     assert found.closes_at.isoformat() == "2030-03-01T23:59:00+00:00"
     with arena.database.read() as session:
-        stored = competitions.get(session, slug="toxicity")
+        stored = lookup.get(session, slug="toxicity")
         assert stored.entry_deadline.isoformat() == "2030-02-22T23:59:00+00:00"
 
 
@@ -264,7 +264,7 @@ def test_participants_download_data_files_from_the_opening_on(arena: Any, root: 
     assert ann.browser.get(address).status_code == 403
     assert "once the competition opens" in ann.browser.get("/competitions/toxicity/data").text
     with arena.database.write() as session:
-        competitions.get(session, slug="toxicity").opens_at = arena.now() - DAY
+        lookup.get(session, slug="toxicity").opens_at = arena.now() - DAY
     answer = ann.browser.get(address)
     assert answer.status_code == 503
     assert "train.csv is being checked" in answer.text

@@ -8,8 +8,8 @@ from sqlalchemy import select
 
 from grader import db
 from grader.models import Role, Score, Split
-from grader.services import competitions, organizers
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, organizers
 from grader.services.jobs import organizer_jobs
 from grader.worker.organizer_work import OrganizerWorker
 
@@ -24,7 +24,7 @@ def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]) -> Any
     arena.competition()
     arena.ann, arena.ed, arena.vic = (arena.person(name) for name in ("Ann", "Ed", "Vic"))
     with arena.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         for person, role in ((arena.ed, Role.EDITOR), (arena.vic, Role.VIEWER)):
             organizers.add(
                 session,

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from grader.services import closing, competitions
+from grader.services import closing
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 
 HERE = "/competitions/toxicity"
 API = "/api/v1"
@@ -47,7 +48,7 @@ def people(make_arena: Callable[..., Any], database_url: str) -> tuple[Any, Any]
     arena.score_all()
     arena.reveal()
     with arena.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         closing.finalize(session, competition=competition, actor=Actor(None, "tests"))
     return ann, root
 

@@ -14,7 +14,7 @@ from grader.models import Competition, CompetitionState, Organizer, Role
 from grader.services import drafts, lifecycle, moderation
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competition_settings import CompetitionSettings
+from grader.services.competitions.settings import CompetitionSettings
 
 HERE = "/competitions/toxicity"
 ORGANIZE = f"{HERE}/organize"

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from grader.models import Organizer, Role
-from grader.services import closing, competitions
+from grader.services import closing
+from grader.services.competitions import lookup
 from grader.visibility import Feedback
 
 HERE = "/competitions/toxicity"
@@ -24,7 +25,7 @@ def site(make_arena: Callable[..., Any]) -> Any:
     arena.submission_id = arena.submit(arena.ann, arena.truth.predictions(noise=2.0))
     arena.score_all()
     with arena.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         competition.feedback = Feedback.SCORE
         for place, person in ((found, arena.vera), (other, arena.eve)):
             session.add(
@@ -96,7 +97,7 @@ def test_the_private_board_is_the_organizers_from_the_settling_on(site: Any) -> 
     assert running.status_code == 403
     assert "are computed when the competition has closed" in running.text
     with site.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         competition.closes_at = site.now() - timedelta(minutes=1)
         closing.settle(session, competition=competition)
     for path in (private, f"{private}.csv", f"{private}/{site.submission_id}"):

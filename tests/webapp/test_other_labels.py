@@ -11,9 +11,10 @@ import pytest
 from grader import db
 from grader.files import ColumnRole, read_solution
 from grader.models import Role, Submission
-from grader.services import competitions, organizers, rescoring, scoring, solutions
+from grader.services import rescoring, scoring, solutions
 from grader.services.audit.log import Actor
-from grader.services.conditions import Conditions
+from grader.services.competitions import lookup, organizers
+from grader.services.competitions.conditions import Conditions
 from grader.services.jobs import organizer_jobs
 from grader.worker.calculator import Calculator
 from grader.worker.organizer_work import OrganizerWorker
@@ -49,7 +50,7 @@ def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]) -> Any
     with arena.database.write() as session:
         organizers.add(
             session,
-            competition=competitions.get(session, slug=competition.slug),
+            competition=lookup.get(session, slug=competition.slug),
             user=arena.ed.user,
             role=Role.EDITOR,
             actor=Actor.shell(),
@@ -126,10 +127,10 @@ def test_a_solution_corrected_without_the_label_still_scores_the_file(scene: Any
     scene.score_all()
     corrected = read_solution(scene.truth.solution(), label="toxicity", identities=IDENTITIES)
     with scene.database.read() as session:
-        live = competitions.live(competitions.get(session, slug="toxicity"))
+        live = lookup.live(lookup.get(session, slug="toxicity"))
     stored = solutions.store_corrected(scene.storage, corrected, live=live)
     with scene.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         version = rescoring.prepare(
             session, competition=competition, solution=stored, reason="Tests.", actor=Actor(None, "tests")
         )

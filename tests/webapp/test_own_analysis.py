@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grader.services import competitions
+from grader.services.competitions import lookup
 from grader.services.histograms import Histograms
 from grader.visibility import Feedback
 from grader.worker.scoring import Scorer
@@ -25,7 +25,7 @@ def entered(arena: Any, feedback: Feedback = Feedback.OPEN) -> tuple[int, int]:
     """Make a competition in which Ann has two scored files."""
     arena.competition()
     with arena.database.write() as session:
-        competitions.get(session, slug="toxicity").feedback = feedback
+        lookup.get(session, slug="toxicity").feedback = feedback
     arena.ann, arena.bob = arena.person("Ann"), arena.person("Bob")
     ids = tuple(
         arena.submit(arena.ann, arena.truth.predictions(noise=noise, seed=seed))

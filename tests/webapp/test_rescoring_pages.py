@@ -8,8 +8,9 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Role, Team, User
-from grader.services import competitions, organizers, rescoring_difference
+from grader.services import rescoring_difference
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, organizers
 from grader.services.jobs import organizer_jobs
 from grader.worker.organizer_work import OrganizerWorker
 
@@ -35,7 +36,7 @@ def people(arena: Any) -> dict[str, Any]:
         arena.submit(people[name], arena.truth.predictions(noise=noise, seed=ord(name[0])))
     arena.score_all()
     with arena.database.write() as session:
-        competition = competitions.get(session, slug="toxicity")
+        competition = lookup.get(session, slug="toxicity")
         for name, role in (("Eva", Role.EDITOR), ("Vic", Role.VIEWER)):
             user = session.get_one(User, people[name].user.id)
             organizers.add(

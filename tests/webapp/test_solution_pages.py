@@ -11,9 +11,10 @@ import pytest
 
 from grader import db
 from grader.models import Organizer, Role
-from grader.services import competitions, drafts
+from grader.services import drafts
 from grader.services.audit.log import Actor
-from grader.services.competition_settings import CompetitionSettings
+from grader.services.competitions import lookup
+from grader.services.competitions.settings import CompetitionSettings
 from grader.services.jobs import organizer_jobs
 from grader.worker.organizer_work import OrganizerWorker
 
@@ -83,7 +84,7 @@ def test_a_draft_gets_its_solution_from_the_upload_to_the_acceptance(site: Any) 
     assert f"Fairboard {version('fairboard')} " in front
     assert re.search(r'<code class="digest">[0-9a-f]{64}</code>', front)
     with site.database.read() as session:
-        live = competitions.live(competitions.get(session, slug="next"))
+        live = lookup.live(lookup.get(session, slug="next"))
     assert live.solution.row_count == 400
 
 

@@ -12,7 +12,8 @@ import pytest
 from sqlalchemy import update
 
 from grader.models import Submission
-from grader.services import competitions, retries
+from grader.services import retries
+from grader.services.competitions import lookup
 
 HERE = "/competitions/toxicity"
 API = "/api/v1/competitions/toxicity"
@@ -161,7 +162,7 @@ def test_the_check_is_given_no_label(arena: Any, make_ann: Any, monkeypatch: pyt
     ann, opened = make_ann(), []
     storage = arena.storage
     with arena.database.read() as session:
-        solution = competitions.live(competitions.get(session, slug="toxicity")).solution
+        solution = lookup.live(lookup.get(session, slug="toxicity")).solution
     original = storage.open
 
     def watched(sha256: str) -> Any:
@@ -317,7 +318,7 @@ def test_after_the_close_the_selection_is_closed(arena: Any, make_ann: Any) -> N
     ann = make_ann(opens_at=now - timedelta(days=1), closes_at=now + timedelta(seconds=600))
     arena.submit(ann, arena.truth.predictions())
     with arena.database.write() as session:
-        competitions.get(session, slug="toxicity").closes_at = now
+        lookup.get(session, slug="toxicity").closes_at = now
     answer = ann.post(f"{HERE}/submissions/1/selection", {"selected": "yes"})
     assert answer.status_code == 403
     page = ann.browser.get(f"{HERE}/submissions").text

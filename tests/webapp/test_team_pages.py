@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from grader.models import EntryMode
-from grader.services import accounts, competition_settings
+from grader.services import accounts
 from grader.services.audit.log import Actor
+from grader.services.competitions import settings
 
 HERE = "/competitions/toxicity"
 TEAM = f"{HERE}/team"
@@ -192,7 +193,7 @@ def test_changed_rules_are_shown_until_they_are_accepted(arena: Any, join: Any) 
     ann = arena.person("Ann")
     join(ann)
     with arena.database.write() as session:
-        competition_settings.change(
+        settings.change(
             session,
             competition=competition,
             changes={"rules": "Be kinder."},

@@ -7,8 +7,8 @@ import pytest
 
 from grader import db
 from grader.models import Role
-from grader.services import competitions, organizers
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, organizers
 from grader.services.jobs import organizer_jobs
 from grader.worker.organizer_work import OrganizerWorker
 
@@ -26,7 +26,7 @@ def scene(make_arena: Callable[..., Any]) -> Any:
     with arena.database.write() as session:
         organizers.add(
             session,
-            competition=competitions.get(session, slug="toxicity"),
+            competition=lookup.get(session, slug="toxicity"),
             user=arena.ed.user,
             role=Role.EDITOR,
             actor=Actor.shell(),

@@ -10,9 +10,10 @@ from sqlalchemy import select
 from grader.files import read_solution
 from grader.files.column_roles import ColumnRole
 from grader.models import OrganizerJob
-from grader.services import competitions, diagnoses, solutions
+from grader.services import diagnoses, solutions
 from grader.services.audit.log import Actor
-from grader.services.conditions import Conditions
+from grader.services.competitions import lookup
+from grader.services.competitions.conditions import Conditions
 from grader.worker.organizer_work import OrganizerWorker
 from tests.fixtures.arena import WIDE_LIMITS
 from tests.fixtures.competitions import publish_competition
@@ -65,7 +66,7 @@ def diagnosed(arena: Any, rows: list[tuple[Any, ...]]) -> Any:
     with arena.database.write() as session:
         job = diagnoses.request(
             session,
-            competition=competitions.get(session, slug="twins"),
+            competition=lookup.get(session, slug="twins"),
             submission_id=submission_id,
             against_id=None,
             actor=Actor(None, "tests"),

@@ -11,9 +11,10 @@ import pytest
 from grader.files import ColumnRole
 from grader.metrics import MetricSettings
 from grader.models import Competition, JobState, OrganizerJob
-from grader.services import competition_settings, data_files, drafts, solution_checks, versions
+from grader.services import data_files, drafts, solution_checks, versions
 from grader.services.audit.log import Actor
-from grader.services.competition_settings import CompetitionSettings
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.settings import CompetitionSettings
 from grader.services.solution_checks import NotAcceptable, UploadedFile
 from grader.services.truth import Truth
 from grader.worker.organizer_work import OrganizerWorker

@@ -4,7 +4,8 @@ from flask import Response, g, send_file, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import competitions, limits, phases, results, rosters, selections, submissions, viewers
+from grader.services import limits, results, rosters, selections, submissions, viewers
+from grader.services.competitions import lookup, phases
 from webapp import checking, finding, uploads
 from webapp.api.v1 import blueprint
 from webapp.reading import SentFields, asked_page
@@ -61,7 +62,7 @@ def submission_list(slug: str) -> ResponseReturnValue:
         competition = finding.competition_of(session, slug)
         page = submissions.list_own(session, competition=competition, user=g.user, page=number)
         scores = results.public_scores(
-            session, submissions=page.submissions, version=competitions.live(competition)
+            session, submissions=page.submissions, version=lookup.live(competition)
         )
         team = rosters.find_team(session, competition=competition, user=g.user)
         choice = selections.would_count(session, competition=competition, team=team) if team else None

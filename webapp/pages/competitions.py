@@ -4,8 +4,9 @@ from flask import Blueprint, Response, g, render_template, send_file
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import announcements, drafts, other_labels, participations, rescoring_notices
-from grader.services.competitions import NoScoringVersion
+from grader.services import drafts, other_labels, participations, rescoring_notices
+from grader.services.competitions import announcements
+from grader.services.competitions.lookup import NoScoringVersion
 from grader.services.participations import EntryState
 from webapp import finding, prose
 from webapp.reading import asked_page

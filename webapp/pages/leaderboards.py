@@ -5,19 +5,10 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Split
-from grader.services import (
-    boards,
-    closing,
-    diagnoses,
-    final_boards,
-    phases,
-    rosters,
-    score_steps,
-    team_results,
-    ties,
-)
+from grader.services import boards, closing, diagnoses, final_boards, rosters, score_steps, team_results, ties
 from grader.services import counted as counted_submissions
-from grader.services.phases import Stage
+from grader.services.competitions import phases
+from grader.services.competitions.phases import Stage
 from grader.visibility import Viewer
 from webapp import auth, board_requests, finding
 from webapp.conditional import conditional

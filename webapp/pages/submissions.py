@@ -19,12 +19,10 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Split, Submission
 from grader.services import (
-    competitions,
     disputes,
     limits,
     other_labels,
     own_analysis,
-    phases,
     placing,
     receipts,
     rescoring_notices,
@@ -34,6 +32,7 @@ from grader.services import (
     submissions,
     viewers,
 )
+from grader.services.competitions import lookup, phases
 from webapp import auth, finding
 from webapp.reading import asked_number, asked_page
 from webapp.representations import heat
@@ -56,7 +55,7 @@ def index(slug: str) -> ResponseReturnValue:
         competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, now)
         page = submissions.list_own(session, competition=competition, user=g.user, page=asked_page())
-        version = competitions.live(competition)
+        version = lookup.live(competition)
         scores = results.public_scores(session, submissions=page.submissions, version=version)
         team = submissions.team_of(session, competition=competition, user=g.user)
         is_test = g.organizer_role is not None
@@ -114,7 +113,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         rescored = rescoring_notices.of_team(
             session, competition=competition, team=submission.team, submission_ids=[submission.id]
         )
-        version = competitions.live(competition)
+        version = lookup.live(competition)
         _ = version.solution  # loaded while the session is open
         names = other_labels.names(session, competition_id=competition.id)
     site = current_site()

@@ -6,8 +6,8 @@ from typing import Any
 
 from grader.models import JobState, OrganizerJob, Submission
 from grader.services.close_checks import CloseState
+from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
-from grader.services.phases import Stage
 from webapp import formats
 
 STAGES = {

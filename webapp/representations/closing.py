@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from grader.models import Competition
-from grader.services.phases import Stage
+from grader.services.competitions.phases import Stage
 from webapp import formats
 
 LATE_WARNING = (

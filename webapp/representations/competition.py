@@ -11,8 +11,10 @@ from typing import Any
 from urllib.parse import quote
 
 from grader.models import Competition, CompetitionState
-from grader.services import competition_settings, metric_choice, participations, phases
-from grader.services.metric_choice import Rules
+from grader.services import participations
+from grader.services.competitions import metric as metric_choice
+from grader.services.competitions import phases, settings
+from grader.services.competitions.metric import Rules
 from grader.visibility import Phase
 from webapp import formats
 from webapp.representations.terms import TERMS, Term
@@ -105,7 +107,7 @@ class CompetitionView:
     @property
     def contact_link(self) -> str | None:
         """Where the contact leads, if it is the address of a page or a mailbox."""
-        if competition_settings.is_web_address(self.contact):
+        if settings.is_web_address(self.contact):
             return self.contact
         return f"mailto:{quote(self.contact, safe='@')}" if _MAILBOX.fullmatch(self.contact) else None
 

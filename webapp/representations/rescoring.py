@@ -8,7 +8,7 @@ from typing import Any
 from grader.models import JobState, OrganizerJob, ScoringVersion, ScoringVersionState, Split
 from grader.ranking import order
 from grader.ranking.comparison import BoardChange, ScorePair, TeamChange
-from grader.services.metric_choice import Rules
+from grader.services.competitions.metric import Rules
 from grader.services.rescoring import Progress
 from grader.services.rescoring_difference import Compared, Preview
 from grader.services.rescoring_tables import change_text

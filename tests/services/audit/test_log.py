@@ -10,10 +10,11 @@ from sqlalchemy import delete, text, update
 from sqlalchemy.exc import DBAPIError
 
 from grader.models import AuditEntry, EntryMode, SubmissionKind
-from grader.services import admissions, closing, competition_settings, deletion, moderation
+from grader.services import admissions, closing, deletion, moderation
 from grader.services.audit import actions, log
 from grader.services.audit.actions import UnknownAction
 from grader.services.audit.log import Actor
+from grader.services.competitions import settings
 
 TESTS = Actor(None, "tests")
 WEEK = timedelta(days=7)
@@ -182,9 +183,7 @@ def test_every_act_of_the_running_and_the_close_is_recorded(service: Any) -> Non
         moderation.reinstate(session, team="bob", **given)
         moderation.mark(session, submission_id=first.submission.id, kind=SubmissionKind.BENCHMARK, **given)
         admissions.decide(session, user=dora, admits=False, **given)
-        competition_settings.change(
-            session, changes={"max_daily_submissions": 7}, reason="A quiet week.", **given
-        )
+        settings.change(session, changes={"max_daily_submissions": 7}, reason="A quiet week.", **given)
         closing.reveal(session, **(given | {"now": service.now + WEEK}))
         closing.finalize(session, **(given | {"now": service.now + WEEK}))
     found = {entry.action: entry for entry in entries(service, competition)}
@@ -215,7 +214,7 @@ def test_every_act_of_the_running_and_the_close_is_recorded(service: Any) -> Non
 def test_conditions_that_stay_as_they_are_leave_no_entry(service: Any) -> None:
     competition = service.competition()
     with service.database.write() as session:
-        competition_settings.change(
+        settings.change(
             session, competition=competition, changes={"max_team_size": 5}, actor=TESTS, now=service.now
         )
     assert [entry.action for entry in entries(service, competition)] == []

@@ -5,7 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services import announcements
+from grader.services.competitions import announcements
 from webapp import finding, prose
 from webapp.confirmation import Question, confirm, wants_to_change
 from webapp.errors import status_of

@@ -9,16 +9,9 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import JobState, OrganizerJob, OrganizerJobKind, Role
-from grader.services import (
-    bundles,
-    close_checks,
-    closing,
-    final_boards,
-    phases,
-    published_solutions,
-    verification,
-)
+from grader.services import bundles, close_checks, closing, final_boards, published_solutions, verification
 from grader.services.close_checks import CloseState
+from grader.services.competitions import phases
 from grader.services.jobs import organizer_jobs
 from grader.services.jobs.organizer_jobs import UnknownOrganizerJob
 from webapp import finding

@@ -5,9 +5,10 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services import admissions, disputes, exports, pauses, queue_health, retries
+from grader.services import admissions, disputes, exports, queue_health, retries
 from grader.services.audit import log
-from grader.services.conditions import InvalidCompetition
+from grader.services.competitions import pauses
+from grader.services.competitions.conditions import InvalidCompetition
 from webapp import finding
 from webapp.errors import status_of
 from webapp.forms_of_time import InvalidMoment, moment

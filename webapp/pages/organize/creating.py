@@ -7,9 +7,10 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services import cloning, drafts, organizers, versions
-from grader.services.competition_settings import CompetitionSettings
-from grader.services.conditions import InvalidCompetition
+from grader.services import cloning, drafts, versions
+from grader.services.competitions import organizers
+from grader.services.competitions.conditions import InvalidCompetition
+from grader.services.competitions.settings import CompetitionSettings
 from webapp import auth, finding
 from webapp.organizing import actor
 from webapp.site import current_site

@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Role, User
-from grader.services import organizers
+from grader.services.competitions import organizers
 from grader.services.people import directory
 from webapp import finding
 from webapp.confirmation import Question, confirm

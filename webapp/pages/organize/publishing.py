@@ -10,7 +10,6 @@ from grader import db
 from grader.models import Competition, CompetitionState, Role
 from grader.services import (
     benchmark_entries,
-    competition_settings,
     data_files,
     data_release,
     draft_deletion,
@@ -18,8 +17,9 @@ from grader.services import (
     leak_budgets,
     lifecycle,
 )
-from grader.services.competition_settings import CompetitionSettings
-from grader.services.conditions import Fault
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.conditions import Fault
+from grader.services.competitions.settings import CompetitionSettings
 from webapp import finding, formats
 from webapp.confirmation import Question, confirm
 from webapp.organizing import actor, organizers_only

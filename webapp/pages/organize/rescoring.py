@@ -10,14 +10,10 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, OrganizerJob, Role
-from grader.services import (
-    competition_settings,
-    competitions,
-    rescoring,
-    settings_checks,
-    solution_checks,
-)
-from grader.services.metric_choice import Rules
+from grader.services import rescoring, settings_checks, solution_checks
+from grader.services.competitions import lookup
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.metric import Rules
 from grader.services.solution_checks import NotAcceptable
 from grader.services.solutions import StoredSolution
 from webapp import finding, settings_forms
@@ -126,7 +122,7 @@ def _settings(
 ) -> str:
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
-        live = Rules.from_dict(competitions.live(competition).metric_settings)
+        live = Rules.from_dict(lookup.live(competition).metric_settings)
         in_use = replace(competition_settings.of(competition), identities=live.identities, metric=live.metric)
         view = CompetitionView(competition, db.now(session))
     values: dict[str, Any] = settings_forms.texts(in_use)

@@ -10,7 +10,8 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, Role, ScoringVersion
-from grader.services import competitions, grants, rescoring, rescoring_difference, rescoring_publication
+from grader.services import grants, rescoring, rescoring_difference, rescoring_publication
+from grader.services.competitions import lookup
 from grader.services.rescoring_summary import Summary
 from grader.text.wording import counted
 from webapp import finding
@@ -138,7 +139,7 @@ def _switch(
         given = {"amends": form.amends(), "lose_scores": form.lose_scores, "actor": actor()}
         with current_site().database.write() as session:
             competition, version = finding.scoring_version_of(session, slug, number)
-            competitions.lock(session, competition_id=competition.id)
+            lookup.lock(session, competition_id=competition.id)
             summary = _summary(session, competition, version)
             act(session, competition, version, given)
             is_live = competition.live_scoring_version_id == version.id
@@ -160,7 +161,7 @@ def _summary(session: Any, competition: Competition, version: ScoringVersion) ->
     """Return what a switch to a version changes; None of the live one."""
     if competition.live_scoring_version_id == version.id:
         return None
-    versions = rescoring_difference.Compared(competitions.live(competition), version)
+    versions = rescoring_difference.Compared(lookup.live(competition), version)
     return Summary.of(current_site().differences.preview(session, competition=competition, versions=versions))
 
 

@@ -8,9 +8,11 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services import competition_settings, joined_names, leak_budgets, past_dates
-from grader.services.competition_settings import DATES, FOLLOWING, METRIC_IS_FIXED
-from grader.services.conditions import Fault
+from grader.services import leak_budgets
+from grader.services.competitions import joined_names, past_dates
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.conditions import Fault
+from grader.services.competitions.settings import DATES, FOLLOWING, METRIC_IS_FIXED
 from webapp import finding, settings_forms
 from webapp.confirmation import Question, confirm, wants_to_change
 from webapp.organizing import actor, organizers_only

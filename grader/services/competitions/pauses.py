@@ -11,9 +11,9 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition
-from grader.services import competition_settings, competitions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, settings
 from grader.text.plain import one_line
 
 MESSAGE_MAX_LENGTH = 500
@@ -65,7 +65,7 @@ def pause(
     Raises MessageNeeded, InvalidCompetition.
     """
     message = _sentence(message)
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     before = _state(competition)
     _move_close(session, competition, closes_at, actor, message, now)
@@ -87,7 +87,7 @@ def resume(
     now: datetime | None = None,
 ) -> Competition:
     """Take files again; the close can move in the same act. Raises NotPaused, InvalidCompetition."""
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     if competition.paused_at is None:
         raise NotPaused
@@ -121,7 +121,7 @@ def _move_close(
     now: datetime,
 ) -> None:
     if closes_at is not None and closes_at != competition.closes_at:
-        competition_settings.change(
+        settings.change(
             session,
             competition=competition,
             changes={"closes_at": closes_at},

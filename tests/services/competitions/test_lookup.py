@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import ScoringVersion, ScoringVersionState
-from grader.services import competitions, phases
-from grader.services.competitions import UnknownCompetition
-from grader.services.conditions import InvalidCompetition
+from grader.services.competitions import lookup, phases
+from grader.services.competitions.conditions import InvalidCompetition
+from grader.services.competitions.lookup import UnknownCompetition
 from grader.visibility import Phase
 
 HOUR = timedelta(hours=1)
@@ -19,7 +19,7 @@ def test_a_new_competition_is_open_at_once_under_scoring_version_one(service: An
     competition = service.reload(service.competition())
     assert phases.phase(competition, service.now) is Phase.OPEN
     assert phases.phase(competition, service.now + timedelta(days=9999)) is Phase.OPEN
-    version = competitions.live(competition)
+    version = lookup.live(competition)
     assert (version.number, version.state) == (1, ScoringVersionState.LIVE)
     assert version.solution.public_row_count == 200
     assert version.metric_settings["identities"] == ["female", "muslim"]
@@ -62,8 +62,8 @@ def test_competitions_are_found_by_slug_and_listed_newest_first(service: Any) ->
     service.competition("first")
     service.competition("second", now=service.now + HOUR)
     with service.database.read() as session:
-        assert [each.slug for each in competitions.list_all(session)] == ["second", "first"]
-        assert competitions.get(session, slug="first").title == "Toxicity"
+        assert [each.slug for each in lookup.list_all(session)] == ["second", "first"]
+        assert lookup.get(session, slug="first").title == "Toxicity"
         for unknown in ("third", "FIRST", "a\0b"):
             with pytest.raises(UnknownCompetition):
-                competitions.get(session, slug=unknown)
+                lookup.get(session, slug=unknown)

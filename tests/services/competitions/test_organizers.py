@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from grader.models import Role
-from grader.services import deletion, organizers
+from grader.services import deletion
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.organizers import (
+from grader.services.competitions import organizers
+from grader.services.competitions.organizers import (
     AlreadyOrganizer,
     LastOwner,
     NotOrganizer,

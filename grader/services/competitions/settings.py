@@ -13,13 +13,14 @@ from sqlalchemy.orm import Session
 
 from grader.metrics import MetricSettings
 from grader.models import Competition, CompetitionState, EntryMode, RevealRule, ScoringVersionState
-from grader.services import competitions, metric_choice, phases
-from grader.services import conditions as conditions_of
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.conditions import Conditions, Fault, InvalidCompetition
-from grader.services.metric_choice import MIN_CLASS_ROWS, MetricChoice
-from grader.services.settings_changes import as_json, public_text
+from grader.services.competitions import conditions as conditions_of
+from grader.services.competitions import lookup, phases
+from grader.services.competitions import metric as metric_choice
+from grader.services.competitions.conditions import Conditions, Fault, InvalidCompetition
+from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice
+from grader.services.competitions.settings_log import as_json, public_text
 from grader.text.plain import one_line
 from grader.visibility import Feedback, Phase
 
@@ -178,7 +179,7 @@ def change(
     checked with the other one. People must accept changed rules before their next upload. Changes of
     deadlines, limits and rules stand in the public log once the competition is published.
     """
-    competition = competitions.lock(session, competition_id=competition.id)
+    competition = lookup.lock(session, competition_id=competition.id)
     found = refusals(competition, changes, now)
     if found:
         raise InvalidCompetition(sentences(found))

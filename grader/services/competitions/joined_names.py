@@ -6,8 +6,8 @@ A column may be called so, and then the solution's header has exactly that name.
 from collections.abc import Collection
 
 from grader.models import Competition
-from grader.services import metric_choice
-from grader.services.conditions import Fault
+from grader.services.competitions import metric
+from grader.services.competitions.conditions import Fault
 
 
 def hint(name: str) -> str:
@@ -23,7 +23,7 @@ def hint(name: str) -> str:
 
 def warnings(competition: Competition) -> list[Fault]:
     """Return a sentence for each chosen identity with commas that no solution is known to have."""
-    names = metric_choice.of(competition).identities or ()
+    names = metric.of(competition).identities or ()
     return [
         Fault(f"{name!r} is taken as the name of one column. {hint(name)}", ("identities",))
         for name in names

@@ -6,7 +6,7 @@ from typing import Any
 
 from grader.metrics import MetricSettings
 from grader.models import RevealRule
-from grader.services.conditions import DATE_WORDS
+from grader.services.competitions.conditions import DATE_WORDS
 
 _TOLD_LIMITS = {
     "max_team_size": "largest size of a team",

@@ -7,10 +7,11 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import AuditEntry
-from grader.services import pauses, submissions
+from grader.services import submissions
 from grader.services.audit.log import Actor
-from grader.services.conditions import InvalidCompetition
-from grader.services.pauses import MessageNeeded, NotPaused, SubmissionsPaused
+from grader.services.competitions import pauses
+from grader.services.competitions.conditions import InvalidCompetition
+from grader.services.competitions.pauses import MessageNeeded, NotPaused, SubmissionsPaused
 from grader.services.submissions import CompetitionNotOpen
 
 HOUR = timedelta(hours=1)

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 
 from grader.models import Competition, CompetitionState
-from grader.services import phases
-from grader.services.competition_settings import DATES, FOLLOWING, WORDS
-from grader.services.conditions import Fault
+from grader.services.competitions import phases
+from grader.services.competitions.conditions import Fault
+from grader.services.competitions.settings import DATES, FOLLOWING, WORDS
 from grader.visibility import Phase
 
 _OF_A_DRAFT = {

@@ -1,0 +1,1 @@
+"""Competitions: settings, phases, drafts, organizers, pauses, data files, announcements."""
