@@ -13,8 +13,9 @@ from grader import db, disk
 from grader.crash_points import reach
 from grader.files.solution import SIZE_CAP
 from grader.models import Competition, Role, Submission
-from grader.services import blobs, data_files, submissions
+from grader.services import blobs, submissions
 from grader.services.competitions import organizers
+from grader.services.data_files import files
 from grader.services.submissions import Accepted
 from grader.storage import BlobMissing, StoredBlob
 from webapp import auth, finding, heads
@@ -28,7 +29,7 @@ ENDPOINTS = frozenset({PAGE_ENDPOINT, "api.submit", CHECK_ENDPOINT})
 FORM_OVERHEAD_BYTES = 64_000
 # What an organizer may send, by endpoint, None for as much as a submission; only an editor's body is read.
 ORGANIZERS_LIMITS = {
-    "organize_data.upload": data_files.MAX_BYTES,
+    "organize_data.upload": files.MAX_BYTES,
     "organize_data.add_baseline": None,
     "organize_solution.upload": 2 * SIZE_CAP,  # test.csv may come with it
 }

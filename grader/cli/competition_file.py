@@ -21,8 +21,6 @@ from grader.services import (
     benchmark_entries,
     cloning,
     competition_files,
-    data_files,
-    data_release,
     drafts,
     lifecycle,
     solutions,
@@ -35,6 +33,7 @@ from grader.services.competitions import lookup, organizers
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.conditions import InvalidCompetition
 from grader.services.competitions.settings import CompetitionSettings
+from grader.services.data_files import files, release
 from grader.services.people import directory
 
 FILE = LocalPath(exists=True, dir_okay=False)
@@ -178,8 +177,8 @@ def _add_files(installation: Installation, slug: str, path: Path, file: Competit
         _set_solution(installation, slug, path.parent / file.solution, file.label)
     for name in file.data:
         with (path.parent / name).open("rb") as stream:
-            blob = installation.storage.put(stream, max_bytes=data_files.MAX_BYTES)
-        _write(installation, slug, data_files.add, name=name, blob=blob)
+            blob = installation.storage.put(stream, max_bytes=files.MAX_BYTES)
+        _write(installation, slug, files.add, name=name, blob=blob)
         click.echo(f"{Path(name).name} is a data file.")
     if file.data or file.solution or file.allowed:
         check_data(installation, slug, allowed=file.allowed)
@@ -253,7 +252,7 @@ def _tell_or_publish(installation: Installation, slug: str, *, publish: bool) ->
     with installation.database.read() as session:
         draft = lookup.get(session, slug=slug)
         missing = lifecycle.missing(draft, now=db.now(session))
-        missing += data_release.faults(session, competition=draft)
+        missing += release.faults(session, competition=draft)
     for fault in missing:
         click.echo(f"- {fault.sentence}")
     if not missing:

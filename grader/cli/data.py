@@ -10,10 +10,11 @@ from grader.cli.installation import Installation, opened
 from grader.cli.jobs import ended
 from grader.errors import OrganizerError
 from grader.models import DataCheckState
-from grader.services import data_checks, data_files, data_findings, data_release
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.data_findings import Found
+from grader.services.data_files import checks, findings, release
+from grader.services.data_files import files as data_files
+from grader.services.data_files.findings import Found
 
 STATES = {
     DataCheckState.UNCHECKED: "not checked",
@@ -46,7 +47,7 @@ def data(slug: str) -> None:
             files = data_files.list_all(session, competition=lookup.get(session, slug=slug))
         for file in files:
             click.echo(f"{file.name}: {STATES[file.check_state]}.")
-            found = data_findings.found_in(file)
+            found = findings.found_in(file)
             if file.check_state is not DataCheckState.HELD:  # of these the error tells
                 for sentence in _told(found):
                     click.echo(f"- {sentence}.")
@@ -86,9 +87,9 @@ def look_through(installation: Installation, slug: str) -> None:
     while True:
         with installation.database.write() as session:
             competition = lookup.get(session, slug=slug)
-            job = data_checks.request(
+            job = checks.request(
                 session, competition=competition, now=db.now(session), actor=Actor.shell()
-            ) or data_checks.under_way(session, competition=competition)
+            ) or checks.under_way(session, competition=competition)
         if job is None:
             return
         ended(installation, job, "bytes looked through")
@@ -96,7 +97,7 @@ def look_through(installation: Installation, slug: str) -> None:
 
 def _allow(installation: Installation, slug: str, name: str, words: str, *, reason: str) -> None:
     with installation.database.write() as session:
-        file = data_release.allow(
+        file = release.allow(
             session,
             competition=lookup.get(session, slug=slug),
             name=name,
@@ -105,7 +106,7 @@ def _allow(installation: Installation, slug: str, name: str, words: str, *, reas
             actor=Actor.shell(),
             now=db.now(session),
         )
-        found = data_findings.found_in(file)
+        found = findings.found_in(file)
     click.echo(f"{name} is given out. Public is {found.consequence}.")
 
 
@@ -123,7 +124,7 @@ def _require_none_held(installation: Installation, slug: str) -> None:
     told = []
     for file in files:
         if file.check_state is DataCheckState.HELD:
-            found = data_findings.found_in(file)
+            found = findings.found_in(file)
             told += [f"{file.name} is held back:", *(f"- {each}." for each in _told(found))]
             told.append(
                 f"To give {file.name} out all the same: fairboard competition allow-data {slug} "

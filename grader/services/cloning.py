@@ -7,11 +7,12 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, DataFile, User
-from grader.services import data_checks, data_files, drafts
+from grader.services import drafts
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings import DATES
+from grader.services.data_files import checks, files
 
 
 def clone(
@@ -34,7 +35,7 @@ def clone(
     settings = replace(competition_settings.of(source), title=title or source.title, **undated)
     draft = drafts.create(session, slug=slug, settings=settings, owner=owner, actor=actor, now=now)
     if with_data:
-        for file in data_files.list_all(session, competition=source):
+        for file in files.list_all(session, competition=source):
             copy = DataFile(
                 competition_id=draft.id,
                 name=file.name,
@@ -43,7 +44,7 @@ def clone(
                 size_bytes=file.size_bytes,
                 uploaded_at=now,
             )
-            data_checks.begin(copy)
+            checks.begin(copy)
             session.add(copy)
         session.flush()
     log.record(

@@ -12,7 +12,6 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, CompetitionState
-from grader.services import data_release
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
@@ -20,6 +19,7 @@ from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.conditions import Fault
 from grader.services.competitions.phases import Archived
 from grader.services.competitions.settings import CompetitionSettings
+from grader.services.data_files import release
 
 SOLUTION = "solution"
 
@@ -93,7 +93,7 @@ def publish(
     competition, now = _lock(session, competition, now)
     if competition.state is not CompetitionState.DRAFT:
         raise AlreadyPublished(competition)
-    lacking = [*missing(competition, now=now), *data_release.faults(session, competition=competition)]
+    lacking = [*missing(competition, now=now), *release.faults(session, competition=competition)]
     if lacking:
         raise NotReady(competition_settings.sentences(lacking))
     competition.opens_at = competition.opens_at or now

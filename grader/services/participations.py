@@ -9,8 +9,9 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, EntryMode, Participation, RequestState, Team, User
-from grader.services import data_files, rosters, team_notices
+from grader.services import rosters, team_notices
 from grader.services.competitions import organizers, phases
+from grader.services.data_files import files
 from grader.services.people import names
 from grader.visibility import Phase
 
@@ -216,7 +217,7 @@ def require_joined(session: Session, *, competition: Competition, user: User, no
 
 def require_data_access(session: Session, *, competition: Competition, user: User, now: datetime) -> None:
     """Raise DataNotOpen before the opening, and an EntryRefused where people must have joined first."""
-    data_files.require_open(competition, now=now)
+    files.require_open(competition, now=now)
     if must_ask(competition):
         require_joined(session, competition=competition, user=user, now=now)
 

@@ -24,10 +24,11 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import data_checks, versions
+from grader.services import versions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.data_files import checks
 from grader.services.jobs import lease
 from grader.services.solutions import StoredSolution
 from grader.text.plain import plain_text
@@ -149,7 +150,7 @@ def prepare(
         created_by=actor.name[:CREATED_BY_MAX_LENGTH],
         now=now,
     )
-    data_checks.request(session, competition=competition, now=now, actor=actor)
+    checks.request(session, competition=competition, now=now, actor=actor)
     add_missing_jobs(session, version=version, now=now)
     _record(session, competition, version, actor, "rescoring.prepare", now=now)
     reach("rescoring.before_commit")

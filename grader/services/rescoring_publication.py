@@ -24,7 +24,6 @@ from grader.models import (
 )
 from grader.services import (
     daily_ranks,
-    data_release,
     final_boards,
     published_solutions,
     rescoring,
@@ -36,6 +35,7 @@ from grader.services import (
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.data_files import release
 from grader.services.jobs import lease
 from grader.services.rescoring_amends import NO_AMENDS, Amends
 
@@ -98,7 +98,7 @@ def publish(
     unfinished = _count_unfinished(session, version)
     if unfinished:
         raise RescoringIncomplete(unfinished)
-    data_release.require_checked(session, competition=competition)
+    release.require_checked(session, competition=competition)
     _switch(
         session,
         competition=competition,

@@ -12,11 +12,12 @@ from grader.models import (
     Solution,
     Submission,
 )
-from grader.services import data_checks, drafts, scoring, solution_checks
+from grader.services import drafts, scoring, solution_checks
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings
 from grader.services.competitions.metric import MetricChoice, Rules
+from grader.services.data_files import checks
 from grader.services.solutions import Commitment, StoredSolution
 
 
@@ -94,7 +95,7 @@ def set_first(
         solution.rules.identities, choice.min_class_rows, solution.rules.metric
     ).as_dict()
     session.flush()
-    data_checks.request(session, competition=draft, now=now, actor=actor)
+    checks.request(session, competition=draft, now=now, actor=actor)
     for submission_id in session.scalars(
         select(Submission.id).where(Submission.competition_id == draft.id).order_by(Submission.id)
     ):

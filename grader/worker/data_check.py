@@ -12,7 +12,7 @@ from grader.disclosure import Examined, Hidden, NotReadNow, examine
 from grader.disclosure.budget import Budget
 from grader.files import RowIds
 from grader.models import Competition, DataFile, Solution
-from grader.services import data_check_outcomes, data_checks
+from grader.services.data_files import check_outcomes, checks
 from grader.services.truth import Truth
 from grader.storage import StorageUnavailable
 from grader.worker.limits import memory_limited_beyond_now
@@ -29,8 +29,8 @@ def check(work: Work) -> dict[str, Any]:
     while True:
         with work.database.read() as session:
             competition = session.get_one(Competition, work.competition_id)
-            waiting = data_checks.stale(session, competition=competition)
-            solutions = data_checks.solutions_of(session, competition=competition)
+            waiting = checks.stale(session, competition=competition)
+            solutions = checks.solutions_of(session, competition=competition)
         if not waiting:
             return {"checked": checked}
         ids = [solution.id for solution in solutions]
@@ -40,12 +40,12 @@ def check(work: Work) -> dict[str, Any]:
         examined = _examined(work, file, known[1])
         reach("data_check.before_record")
         with work.database.write() as session:
-            data_check_outcomes.record(
+            check_outcomes.record(
                 session,
                 competition_id=work.competition_id,
                 file_id=file.id,
                 sha256=file.sha256,
-                key=data_checks.key_of(file, solutions),
+                key=checks.key_of(file, solutions),
                 examined=examined,
                 now=db.now(session),
             )

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from grader import db
 from grader.db import Database
-from grader.services import batches, data_checks, scoring
+from grader.services import batches, scoring
+from grader.services.data_files import checks
 from grader.services.jobs import lost_claims, organizer_jobs
 from grader.settings import Settings
 from grader.storage import open_storage
@@ -130,10 +131,10 @@ class Sweeper:
             return
         self._completed_at = time.monotonic()
         with self._database.read() as session:
-            are_stale = data_checks.are_stale(session)
+            are_stale = checks.are_stale(session)
         if are_stale:
             with self._database.write() as session:
-                data_checks.request_all(session, now=db.now(session))
+                checks.request_all(session, now=db.now(session))
         storage = open_storage(self._settings.storage())
         if self._uncommitted is None:
             self._uncommitted = set()  # only tried: the next start tries again

@@ -9,9 +9,10 @@ from click.testing import CliRunner
 
 from grader.cli import main, switching
 from grader.files import ColumnRole, read_solution
-from grader.services import boards, data_checks, data_files, solutions
+from grader.services import boards, solutions
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.data_files import checks, files
 from grader.settings import Settings
 from grader.worker.rescoring_batches import BatchScorer
 from tests.fixtures.competitions import publish_competition
@@ -99,14 +100,14 @@ def test_data_files_are_looked_through_with_the_new_solution_before_it_is_publis
     with service.database.write() as session:
         blob = service.storage.put(b"id,text\n1,one\n")
         shell = Actor(None, "shell (tests)")
-        data_files.add(session, competition=scored, name="test.csv", blob=blob, actor=shell, now=service.now)
+        files.add(session, competition=scored, name="test.csv", blob=blob, actor=shell, now=service.now)
     path = tmp_path / "corrected.csv"
     path.write_bytes(solution_csv(seed=2))
     done = rescore(path, "--reason", "Other labels.", "--yes")
     assert done.exit_code == 0, done.output
     assert live(service)[0] == 2
     with service.database.read() as session:
-        assert data_checks.stale(session, competition=scored) == []
+        assert checks.stale(session, competition=scored) == []
 
 
 def test_a_corrected_solution_keeps_the_columns_for_diagnosis_that_it_has(

@@ -7,8 +7,9 @@ import pytest
 from sqlalchemy import update
 
 from grader.models import DataCheckState, DataFile, JobState, OrganizerJob
-from grader.services import closing, data_checks, data_files, data_release, verification
+from grader.services import closing, verification
 from grader.services.audit.log import Actor
+from grader.services.data_files import checks, files, release
 from grader.worker.organizer_work import OrganizerWorker
 
 pytestmark = [
@@ -61,19 +62,19 @@ def test_a_data_file_whose_check_is_killed_is_not_given_out_and_checked_again(
     for name, data in {"a.csv": solution_csv(), "b.csv": b"id,text\nr0,hello\n"}.items():
         blob = service.storage.put(data)
         with service.database.write() as session:
-            data_files.add(
+            files.add(
                 session, competition=competition, name=name, blob=blob, actor=Actor.shell(), now=service.now
             )
 
     def states() -> dict[str, DataCheckState]:
         with service.database.read() as session:
-            found: list[DataFile] = list(data_files.list_all(session, competition=competition))
+            found: list[DataFile] = list(files.list_all(session, competition=competition))
         for file in found:
-            assert data_release.is_given_out(competition, file) == (file.check_state is DataCheckState.PASSED)
+            assert release.is_given_out(competition, file) == (file.check_state is DataCheckState.PASSED)
         return {file.name: file.check_state for file in found}
 
     with service.database.read() as session:
-        job = data_checks.newest(session, competition=competition)
+        job = checks.newest(session, competition=competition)
     assert job is not None
     work = ("-m", "grader.worker.organizer_work", str(job.id), "WARNING")
     processes.crash(service.settings, *work, at="data_check.before_record")

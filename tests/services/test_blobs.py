@@ -15,9 +15,10 @@ from sqlalchemy.orm import InstrumentedAttribute
 from grader import db
 from grader.db import Base
 from grader.models import OrganizerJob, OrganizerJobKind
-from grader.services import blobs, data_files
+from grader.services import blobs
 from grader.services.audit.log import Actor
 from grader.services.blobs import SuspiciousStorage
+from grader.services.data_files import files
 from grader.services.jobs import organizer_jobs
 from grader.storage import BlobMissing
 from tests.fixtures.patience import HANG_SECONDS
@@ -129,11 +130,11 @@ def test_the_bytes_of_a_data_file_that_was_taken_away_go_with_the_next_collectio
     competition, blob = service.competition(), service.storage.put(b"id\n1\n")
     who = {"actor": Actor(None, "tests"), "now": service.now}
     with service.database.write() as session:
-        data_files.add(session, competition=competition, name="test.csv", blob=blob, **who)
+        files.add(session, competition=competition, name="test.csv", blob=blob, **who)
     _age(service, blob.sha256)
     assert blobs.collect(service.database, service.storage).count == 0
     with service.database.write() as session:
-        data_files.remove(session, competition=competition, name="test.csv", **who)
+        files.remove(session, competition=competition, name="test.csv", **who)
     assert blobs.collect(service.database, service.storage).count == 1
 
 
@@ -175,7 +176,7 @@ def test_a_collector_waits_for_the_transaction_that_names_a_blob(service: Any) -
         time.sleep(0.3)
         assert not ended
         who = {"actor": Actor(None, "tests"), "now": service.now}
-        data_files.add(session, competition=competition, name="test.csv", blob=blob, **who)
+        files.add(session, competition=competition, name="test.csv", blob=blob, **who)
     collector.join(HANG_SECONDS)
     assert ended == [0]
 

@@ -11,7 +11,6 @@ from grader.models import AuditEntry, Competition, Organizer, Submission, Team
 from grader.services import (
     benchmark_entries,
     blobs,
-    data_files,
     draft_deletion,
     drafts,
     solution_checks,
@@ -23,6 +22,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import announcements, lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings import CompetitionSettings
+from grader.services.data_files import files
 from grader.services.solution_checks import UploadedFile
 
 SHELL = Actor(None, "shell (tests)")
@@ -41,7 +41,7 @@ def draft(service: Any, solution_csv: Any) -> Competition:
         versions.set_first(session, competition=made, solution=stored, **act)
         file = UploadedFile.of("solution.csv", blob)
         solution_checks.add(session, competition=made, file=file, **act)
-        data_files.add(session, competition=made, name="test.csv", blob=blob, **act)
+        files.add(session, competition=made, name="test.csv", blob=blob, **act)
         announcements.post(session, competition=made, title="Hello", body="Soon.", by_mail=False, **act)
     return service.reload(made)
 

@@ -28,7 +28,6 @@ from grader.services import (
     benchmark_entries,
     canonical_solutions,
     cloning,
-    data_files,
     drafts,
     lifecycle,
     solutions,
@@ -39,6 +38,7 @@ from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.conditions import InvalidCompetition
 from grader.services.competitions.settings import CompetitionSettings
+from grader.services.data_files import files
 from grader.worker import digests
 
 DAY = timedelta(days=1)
@@ -264,15 +264,15 @@ def test_a_clone_has_everything_but_dates_people_and_if_not_wanted_the_solution(
     )
     blob = service.storage.put(b"id,comment\n")
     with service.database.write() as session:
-        data_files.add(session, competition=source, name="test.csv", blob=blob, actor=SHELL, now=service.now)
+        files.add(session, competition=source, name="test.csv", blob=blob, actor=SHELL, now=service.now)
         source = lookup.get(session, slug=source.slug)
         bare = cloning.clone(
             session, source=source, slug="bare", with_data=False, actor=SHELL, now=service.now
         )
         full = cloning.clone(session, source=source, slug="full", title="Full", actor=SHELL, now=service.now)
         versions.copy_solution(session, source=source, draft=full, actor=SHELL, now=service.now)
-        assert not data_files.list_all(session, competition=bare)
-        assert [file.sha256 for file in data_files.list_all(session, competition=full)] == [blob.sha256]
+        assert not files.list_all(session, competition=bare)
+        assert [file.sha256 for file in files.list_all(session, competition=full)] == [blob.sha256]
     bare, full = service.reload(bare), service.reload(full)
     expected = replace(competition_settings.of(service.reload(source)), opens_at=None, closes_at=None)
     assert competition_settings.of(bare) == expected

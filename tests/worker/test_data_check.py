@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import select, update
 
 from grader.models import Competition, DataCheckState, DataFile, JobState, OrganizerJob
-from grader.services import data_checks, data_files, data_findings
 from grader.services.audit.log import Actor
+from grader.services.data_files import checks, files, findings
 from grader.worker.organizer_child import OrganizerChild
 from tests.fixtures.patience import eventually
 
@@ -30,9 +30,7 @@ def competition(service: Any) -> Competition:
 def add(service: Any, competition: Competition, data: bytes) -> OrganizerJob:
     blob = service.storage.put(data)
     with service.database.write() as session:
-        data_files.add(
-            session, competition=competition, name="x", blob=blob, actor=Actor.shell(), now=service.now
-        )
+        files.add(session, competition=competition, name="x", blob=blob, actor=Actor.shell(), now=service.now)
         job: OrganizerJob = session.scalars(select(OrganizerJob)).one()
     return job
 
@@ -46,7 +44,7 @@ def checked(service: Any, competition: Competition, data: bytes, **settings: Any
 
 def found(service: Any, competition: Competition) -> DataFile:
     with service.database.read() as session:
-        return data_files.get(session, competition=competition, name="x")
+        return files.get(session, competition=competition, name="x")
 
 
 def of_empty_lists(count: int) -> bytes:
@@ -70,7 +68,7 @@ def test_a_file_that_takes_more_than_its_memory_is_held_and_says_so(
     """It would find room in the memory of its process: 700 MB for the file, where 512 may be used."""
     file = checked(service, competition, of_empty_lists(10_000_000), scoring_memory_mb=8192)
     assert file.check_state is DataCheckState.HELD
-    assert data_findings.found_in(file).unopened == (
+    assert findings.found_in(file).unopened == (
         "x was not looked through: it takes too much memory to be read",
     )
 
@@ -94,7 +92,7 @@ def test_a_check_that_runs_out_of_its_time_leaves_the_file_held(
 ) -> None:
     file = checked(service, competition, of_many_files(199_000))
     assert file.check_state is DataCheckState.HELD
-    told = data_findings.found_in(file).unopened
+    told = findings.found_in(file).unopened
     assert any("cannot be looked through within 60 seconds of processor time" in each for each in told), told
 
 
@@ -113,10 +111,10 @@ def test_a_check_whose_process_is_ended_every_time_leaves_the_file_held(
     assert OrganizerChild(service.settings).run(job.id)  # finds that there is nothing more to try
     with service.database.write() as session:
         assert session.get_one(OrganizerJob, job.id).state is JobState.FAILED
-        assert data_checks.request_all(session, now=service.now) == 0
+        assert checks.request_all(session, now=service.now) == 0
     file = found(service, competition)
     assert file.check_state is DataCheckState.HELD
-    assert "its check broke (incident " in data_findings.found_in(file).unopened[0]
+    assert "its check broke (incident " in findings.found_in(file).unopened[0]
 
 
 def _ended_by_its_alarm(service: Any, job: OrganizerJob, attempt: int) -> None:

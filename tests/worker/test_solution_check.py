@@ -11,10 +11,11 @@ import pytest
 from grader.files import ColumnRole
 from grader.metrics import MetricSettings
 from grader.models import Competition, JobState, OrganizerJob
-from grader.services import data_files, drafts, solution_checks, versions
+from grader.services import drafts, solution_checks, versions
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings import CompetitionSettings
+from grader.services.data_files import files
 from grader.services.solution_checks import NotAcceptable, UploadedFile
 from grader.services.truth import Truth
 from grader.worker.organizer_work import OrganizerWorker
@@ -197,7 +198,7 @@ def test_the_data_files_test_csv_is_compared_without_asking(
     service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
 ) -> None:
     with service.database.write() as session:
-        data_files.add(
+        files.add(
             session,
             competition=session.get_one(Competition, draft.id),
             name="test.csv",

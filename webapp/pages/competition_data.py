@@ -4,7 +4,9 @@ from flask import Blueprint, Response, g, render_template, send_file
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import data_files, data_release, participations
+from grader.services import participations
+from grader.services.data_files import files as data_files
+from grader.services.data_files import release
 from grader.services.participations import EntryRefused
 from grader.visibility import Phase
 from webapp import auth, finding, prose
@@ -32,7 +34,7 @@ def show(slug: str) -> ResponseReturnValue:
         competition=view,
         text=prose.render(competition.data_description),
         files=files,
-        are_given_out={file.name: data_release.is_given_out(competition, file) for file in files},
+        are_given_out={file.name: release.is_given_out(competition, file) for file in files},
         is_given_out=g.organizer_role is not None or view.phase is not Phase.SCHEDULED,
         entry_fault=entry_fault,
     )
@@ -51,7 +53,7 @@ def file(slug: str, name: str) -> Response:
             )
         found = data_files.get(session, competition=competition, name=name)
         if g.organizer_role is None:
-            data_release.require_given_out(competition, found)
+            release.require_given_out(competition, found)
     return send_file(
         site.storage.open(found.sha256),
         mimetype="application/octet-stream",

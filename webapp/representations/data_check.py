@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from grader.models import DataCheckState, DataFile, OrganizerJob
-from grader.services import data_findings
+from grader.services.data_files import findings
 from grader.services.jobs import organizer_jobs
 
 WORDS = {
@@ -24,7 +24,7 @@ class FileCheckView:
 
     def __init__(self, file: DataFile, *, is_waiting: bool) -> None:
         self.name = file.name
-        self.found = data_findings.found_in(file)
+        self.found = findings.found_in(file)
         sentences = self.found.discloses + self.found.unopened
         self.first, self.others = sentences[:SHOWN_SENTENCES], sentences[SHOWN_SENTENCES:]
         self.words, self.pill = WORDS[file.check_state]

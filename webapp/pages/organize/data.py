@@ -6,7 +6,10 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError, ParticipantError
 from grader.models import Role
-from grader.services import benchmark_entries, blobs, data_checks, data_files, data_release
+from grader.services import benchmark_entries, blobs
+from grader.services.data_files import checks as data_checks
+from grader.services.data_files import files as data_files
+from grader.services.data_files import release
 from grader.services.submissions import NothingToScore
 from webapp import checking, finding, uploads
 from webapp.confirmation import Question, confirm
@@ -19,8 +22,8 @@ from webapp.site import current_site
 
 blueprint = Blueprint("organize_data", __name__, url_prefix="/competitions/<slug>/organize/data")
 REFUSALS = (
-    data_release.NotHeld,
-    data_release.NotTyped,
+    release.NotHeld,
+    release.NotTyped,
     data_files.InvalidDataFile,
     uploads.FileMissing,
 )
@@ -89,7 +92,7 @@ def allow(slug: str) -> ResponseReturnValue:
     name = request.form.get("name", "")
     try:
         with current_site().database.write() as session:
-            data_release.allow(
+            release.allow(
                 session,
                 competition=finding.competition_of(session, slug),
                 name=name,
@@ -110,7 +113,7 @@ def check_again(slug: str) -> ResponseReturnValue:
     """Have a file looked through again."""
     name = request.form.get("name", "")
     with current_site().database.write() as session:
-        data_release.check_again(
+        release.check_again(
             session,
             competition=finding.competition_of(session, slug),
             name=name,

@@ -8,18 +8,11 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, CompetitionState, Role
-from grader.services import (
-    benchmark_entries,
-    data_files,
-    data_release,
-    draft_deletion,
-    drafts,
-    leak_budgets,
-    lifecycle,
-)
+from grader.services import benchmark_entries, draft_deletion, drafts, leak_budgets, lifecycle
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.conditions import Fault
 from grader.services.competitions.settings import CompetitionSettings
+from grader.services.data_files import files, release
 from webapp import finding, formats
 from webapp.confirmation import Question, confirm
 from webapp.organizing import actor, organizers_only
@@ -118,12 +111,12 @@ def _page(slug: str, *, problem: str = "") -> str:
         is_draft = competition.state is CompetitionState.DRAFT
         view = CompetitionView(competition, now)
         advice = _advice(competition, settings)
-        if not data_files.list_all(session, competition=competition):
+        if not files.list_all(session, competition=competition):
             advice.append(("organize_data.index", {}, "There is no data file to download."))
         if not benchmark_entries.list_all(session, competition=competition) and is_draft:
             advice.append(("organize_data.index", {}, "There is no baseline beside the sample submission."))
         missing = lifecycle.missing(competition, now=now) if is_draft else []
-        missing += data_release.faults(session, competition=competition) if is_draft else []
+        missing += release.faults(session, competition=competition) if is_draft else []
         submission_count = draft_deletion.count_submissions(session, competition=competition)
     return render_template(
         "organize/publishing.html",
@@ -142,7 +135,7 @@ def _page(slug: str, *, problem: str = "") -> str:
 
 def _place(fault: Fault, slug: str) -> str:
     """Return the address of the step at which a fault is mended."""
-    if data_release.DATA in fault.names:
+    if release.DATA in fault.names:
         return url_for("organize_data.index", slug=slug)
     if lifecycle.SOLUTION in fault.names:
         return url_for("organize_solution.index", slug=slug)

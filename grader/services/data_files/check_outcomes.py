@@ -7,10 +7,10 @@ from sqlalchemy.orm import Session
 
 from grader.disclosure import Examined
 from grader.models import Competition, DataCheckState, DataFile
-from grader.services import data_findings
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
+from grader.services.data_files import findings as data_findings
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Notice
 

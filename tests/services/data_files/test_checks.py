@@ -23,10 +23,6 @@ from grader.models import (
 )
 from grader.services import (
     closing,
-    data_checks,
-    data_files,
-    data_findings,
-    data_release,
     drafts,
     lifecycle,
     published_solutions,
@@ -38,7 +34,9 @@ from grader.services import (
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.settings import CompetitionSettings
-from grader.services.data_release import BeingChecked, DataUnchecked, NotHeld, NotTyped
+from grader.services.data_files import checks, findings, release
+from grader.services.data_files import files as data_files
+from grader.services.data_files.release import BeingChecked, DataUnchecked, NotHeld, NotTyped
 from grader.storage import StorageUnavailable
 from grader.worker.organizer_work import OrganizerWorker
 
@@ -87,7 +85,7 @@ def file(service: Any, competition: Competition, name: str = "test.csv") -> Data
 
 def allow(service: Any, competition: Competition, typed: str, **options: Any) -> None:
     with service.database.write() as session:
-        data_release.allow(
+        release.allow(
             session,
             competition=competition,
             name="test.csv",
@@ -117,12 +115,12 @@ def test_the_solution_as_a_data_file_is_never_given_out(service: Any, table: pd.
     add(service, competition, csv(table))
     assert file(service, competition).check_state is DataCheckState.WAITING
     with pytest.raises(BeingChecked):
-        data_release.require_given_out(competition, file(service, competition))
+        release.require_given_out(competition, file(service, competition))
     work(service)
     found = file(service, competition)
     assert found.check_state is DataCheckState.HELD
     with pytest.raises(BeingChecked):
-        data_release.require_given_out(competition, found)
+        release.require_given_out(competition, found)
     kinds = {(each["kind"], name) for each in found.findings["disclosures"] for name in each["names"]}
     assert {("label", "toxicity"), ("identity", "female"), ("Usage", "Usage")} <= kinds
     (entry,) = audited(service, "data.hold")
@@ -134,10 +132,10 @@ def test_the_solution_as_a_data_file_is_never_given_out(service: Any, table: pd.
 def test_a_file_without_hidden_values_is_given_out_after_its_check(service: Any, clean: bytes) -> None:
     competition = service.competition()
     add(service, competition, clean)
-    assert not data_release.is_given_out(competition, file(service, competition))
+    assert not release.is_given_out(competition, file(service, competition))
     work(service)
     assert file(service, competition).check_state is DataCheckState.PASSED
-    assert data_release.is_given_out(competition, file(service, competition))
+    assert release.is_given_out(competition, file(service, competition))
     assert jobs(service)[0].result == {"checked": ["test.csv"]}
 
 
@@ -156,14 +154,14 @@ def test_one_column_alone_is_held_until_what_becomes_public_is_typed(
     competition = service.competition()
     add(service, competition, csv(table[[column, "id"]].rename(columns={column: "x"})))
     work(service)
-    found = data_findings.found_in(file(service, competition))
+    found = findings.found_in(file(service, competition))
     assert found.phrase == phrase
     assert consequence in found.consequence
     for typed in ("", "yes", "publish"):
         with pytest.raises(NotTyped, match=phrase):
             allow(service, competition, typed)
     allow(service, competition, f" {phrase} ", reason="They are in the text anyway.")
-    assert data_release.is_given_out(competition, file(service, competition))
+    assert release.is_given_out(competition, file(service, competition))
     (entry,) = audited(service, "data.allow")
     assert entry.after["typed"] == phrase
     assert entry.after["discloses"] == list(found.discloses)
@@ -180,11 +178,11 @@ def test_what_was_allowed_covers_the_same_and_no_more(service: Any, table: pd.Da
     allow(service, competition, "publish muslim")
     with service.database.write() as session:
         session.execute(update(DataFile).values(check_key=None))
-        data_checks.request(session, competition=competition, now=service.now)
+        checks.request(session, competition=competition, now=service.now)
     work(service)
     assert file(service, competition).check_state is DataCheckState.ALLOWED
     add(service, competition, csv(table[["id", "muslim"]]))  # another file begins anew
-    assert not data_release.is_given_out(competition, file(service, competition))
+    assert not release.is_given_out(competition, file(service, competition))
     work(service)
     assert file(service, competition).check_state is DataCheckState.HELD
 
@@ -194,11 +192,11 @@ def test_what_cannot_be_opened_needs_a_word_of_the_organizer(service: Any) -> No
     competition = service.competition()
     add(service, competition, b"\x89PNG\0\0")
     work(service)
-    found = data_findings.found_in(file(service, competition))
+    found = findings.found_in(file(service, competition))
     assert found.unopened == ("test.csv was not looked through: it is an image",)
-    assert not data_release.is_given_out(competition, file(service, competition))
+    assert not release.is_given_out(competition, file(service, competition))
     allow(service, competition, "It holds no labels")
-    assert data_release.is_given_out(competition, file(service, competition))
+    assert release.is_given_out(competition, file(service, competition))
 
 
 def test_a_draft_is_not_published_with_a_file_that_is_held_or_unchecked(
@@ -232,7 +230,7 @@ def test_a_rescoring_has_the_files_looked_through_with_its_solution(service: Any
     table = pd.DataFrame({"id": list(corrected.row_ids), "hint": corrected.labels})
     add(service, competition, csv(table))
     work(service)
-    assert data_release.is_given_out(competition, file(service, competition))
+    assert release.is_given_out(competition, file(service, competition))
     with service.database.write() as session:
         competition = lookup.get(session, slug=competition.slug)
         live = lookup.live(competition)
@@ -244,7 +242,7 @@ def test_a_rescoring_has_the_files_looked_through_with_its_solution(service: Any
             actor=SHELL,
             now=service.now,
         )
-    assert data_release.is_given_out(competition, file(service, competition))  # its bytes are out already
+    assert release.is_given_out(competition, file(service, competition))  # its bytes are out already
     with service.database.write() as session, pytest.raises(DataUnchecked, match=r"test\.csv"):
         rescoring_publication.publish(session, scoring_version_id=version.id, actor=SHELL, now=service.now)
     work(service)
@@ -261,7 +259,7 @@ def test_after_the_solution_is_published_everything_is_given_out(service: Any, t
     with service.database.write() as session:
         closing.reveal(session, competition=competition, actor=SHELL, now=service.now)
         published_solutions.publish(session, competition=competition, actor=SHELL, now=service.now)
-    assert data_release.is_given_out(service.reload(competition), file(service, competition))
+    assert release.is_given_out(service.reload(competition), file(service, competition))
 
 
 def before_the_upgrade(service: Any, competition: Competition, data: bytes) -> None:
@@ -287,18 +285,18 @@ def test_files_of_before_the_upgrade_stay_downloadable_until_labels_are_found(
     competition = service.competition()
     files = {"clean": clean, "labels": csv(table), "image": b"\x89PNG\0"}
     before_the_upgrade(service, competition, files[what])
-    assert data_release.is_given_out(competition, file(service, competition))
+    assert release.is_given_out(competition, file(service, competition))
     with service.database.write() as session:
-        assert data_checks.are_stale(session)
-        assert data_checks.request_all(session, now=service.now) == 1
-        assert data_checks.request_all(session, now=service.now) == 0
-    assert data_release.is_given_out(competition, file(service, competition))
+        assert checks.are_stale(session)
+        assert checks.request_all(session, now=service.now) == 1
+        assert checks.request_all(session, now=service.now) == 0
+    assert release.is_given_out(competition, file(service, competition))
     work(service)
     with service.database.read() as session:
-        assert not data_checks.are_stale(session)
+        assert not checks.are_stale(session)
     found = file(service, competition)
-    assert data_release.is_given_out(competition, found) == (what != "labels")
-    assert bool(data_findings.found_in(found).unopened) == (what == "image")
+    assert release.is_given_out(competition, found) == (what != "labels")
+    assert bool(findings.found_in(found).unopened) == (what == "image")
     if what == "image":
         allow(service, competition, "it holds no labels")
         assert file(service, competition).check_state is DataCheckState.ALLOWED
@@ -314,9 +312,9 @@ def test_bytes_that_a_process_of_before_replaced_are_not_given_out_unchecked(
     blob = service.storage.put(csv(table))
     with service.database.write() as session:
         session.execute(update(DataFile).values(sha256=blob.sha256))
-    assert not data_release.is_given_out(competition, file(service, competition))
+    assert not release.is_given_out(competition, file(service, competition))
     with service.database.write() as session:
-        data_checks.request_all(session, now=service.now)
+        checks.request_all(session, now=service.now)
     work(service)
     assert file(service, competition).check_state is DataCheckState.HELD
 
@@ -327,15 +325,13 @@ def test_a_file_whose_check_breaks_is_held_and_not_tried_for_ever(service: Any) 
     add(service, competition, b"id,text\n")
     with service.database.write() as session:
         session.execute(update(OrganizerJob).values(state=JobState.FAILED, incident="12ab"))
-        assert data_checks.request(session, competition=competition, now=service.now) is None
+        assert checks.request(session, competition=competition, now=service.now) is None
     found = file(service, competition)
     assert found.check_state is DataCheckState.HELD
-    assert "its check broke (incident 12ab)" in data_findings.found_in(found).unopened[0]
+    assert "its check broke (incident 12ab)" in findings.found_in(found).unopened[0]
     assert len(jobs(service)) == 1
     with service.database.write() as session:
-        data_release.check_again(
-            session, competition=competition, name="test.csv", actor=SHELL, now=service.now
-        )
+        release.check_again(session, competition=competition, name="test.csv", actor=SHELL, now=service.now)
     work(service)
     assert file(service, competition).check_state is DataCheckState.PASSED
 

@@ -11,11 +11,11 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, DataCheckState, DataFile, JobState
-from grader.services import data_checks, data_files, data_findings
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.competitions.conditions import Fault
+from grader.services.data_files import checks, files, findings
 from grader.services.jobs import organizer_jobs
 from grader.text.plain import plain_text
 
@@ -95,11 +95,11 @@ def allow(
     is_unopened = file.check_state is DataCheckState.UNCHECKED and file.findings.get("unopened_count")
     if file.check_state is not DataCheckState.HELD and not is_unopened:
         raise NotHeld(name)
-    found = data_findings.found_in(file)
+    found = findings.found_in(file)
     if " ".join(typed.split()).casefold() != found.phrase.casefold():
         raise NotTyped(found.phrase)
     file.check_state = DataCheckState.ALLOWED
-    covers = sorted(data_findings.covered(file.findings))
+    covers = sorted(findings.covered(file.findings))
     file.allowed = {"typed": found.phrase, "at": now.isoformat(), "covers": covers}
     session.flush()
     log.record(
@@ -122,20 +122,20 @@ def check_again(
     file = _locked(session, competition, name)
     file.check_key, file.check_state, file.findings = None, DataCheckState.WAITING, {}
     session.flush()
-    last = data_checks.newest(session, competition=competition)
+    last = checks.newest(session, competition=competition)
     if last is not None and last.state is JobState.FAILED:
         organizer_jobs.dismiss(session, job=last, now=now)
-    data_checks.request(session, competition=competition, now=now, actor=actor)
+    checks.request(session, competition=competition, now=now, actor=actor)
 
 
 def faults(session: Session, *, competition: Competition) -> list[Fault]:
     """Return what about the data files keeps a draft from being published."""
-    waiting = [file.name for file in data_checks.stale(session, competition=competition)]
+    waiting = [file.name for file in checks.stale(session, competition=competition)]
     found = [Fault(f"{name} is still being checked; try again in some minutes.", (DATA,)) for name in waiting]
     for file in session.scalars(select(DataFile).where(DataFile.competition_id == competition.id)):
         if file.check_state is DataCheckState.HELD and file.name not in waiting:
-            seen = data_findings.found_in(file)
-            told = "; ".join((seen.discloses + seen.unopened)[: data_findings.SHOWN_NAMES])
+            seen = findings.found_in(file)
+            told = "; ".join((seen.discloses + seen.unopened)[: findings.SHOWN_NAMES])
             found.append(
                 Fault(f"{file.name} is held back: {told}. Remove it, or say that it may be public.", (DATA,))
             )
@@ -144,11 +144,11 @@ def faults(session: Session, *, competition: Competition) -> list[Fault]:
 
 def require_checked(session: Session, *, competition: Competition) -> None:
     """Raise DataUnchecked where a file was not looked through with the solutions of now."""
-    names = [file.name for file in data_checks.stale(session, competition=competition)]
+    names = [file.name for file in checks.stale(session, competition=competition)]
     if names:
         raise DataUnchecked(names)
 
 
 def _locked(session: Session, competition: Competition, name: str) -> DataFile:
     competition = lookup.lock(session, competition_id=competition.id)
-    return data_files.get(session, competition=competition, name=name)
+    return files.get(session, competition=competition, name=name)

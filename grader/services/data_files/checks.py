@@ -23,8 +23,8 @@ from grader.models import (
     ScoringVersionState,
     Solution,
 )
-from grader.services import data_check_outcomes
 from grader.services.audit.log import Actor
+from grader.services.data_files import check_outcomes
 from grader.services.jobs import organizer_jobs
 
 
@@ -87,7 +87,7 @@ def request(
     asked = {"keys": sorted(keys.values())}
     if last is not None and last.state is JobState.FAILED and last.parameters.get("keys") == asked["keys"]:
         for file in files:
-            data_check_outcomes.hold_unchecked(
+            check_outcomes.hold_unchecked(
                 session,
                 competition=competition,
                 file=file,

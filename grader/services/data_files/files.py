@@ -9,10 +9,10 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, DataFile
-from grader.services import data_checks
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
+from grader.services.data_files import checks
 from grader.storage import StoredBlob
 from grader.text.plain import is_storable, one_line
 from grader.visibility import Phase
@@ -100,10 +100,10 @@ def add(
     if description or earlier is None:
         file.description = one_line(description, DESCRIPTION_MAX_LENGTH)
     file.sha256, file.size_bytes, file.uploaded_at = blob.sha256, blob.size, now
-    data_checks.begin(file)
+    checks.begin(file)
     session.add(file)
     session.flush()
-    data_checks.request(session, competition=competition, now=now, actor=actor)
+    checks.request(session, competition=competition, now=now, actor=actor)
     log.record(
         session,
         competition=competition,
