@@ -12,9 +12,9 @@ import click
 from grader.cli import main
 from grader.cli.competition import create
 from grader.models import Competition
-from grader.services import competition_files
 from grader.services.competitions import conditions
 from grader.services.competitions.settings import NAMES, CompetitionSettings
+from grader.services.setup import settings_file
 from grader.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -46,7 +46,7 @@ def test_the_table_of_defaults_is_that_of_the_code() -> None:
         for names, default in re.findall(r"^\| (`[^|]+`) \| ([^|]+) \|", table, flags=re.MULTILINE)
         for name in re.findall(r"`([\w.]+)`", names)
     }
-    written = competition_files.write("slug", CompetitionSettings())
+    written = settings_file.write("slug", CompetitionSettings())
     places = dict(_places(tomllib.loads(written)))
     unset = re.findall(r"^# (\w+) = …", written, flags=re.MULTILINE)
     del places["slug"], places["title"]
@@ -61,7 +61,7 @@ def test_the_table_of_defaults_is_that_of_the_code() -> None:
     assert "7 days" in table
     assert timedelta(days=7) == conditions.WEEK
     assert "23:59 UTC" in table
-    assert f"{competition_files.END_OF_DAY:%H:%M}" == "23:59"
+    assert f"{settings_file.END_OF_DAY:%H:%M}" == "23:59"
 
 
 def test_the_database_and_the_shell_have_the_same_defaults_as_the_settings() -> None:

@@ -17,24 +17,16 @@ from grader.cli.parameters import LocalPath
 from grader.cli.solution_report import describe
 from grader.errors import FairboardError, OrganizerError
 from grader.models import Competition, CompetitionState, User
-from grader.services import (
-    benchmark_entries,
-    cloning,
-    competition_files,
-    drafts,
-    lifecycle,
-    solutions,
-    splitting,
-    versions,
-)
+from grader.services import benchmark_entries, solutions, splitting, versions
 from grader.services.audit.log import Actor
-from grader.services.competition_files import CompetitionFile
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.conditions import InvalidCompetition
 from grader.services.competitions.settings import CompetitionSettings
 from grader.services.data_files import files, release
 from grader.services.people import directory
+from grader.services.setup import cloning, drafts, lifecycle, settings_file
+from grader.services.setup.settings_file import CompetitionFile
 
 FILE = LocalPath(exists=True, dir_okay=False)
 
@@ -70,7 +62,7 @@ def settings(slug: str) -> None:
     """Print the settings of SLUG as a file for `create` and `apply`."""
     with opened() as installation, installation.database.read() as session:
         found = competition_settings.of(lookup.get(session, slug=slug))
-    click.echo(competition_files.write(slug, found), nl=False)
+    click.echo(settings_file.write(slug, found), nl=False)
 
 
 @click.command()
@@ -93,7 +85,7 @@ def apply(slug: str, file: Path) -> None:
             changed = competition_settings.change(
                 session, competition=competition, changes=read.changes, actor=Actor.shell(), now=now
             )
-        places = sorted(map(competition_files.place_of, changed))
+        places = sorted(map(settings_file.place_of, changed))
         click.echo(f"Changed: {', '.join(places) or 'nothing'}.")
         tell_of_doubts(installation, slug, _told_now(changed, read), now)
         _add_files(installation, slug, file, read)
@@ -138,9 +130,9 @@ def publish(slug: str) -> None:
         _tell_or_publish(installation, slug, publish=True)
 
 
-def _read(path: Path, *, before: CompetitionSettings = competition_files.ORDINARY) -> CompetitionFile:
+def _read(path: Path, *, before: CompetitionSettings = settings_file.ORDINARY) -> CompetitionFile:
     try:
-        return competition_files.read(path.read_text(encoding="utf-8-sig"), before=before)
+        return settings_file.read(path.read_text(encoding="utf-8-sig"), before=before)
     except UnicodeDecodeError as error:
         raise InvalidCompetition([f"{path} is not UTF-8: byte {error.start + 1:,}."]) from None
 

@@ -4,9 +4,9 @@ import click
 
 from grader import db
 from grader.cli.installation import opened
-from grader.services import draft_deletion, lifecycle
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.setup import draft_deletion, lifecycle
 
 
 @click.command()

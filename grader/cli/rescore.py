@@ -20,13 +20,7 @@ from grader.crash_points import reach
 from grader.errors import OrganizerError
 from grader.files import ColumnRole, guess_columns, read_solution
 from grader.models import Competition, ScoringVersion, ScoringVersionState
-from grader.services import (
-    competition_files,
-    rescoring,
-    rescoring_publication,
-    solution_assessment,
-    solutions,
-)
+from grader.services import rescoring, rescoring_publication, solution_assessment, solutions
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
@@ -34,6 +28,7 @@ from grader.services.competitions.metric import Rules
 from grader.services.rescoring import RescoringUnderWay
 from grader.services.rescoring_amends import Amends
 from grader.services.rescoring_publication import RescoringIncomplete
+from grader.services.setup import settings_file
 from grader.services.solution_assessment import LiveSolution
 from grader.services.solutions import StoredSolution
 from grader.worker.child import ScoringChild
@@ -183,7 +178,7 @@ def _store_settings(
     live = lookup.live(competition)
     text = path.read_text(encoding="utf-8") if path else ""
     before = competition_settings.of(competition)
-    file = competition_files.read(text, before=before)
+    file = settings_file.read(text, before=before)
     file.require_readable()
     changes = file.changes
     in_use = Rules.from_dict(live.metric_settings)

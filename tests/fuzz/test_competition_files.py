@@ -9,14 +9,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grader.services import competition_files
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.conditions import InvalidCompetition
 from grader.services.competitions.settings import CompetitionSettings
+from grader.services.setup import settings_file
 from tests.fixtures.mutations import Mishap, mishap, mishaps
 
 FILE = (
-    competition_files.write("toxicity", CompetitionSettings(title='A "title"', rules="Be\nfair."))
+    settings_file.write("toxicity", CompetitionSettings(title='A "title"', rules="Be\nfair."))
     + '\n[files]\nsolution = "s.csv"\nlabel = "toxicity"\ndata = ["a", "b"]\n'
 ).encode()
 PLACES = [
@@ -49,7 +49,7 @@ VALUES = st.one_of(
 def read(text: str) -> None:
     """Read a file as the commands do; fail at anything but settings that can be kept, or problems."""
     try:
-        found = competition_files.read(text)
+        found = settings_file.read(text)
         found.require_readable()
     except InvalidCompetition as refused:
         assert refused.problems

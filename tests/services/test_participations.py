@@ -12,7 +12,6 @@ from grader.services import admissions, participations, rosters
 from grader.services.audit.log import Actor
 from grader.services.competitions import conditions, lookup, settings
 from grader.services.competitions.conditions import Conditions, InvalidCompetition
-from grader.services.lifecycle import NotReady
 from grader.services.participations import (
     EntryClosed,
     EntryPending,
@@ -23,6 +22,7 @@ from grader.services.participations import (
     RulesNotAccepted,
     WrongEntryCode,
 )
+from grader.services.setup.lifecycle import NotReady
 
 DAY = timedelta(days=1)
 

@@ -11,10 +11,11 @@ import pytest
 
 import webapp
 from grader.models import Competition, CompetitionState, Organizer, Role
-from grader.services import drafts, lifecycle, moderation
+from grader.services import moderation
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions.settings import CompetitionSettings
+from grader.services.setup import drafts, lifecycle
 
 HERE = "/competitions/toxicity"
 ORGANIZE = f"{HERE}/organize"

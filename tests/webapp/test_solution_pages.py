@@ -11,11 +11,11 @@ import pytest
 
 from grader import db
 from grader.models import Organizer, Role
-from grader.services import drafts
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.competitions.settings import CompetitionSettings
 from grader.services.jobs import organizer_jobs
+from grader.services.setup import drafts
 from grader.worker.organizer_work import OrganizerWorker
 
 HERE = "/competitions/next/organize/solution"

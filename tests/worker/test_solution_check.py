@@ -11,11 +11,12 @@ import pytest
 from grader.files import ColumnRole
 from grader.metrics import MetricSettings
 from grader.models import Competition, JobState, OrganizerJob
-from grader.services import drafts, solution_checks, versions
+from grader.services import solution_checks, versions
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings import CompetitionSettings
 from grader.services.data_files import files
+from grader.services.setup import drafts
 from grader.services.solution_checks import NotAcceptable, UploadedFile
 from grader.services.truth import Truth
 from grader.worker.organizer_work import OrganizerWorker

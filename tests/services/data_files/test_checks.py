@@ -23,8 +23,6 @@ from grader.models import (
 )
 from grader.services import (
     closing,
-    drafts,
-    lifecycle,
     published_solutions,
     rescoring,
     rescoring_publication,
@@ -37,6 +35,7 @@ from grader.services.competitions.settings import CompetitionSettings
 from grader.services.data_files import checks, findings, release
 from grader.services.data_files import files as data_files
 from grader.services.data_files.release import BeingChecked, DataUnchecked, NotHeld, NotTyped
+from grader.services.setup import drafts, lifecycle
 from grader.storage import StorageUnavailable
 from grader.worker.organizer_work import OrganizerWorker
 

@@ -24,21 +24,14 @@ from grader.models import (
     Solution,
     SubmissionStatus,
 )
-from grader.services import (
-    benchmark_entries,
-    canonical_solutions,
-    cloning,
-    drafts,
-    lifecycle,
-    solutions,
-    versions,
-)
+from grader.services import benchmark_entries, canonical_solutions, solutions, versions
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.conditions import InvalidCompetition
 from grader.services.competitions.settings import CompetitionSettings
 from grader.services.data_files import files
+from grader.services.setup import cloning, drafts, lifecycle
 from grader.worker import digests
 
 DAY = timedelta(days=1)

@@ -7,12 +7,12 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, DataFile, User
-from grader.services import drafts
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings import DATES
 from grader.services.data_files import checks, files
+from grader.services.setup import drafts
 
 
 def clone(

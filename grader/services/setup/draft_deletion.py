@@ -24,11 +24,11 @@ from grader.models import (
     SubmissionGrant,
 )
 from grader.models.competition import DELETED
-from grader.services import drafts
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings
 from grader.services.competitions.settings import CompetitionSettings
+from grader.services.setup import drafts
 
 # In an order in which no row is deleted before those that name it.
 STORED: tuple[type[Base], ...] = (

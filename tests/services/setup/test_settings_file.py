@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from grader.metrics import MetricSettings, Weights
 from grader.models import EntryMode, RevealRule
-from grader.services import competition_files
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.conditions import InvalidCompetition
 from grader.services.competitions.settings import CompetitionSettings
+from grader.services.setup import settings_file
 from grader.visibility import Feedback
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), max_size=40)
@@ -55,13 +55,13 @@ SETTINGS = st.builds(
 
 @given(SETTINGS)
 def test_whatever_is_written_reads_back_the_same(settings: CompetitionSettings) -> None:
-    file = competition_files.read(competition_files.write("slug", settings))
+    file = settings_file.read(settings_file.write("slug", settings))
     assert file.slug == "slug"
     assert CompetitionSettings(**file.changes) == settings
 
 
 def test_a_date_alone_is_the_last_minute_of_a_deadlines_day_and_the_first_of_the_opening() -> None:
-    file = competition_files.read(
+    file = settings_file.read(
         "[dates]\nopens = 2027-01-02\ncloses = 2027-03-01\nreveals = 2027-03-05T12:00:00"
     )
     assert file.changes == {
@@ -73,7 +73,7 @@ def test_a_date_alone_is_the_last_minute_of_a_deadlines_day_and_the_first_of_the
 
 def test_what_a_file_does_not_say_stays_as_it_was() -> None:
     before = CompetitionSettings(metric=MetricSettings(power=-3, label_threshold=0.7))
-    file = competition_files.read("[metric]\npower = -inf\n", before=before)
+    file = settings_file.read("[metric]\npower = -inf\n", before=before)
     assert file.changes == {"metric": MetricSettings(power=-math.inf, label_threshold=0.7)}
 
 
@@ -93,7 +93,7 @@ def test_everything_that_cannot_be_read_is_told_at_once() -> None:
     [files]
     data = "train.csv"
     """
-    file = competition_files.read(text)
+    file = settings_file.read(text)
     for part in (
         "slug must be a text",
         "titel is not known; title is.",
@@ -115,19 +115,19 @@ def test_everything_that_cannot_be_read_is_told_at_once() -> None:
 
 
 def test_every_setting_has_its_place_in_a_file() -> None:
-    places = {competition_files.place_of(name) for name in competition_settings.NAMES}
+    places = {settings_file.place_of(name) for name in competition_settings.NAMES}
     assert {"limits.daily", "dates.reveals", "metric.identities", "title"} <= places
     assert len(places) == len(competition_settings.NAMES)
 
 
 def test_a_file_that_is_not_toml_is_refused_with_its_line() -> None:
     with pytest.raises(InvalidCompetition, match="line 1"):
-        competition_files.read('slug = "a\nb = 1')
+        settings_file.read('slug = "a\nb = 1')
 
 
 def test_the_files_that_a_competition_is_made_of_are_named(tmp_path: Any) -> None:
     text = '[files]\nsolution = "s.csv"\nlabel = "toxic"\nbaseline = "b.csv"\ndata = ["train.csv"]\n'
-    file = competition_files.read(text)
+    file = settings_file.read(text)
     assert (file.solution, file.label, file.baseline, file.data) == (
         "s.csv",
         "toxic",
@@ -137,6 +137,6 @@ def test_the_files_that_a_competition_is_made_of_are_named(tmp_path: Any) -> Non
 
 
 def test_long_texts_stand_in_the_file_as_people_wrote_them() -> None:
-    written = competition_files.write("slug", CompetitionSettings(overview='# Title\n\nSay "hello".'))
+    written = settings_file.write("slug", CompetitionSettings(overview='# Title\n\nSay "hello".'))
     assert "# Title\n\nSay" in written
     assert tomllib.loads(written)["texts"]["overview"] == '# Title\n\nSay "hello".'

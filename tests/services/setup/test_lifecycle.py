@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from grader.models import Competition, CompetitionState
-from grader.services import closing, lifecycle, submissions
+from grader.services import closing, submissions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Archived
-from grader.services.lifecycle import AlreadyPublished, NotArchivable, NotArchived, NotReady
+from grader.services.setup import lifecycle
+from grader.services.setup.lifecycle import AlreadyPublished, NotArchivable, NotArchived, NotReady
 from grader.services.submissions import CompetitionArchived
 from grader.visibility import Phase
 

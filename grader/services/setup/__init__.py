@@ -1,0 +1,1 @@
+"""Setting a competition up: drafts, cloning, the settings file, publishing and archiving."""
