@@ -21,9 +21,10 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import invitations, limits, rosters, score_history, standing_rows, team_notices
+from grader.services import invitations, rosters, score_history, standing_rows, team_notices
 from grader.services.mail import limits as mail_limits
 from grader.services.people import names
+from grader.services.quotas import limits
 from grader.services.rosters import TeamRefusal
 
 

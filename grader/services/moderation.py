@@ -7,10 +7,11 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, Submission, SubmissionKind, Team
-from grader.services import final_boards, limits, rosters, standing_rows, team_notices
+from grader.services import final_boards, rosters, standing_rows, team_notices
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.quotas import limits
 from grader.services.rosters import REASON_MAX_LENGTH, ReasonNeeded
 from grader.text.plain import one_line
 

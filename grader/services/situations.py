@@ -7,9 +7,10 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, TeamMember, User
-from grader.services import invitations, limits, mergers, participations, rosters
+from grader.services import invitations, mergers, participations, rosters
 from grader.services.mergers import Sum
 from grader.services.participations import EntryState
+from grader.services.quotas import limits
 from grader.services.rosters import TeamsFrozen
 
 

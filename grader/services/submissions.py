@@ -22,9 +22,10 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import limits, organizers_team, participations, repeats, rosters, scoring
+from grader.services import organizers_team, participations, repeats, rosters, scoring
 from grader.services.competitions import lookup, pauses, phases
 from grader.services.paging import paging
+from grader.services.quotas import limits
 from grader.storage import StoredBlob
 from grader.text.plain import one_line
 from grader.visibility import Phase

@@ -32,7 +32,6 @@ from grader.services import (
     boards,
     closing,
     final_boards,
-    limits,
     mergers,
     moderation,
     participations,
@@ -46,6 +45,7 @@ from grader.services import (
 )
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.quotas import limits
 from grader.settings import Settings
 from grader.storage import open_storage
 from grader.visibility import Phase, Viewer

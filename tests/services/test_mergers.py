@@ -19,9 +19,8 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import boards, deletion, invitations, limits, mergers, rosters, submissions, teams
+from grader.services import boards, deletion, invitations, mergers, rosters, submissions, teams
 from grader.services.competitions import lookup
-from grader.services.limits import DailyLimitReached
 from grader.services.mergers import (
     AlreadyAsked,
     Disqualified,
@@ -31,6 +30,8 @@ from grader.services.mergers import (
     UnknownTeam,
 )
 from grader.services.participations import LeftTeam
+from grader.services.quotas import limits
+from grader.services.quotas.limits import DailyLimitReached
 from grader.services.rosters import NotLeader, TeamsFrozen
 from grader.services.teams import TeamNameTaken
 from grader.storage import StoredBlob

@@ -7,7 +7,8 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, User
-from grader.services import limits, participations, selections, situations, team_names
+from grader.services import participations, selections, situations, team_names
+from grader.services.quotas import limits
 from webapp import finding
 from webapp.api.v1 import blueprint
 from webapp.reading import SentFields

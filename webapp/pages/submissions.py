@@ -20,7 +20,6 @@ from grader import db
 from grader.models import Split, Submission
 from grader.services import (
     disputes,
-    limits,
     other_labels,
     own_analysis,
     placing,
@@ -33,6 +32,7 @@ from grader.services import (
     viewers,
 )
 from grader.services.competitions import lookup, phases
+from grader.services.quotas import limits
 from webapp import auth, finding
 from webapp.reading import asked_number, asked_page
 from webapp.representations import heat

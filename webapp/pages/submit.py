@@ -9,7 +9,8 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import ParticipantError
 from grader.models import Competition, Submission
-from grader.services import limits, other_labels, participations, repeats, submissions
+from grader.services import other_labels, participations, repeats, submissions
+from grader.services.quotas import limits
 from webapp import auth, checking, errors, finding, uploads
 from webapp.pages.submissions import blueprint
 from webapp.representations.allowance import AllowanceView, Clock

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from grader.models import Competition
-from grader.services.limits import Allowance
+from grader.services.quotas.limits import Allowance
 from webapp import formats
 
 

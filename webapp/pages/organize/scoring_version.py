@@ -10,8 +10,9 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, Role, ScoringVersion
-from grader.services import grants, rescoring, rescoring_difference, rescoring_publication
+from grader.services import rescoring, rescoring_difference, rescoring_publication
 from grader.services.competitions import lookup
+from grader.services.quotas import grants
 from grader.services.rescoring_summary import Summary
 from grader.text.wording import counted
 from webapp import finding

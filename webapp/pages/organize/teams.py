@@ -10,8 +10,9 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import FairboardError
 from grader.models import Role
-from grader.services import grants, limits, moderation, rosters, team_names, team_search
+from grader.services import moderation, rosters, team_names, team_search
 from grader.services.people import names
+from grader.services.quotas import grants, limits
 from webapp import finding, formats
 from webapp.errors import status_of
 from webapp.organizing import actor, organizers_only

@@ -9,8 +9,9 @@ from sqlalchemy import func, select
 
 from grader.db import Database
 from grader.models import JobState, ScoringJob, Submission, SubmissionStatus
-from grader.services import limits, rosters, scoring, submissions
-from grader.services.limits import (
+from grader.services import rosters, scoring, submissions
+from grader.services.quotas import limits
+from grader.services.quotas.limits import (
     DailyLimitReached,
     TooManyPending,
     TooManyRejections,
