@@ -23,9 +23,10 @@ from sqlalchemy import event, insert, select
 from grader.db import Database
 from grader.files import read_solution
 from grader.models import Competition, DailyRank, Score, Split, Submission, Team, TeamMember, User
-from grader.services import daily_ranks, schema, solutions, standing_rows
+from grader.services import schema, solutions
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.standings import daily_ranks, rows
 from grader.settings import Settings
 from grader.storage import open_storage
 from tests.fixtures.competitions import publish_competition
@@ -94,9 +95,7 @@ def fill(database: Database, settings: Settings) -> None:
         session.execute(insert(Submission), list(_submissions(competition, owners, start, now)))
         ids = session.scalars(select(Submission.id)).all()
         session.execute(insert(Score), list(_scores(ids, version_id, now)))
-        standing_rows.write(
-            session, competition=competition, scoring_version_id=version_id, splits=(Split.PUBLIC,)
-        )
+        rows.write(session, competition=competition, scoring_version_id=version_id, splits=(Split.PUBLIC,))
         ranks = daily_ranks.compute(session, competition=competition, now=now)
         daily_ranks.write(session, competition=competition, ranks=ranks, now=now)
         assert session.scalar(select(DailyRank.id).limit(1))

@@ -9,8 +9,9 @@ from sqlalchemy.orm import Session, defer
 from grader.models import Competition, Score, ScoringVersion, Split, Submission, SubmissionKind, Team
 from grader.ranking import order
 from grader.ranking.order import Entry
-from grader.services import board_lines, placing
+from grader.services import board_lines
 from grader.services.board_lines import BoardRow
+from grader.services.standings import places as placing
 from grader.text.plain import one_line
 
 NAME_MAX_LENGTH = 64

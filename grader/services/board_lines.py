@@ -22,7 +22,7 @@ from grader.models import (
     User,
 )
 from grader.ranking import order
-from grader.services import daily_ranks, placing
+from grader.services.standings import daily_ranks, places
 
 MAX_PARAMETERS = 5_000  # of one query
 TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
@@ -149,7 +149,7 @@ def earlier_ranks(
 ) -> dict[int, int]:
     """Return the ranks that changes are counted from: of this day's start, or of the public board."""
     if split is Split.PRIVATE:
-        return placing.ranks(session, scoring_version_id=version.id, split=Split.PUBLIC, team_ids=team_ids)
+        return places.ranks(session, scoring_version_id=version.id, split=Split.PUBLIC, team_ids=team_ids)
     return daily_ranks.of_day(session, version.id, now.astimezone(UTC).date(), team_ids=team_ids)
 
 

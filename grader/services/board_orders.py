@@ -14,10 +14,11 @@ from sqlalchemy.orm import Session
 
 from grader.models import Score, ScoringVersion, Split, Standing, Team
 from grader.ranking import order
-from grader.services import board_lines, placing
+from grader.services import board_lines
 from grader.services.benchmarks import Placed
 from grader.services.board_lines import BoardRow
 from grader.services.people.names import folded
+from grader.services.standings import places
 
 Line = BoardRow | tuple[int, int]
 """A benchmark, or a team's id and rank."""
@@ -88,7 +89,7 @@ def _teams(version: ScoringVersion, split: Split, sort: Sort) -> Select[Any]:
         select(Standing.team_id, Team.name)
         .join(Team, Team.id == Standing.team_id)
         .where(Standing.scoring_version_id == version.id, Standing.split == split)
-        .order_by(*placing.ORDER)
+        .order_by(*places.ORDER)
     )
     if sort.is_term:
         return (

@@ -10,11 +10,12 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, ScoringVersion, Split, Standing
-from grader.services import benchmarks, board_lines, board_orders, placing
+from grader.services import benchmarks, board_lines, board_orders
 from grader.services.board_lines import BoardRow
 from grader.services.board_orders import Sort
 from grader.services.competitions import lookup, phases
 from grader.services.paging import Paging, paging
+from grader.services.standings import places
 from grader.visibility import Field, Phase, Viewer, visible
 
 PAGE_SIZE = 50
@@ -178,7 +179,7 @@ def _board(
         raise HiddenColumn(asked.sort.value)
     terms = board_lines.TERMS if has_terms else ()
     version = lookup.live(competition)
-    team_count = placing.count_teams(session, scoring_version_id=version.id, split=split)
+    team_count = places.count_teams(session, scoring_version_id=version.id, split=split)
     unranked = benchmarks.rows(session, competition=competition, version=version, split=split, terms=terms)
     if asked.is_plain:
         place = paging(team_count, page=asked.page, page_size=asked.page_size)
@@ -229,7 +230,7 @@ def _plain_page(
     team_ids = session.scalars(
         select(Standing.team_id)
         .where(Standing.scoring_version_id == version.id, Standing.split == split)
-        .order_by(*placing.ORDER)
+        .order_by(*places.ORDER)
         .limit(asked.page_size)
         .offset(asked.first)
     ).all()
@@ -248,7 +249,7 @@ def _own(
     """Return the own team's rank if it has one and is not among the shown."""
     if team_id is None or team_id in shown:
         return {}
-    entry = placing.standing_of(session, scoring_version_id=version.id, split=split, team_id=team_id)
+    entry = places.standing_of(session, scoring_version_id=version.id, split=split, team_id=team_id)
     if entry is None:
         return {}
-    return {team_id: placing.rank_of(session, scoring_version_id=version.id, split=split, entry=entry)}
+    return {team_id: places.rank_of(session, scoring_version_id=version.id, split=split, entry=entry)}

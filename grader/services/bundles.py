@@ -24,7 +24,7 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.receipts import Receipt
-from grader.services import board_lines, final_boards, placing, receipts, results
+from grader.services import board_lines, receipts, results
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.board_lines import TERMS
@@ -33,6 +33,7 @@ from grader.services.competitions.metric import Rules
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
 from grader.services.results import SplitResult
+from grader.services.standings import final_standings, places
 from grader.visibility import Phase, Viewer, visible_fields
 
 
@@ -134,7 +135,7 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
         organizers=tuple(each.user.name for each in organizers.list_all(session, competition=competition)),
         closed_at=competition.closes_at or board.created_at,
         finalized_at=board.created_at,
-        number=final_boards.newest(session, competition=competition),
+        number=final_standings.newest(session, competition=competition),
         reason=board.reason,
         scoring_version=version.number,
         rules=Rules.from_dict(version.metric_settings),
@@ -178,7 +179,7 @@ def _private(session: Session, board: FinalBoard, version: ScoringVersion) -> tu
 
 
 def _public(session: Session, version: ScoringVersion, now: datetime) -> tuple[BoardLine, ...]:
-    ranks = placing.ranks(session, scoring_version_id=version.id, split=Split.PUBLIC)
+    ranks = places.ranks(session, scoring_version_id=version.id, split=Split.PUBLIC)
     loaded = board_lines.load(
         session, version=version, split=Split.PUBLIC, ranks=ranks, terms=TERMS, now=now
     ).rows

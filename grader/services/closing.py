@@ -23,11 +23,12 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
 )
-from grader.services import final_boards, placing, reveal_notices, standing_rows
+from grader.services import reveal_notices
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Archived
+from grader.services.standings import final_standings, places, rows
 from grader.visibility import Phase
 
 NAMED_COUNT = 10
@@ -172,7 +173,7 @@ def reveal(
     return Revealed(
         competition,
         closed_now,
-        team_count=placing.count_teams(
+        team_count=places.count_teams(
             session, scoring_version_id=lookup.live(competition).id, split=Split.PRIVATE
         ),
         failed_count=_count(session, competition, SubmissionStatus.FAILED),
@@ -194,7 +195,7 @@ def finalize(
         raise NotProvisional(competition.finalized_at)
     before = _state(competition)
     competition.finalized_at = now
-    board = final_boards.append(
+    board = final_standings.append(
         session, competition=competition, reason=reason or "The standings became final.", now=now
     )
     _record(
@@ -280,9 +281,7 @@ def _settle(session: Session, competition: Competition, now: datetime) -> None:
     if phases.is_settled(competition):
         return
     version_id = lookup.live(competition).id
-    standing_rows.write(
-        session, competition=competition, scoring_version_id=version_id, splits=(Split.PRIVATE,)
-    )
+    rows.write(session, competition=competition, scoring_version_id=version_id, splits=(Split.PRIVATE,))
     competition.settled_at = now
     session.flush()
 

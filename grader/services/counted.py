@@ -8,10 +8,11 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, Split, Standing
-from grader.services import boards, placing, results
+from grader.services import boards, results
 from grader.services.competitions import lookup
 from grader.services.results import SplitResult
-from grader.services.standing_rows import to_entry
+from grader.services.standings import places
+from grader.services.standings.rows import to_entry
 from grader.visibility import Phase, Viewer, visible_fields
 
 
@@ -59,10 +60,10 @@ def get(
         submission_id=submission_id,
         team_id=standing.team_id,
         team=standing.team.name,
-        rank=placing.rank_of(
+        rank=places.rank_of(
             session, scoring_version_id=version.id, split=Split.PRIVATE, entry=to_entry(standing)
         ),
-        team_count=placing.count_teams(session, scoring_version_id=version.id, split=Split.PRIVATE),
+        team_count=places.count_teams(session, scoring_version_id=version.id, split=Split.PRIVATE),
         results=results.split_results(
             session,
             submission=standing.submission,

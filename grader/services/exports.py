@@ -16,10 +16,10 @@ from grader.errors import ErrorKind, OrganizerError
 from grader.metrics import PairCounts, report
 from grader.models import AuditEntry, Competition, Score, ScoringVersion, Split, Standing, Submission, Team
 from grader.ranking import order
-from grader.services import placing
 from grader.services.audit import log
 from grader.services.competitions.metric import Rules
 from grader.services.export_formats import Row, as_csv, as_json
+from grader.services.standings import places
 
 CHUNK = 500
 TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
@@ -185,7 +185,7 @@ def _standing_rows(session: Session, version: ScoringVersion) -> Iterator[Row]:
                 & (Score.split == Standing.split),
             )
             .where(Standing.scoring_version_id == version.id, Standing.split == split)
-            .order_by(*placing.ORDER)
+            .order_by(*places.ORDER)
             .execution_options(yield_per=CHUNK)
         )
         for rank, (standing, team, score) in enumerate(rows, 1):

@@ -21,11 +21,12 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import invitations, rosters, score_history, standing_rows, team_notices
+from grader.services import invitations, rosters, team_notices
 from grader.services.mail import limits as mail_limits
 from grader.services.people import names
 from grader.services.quotas import limits
 from grader.services.rosters import TeamRefusal
+from grader.services.standings import rows, scored_submissions
 
 
 class UnknownTeam(TeamRefusal):
@@ -270,7 +271,7 @@ def _side(session: Session, competition: Competition, team: Team, now: datetime)
         submission_count=session.scalar(count) or 0,
         used_total=allowance.used_total,
         used_today=allowance.used_today,
-        picked_count=len(score_history.selected(session, team=team)),
+        picked_count=len(scored_submissions.selected(session, team=team)),
     )
 
 
@@ -311,7 +312,7 @@ def _merge(session: Session, competition: Competition, *, taken: Team, into: Tea
     taken.leader_id = None
     taken.merged_into_id = into.id
     session.flush()
-    standing_rows.rebuild(session, competition=competition, team_ids=[taken.id, into.id])
+    rows.rebuild(session, competition=competition, team_ids=[taken.id, into.id])
 
 
 def _free_used_keys(session: Session, taken: Team, into: Team) -> None:

@@ -7,12 +7,13 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, Submission, SubmissionKind, Team
-from grader.services import final_boards, rosters, standing_rows, team_notices
+from grader.services import rosters, team_notices
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.quotas import limits
 from grader.services.rosters import REASON_MAX_LENGTH, ReasonNeeded
+from grader.services.standings import final_standings, rows
 from grader.text.plain import one_line
 
 
@@ -181,5 +182,5 @@ def _told(submission: Submission, before: SubmissionKind) -> str:
 
 def _show(session: Session, competition: Competition, team_id: int, *, reason: str, now: datetime) -> None:
     session.flush()
-    standing_rows.rebuild(session, competition=competition, team_ids=[team_id])
-    final_boards.append_if_final(session, competition=competition, reason=reason, now=now)
+    rows.rebuild(session, competition=competition, team_ids=[team_id])
+    final_standings.append_if_final(session, competition=competition, reason=reason, now=now)

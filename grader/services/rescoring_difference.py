@@ -28,10 +28,11 @@ from grader.models import (
 from grader.ranking import comparison, order
 from grader.ranking.comparison import Difference, ScorePair
 from grader.ranking.selection import Scored
-from grader.services import rescoring, score_history
+from grader.services import rescoring
 from grader.services.board_lines import TERMS
 from grader.services.competitions import lookup
 from grader.services.jobs import lease
+from grader.services.standings import scored_submissions
 
 CHUNK = 2_000
 
@@ -102,7 +103,7 @@ def preview(session: Session, *, competition: Competition, versions: Compared) -
         versions=versions,
         difference=comparison.compare(
             (pair for _, pair in pairs(session, competition=competition, versions=versions)),
-            disqualified=score_history.disqualified(session, competition_id=competition.id),
+            disqualified=scored_submissions.disqualified(session, competition_id=competition.id),
             selection_count=competition.selection_count,
         ),
         teams=dict(

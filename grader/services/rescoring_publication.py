@@ -22,22 +22,14 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import (
-    daily_ranks,
-    final_boards,
-    published_solutions,
-    rescoring,
-    rescoring_amends,
-    rescoring_notices,
-    scoring,
-    standing_rows,
-)
+from grader.services import published_solutions, rescoring, rescoring_amends, rescoring_notices, scoring
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.data_files import release
 from grader.services.jobs import lease
 from grader.services.rescoring_amends import NO_AMENDS, Amends
+from grader.services.standings import daily_ranks, final_standings, rows
 
 
 class RescoringIncomplete(OrganizerError):
@@ -138,9 +130,7 @@ def roll_back(
     version.reason = reason
     rescoring.add_missing_jobs(session, version=version, now=now)
     # While it was retired nothing that teams or organizers did changed its standings.
-    standing_rows.write(
-        session, competition=competition, scoring_version_id=version.id, splits=(Split.PUBLIC,)
-    )
+    rows.write(session, competition=competition, scoring_version_id=version.id, splits=(Split.PUBLIC,))
     if _count_unfinished(session, version):
         rescoring.begin_again(session, competition=competition, version=version, actor=actor, now=now)
         return version
@@ -183,10 +173,8 @@ def _switch(
     session.flush()
     daily_ranks.forget(session, competition=competition)
     if competition.settled_at is not None:
-        standing_rows.write(
-            session, competition=competition, scoring_version_id=version.id, splits=(Split.PRIVATE,)
-        )
-    final_boards.append_if_final(
+        rows.write(session, competition=competition, scoring_version_id=version.id, splits=(Split.PRIVATE,))
+    final_standings.append_if_final(
         session,
         competition=competition,
         reason=f"Scoring version {version.number}: {version.reason}",

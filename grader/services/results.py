@@ -11,9 +11,10 @@ from grader.metrics import PairCounts, report
 from grader.models import Score, ScoringVersion, Split, Submission, SubmissionKind
 from grader.ranking import order
 from grader.ranking.order import Entry
-from grader.services import board_lines, placing
+from grader.services import board_lines
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
+from grader.services.standings import places
 from grader.visibility import Field, Phase, Viewer, visible_fields
 
 CHUNK = 1000
@@ -87,7 +88,7 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         each for each in _public_entries(session, version, submission.team_id) if _is_earlier(each, entry)
     ]
     before = order.best(earlier)
-    standing = placing.standing_of(
+    standing = places.standing_of(
         session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=submission.team_id
     )
     stands = standing is not None and standing.submission_id == submission.id
@@ -98,7 +99,7 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         gain_units=entry.score_units - before.score_units if before else None,
         rank=_rank(session, version, entry) if stands else None,
         previous_rank=_rank(session, version, before) if stands and before else None,
-        team_count=placing.count_teams(session, scoring_version_id=version.id, split=Split.PUBLIC),
+        team_count=places.count_teams(session, scoring_version_id=version.id, split=Split.PUBLIC),
         would_rank=_late_rank(session, submission, version, results),
     )
 
@@ -196,7 +197,7 @@ def _late_rank(
     split = Split.PRIVATE if Split.PRIVATE in results else Split.PUBLIC
     units = results[split].score_units
     entry = Entry(submission.team_id, submission.id, units, submission.submitted_at)
-    return placing.rank_of(session, scoring_version_id=version.id, split=split, entry=entry)
+    return places.rank_of(session, scoring_version_id=version.id, split=split, entry=entry)
 
 
 def _is_earlier(one: Entry, other: Entry) -> bool:
@@ -204,4 +205,4 @@ def _is_earlier(one: Entry, other: Entry) -> bool:
 
 
 def _rank(session: Session, version: ScoringVersion, entry: Entry) -> int:
-    return placing.rank_of(session, scoring_version_id=version.id, split=Split.PUBLIC, entry=entry)
+    return places.rank_of(session, scoring_version_id=version.id, split=Split.PUBLIC, entry=entry)

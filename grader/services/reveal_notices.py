@@ -6,9 +6,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Split, Standing, Team, TeamMember, User
-from grader.services import placing
 from grader.services.competitions import lookup
 from grader.services.mail import outbox
+from grader.services.standings import places
 
 
 def write(session: Session, *, competition: Competition, now: datetime) -> None:
@@ -30,7 +30,7 @@ def write(session: Session, *, competition: Competition, now: datetime) -> None:
     if not readers:
         return
     private, public = (
-        placing.ranks(session, scoring_version_id=version_id, split=split)
+        places.ranks(session, scoring_version_id=version_id, split=split)
         for split in (Split.PRIVATE, Split.PUBLIC)
     )
     letters = (

@@ -9,7 +9,7 @@ from grader.metrics import BiasReport, PairCounts
 from grader.models import Competition, Score, ScoringJob, Split, SubmissionKind
 from grader.ranking import order
 from grader.ranking.order import Entry
-from grader.services import standing_rows
+from grader.services.standings import rows
 
 Results = Mapping[Split, tuple[PairCounts, BiasReport]]
 
@@ -29,11 +29,11 @@ def enter_standings(
     if not entries:
         return
     version_id = scored[0][0].scoring_version_id
-    standing_rows.enter(session, entries=entries, scoring_version_id=version_id)
+    rows.enter(session, entries=entries, scoring_version_id=version_id)
     # The private standings of a version that is being prepared are written with its publication.
     if competition.settled_at is not None and version_id == competition.live_scoring_version_id:
         teams = {entry.team_id for entry in entries}
-        standing_rows.rebuild(session, competition=competition, team_ids=teams)
+        rows.rebuild(session, competition=competition, team_ids=teams)
 
 
 def _score(job: ScoringJob, split: Split, counts: PairCounts, report: BiasReport, *, now: datetime) -> Score:

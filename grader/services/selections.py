@@ -19,10 +19,11 @@ from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team, User
 from grader.ranking import order
 from grader.ranking.order import Entry
-from grader.services import score_history, submissions
+from grader.services import submissions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
+from grader.services.standings import scored_submissions
 from grader.visibility import Phase
 
 
@@ -119,7 +120,7 @@ def select(
     if is_selected and not found.is_selected:
         if not is_selectable(found):
             raise NotSelectable(found)
-        picked = score_history.selected(session, team=found.team)
+        picked = scored_submissions.selected(session, team=found.team)
         if len(picked) >= competition.selection_count:
             raise TooManySelected(competition.selection_count, [each.id for each in picked])
     found.is_selected = is_selected
@@ -196,7 +197,7 @@ def would_count(session: Session, *, competition: Competition, team: Team) -> Ch
     """Return which submissions of a team would count now, and why."""
     limit = competition.selection_count
     entries = _public_entries(session, competition, team)
-    picked = [submission.id for submission in score_history.selected(session, team=team)]
+    picked = [submission.id for submission in scored_submissions.selected(session, team=team)]
     scored = [
         entry.submission_id for entry in sorted(entries, key=order.order) if entry.submission_id in picked
     ]

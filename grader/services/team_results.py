@@ -10,9 +10,9 @@ from grader.models import Competition, Split, Submission, Team
 from grader.ranking import order, selection
 from grader.ranking.order import Entry
 from grader.ranking.selection import Choice, Scored, SubmissionKind
-from grader.services import placing, score_history
 from grader.services.boards import NotRevealed
 from grader.services.competitions import lookup
+from grader.services.standings import places, scored_submissions
 from grader.visibility import Field, Phase, Viewer, visible
 
 _SHOWN = (SubmissionKind.NORMAL, SubmissionKind.LATE)
@@ -68,7 +68,7 @@ def of_team(
     if phase is not Phase.REVEALED or not visible(Field.PRIVATE_SCORE, viewer, phase, competition.feedback):
         raise NotRevealed
     version_id = lookup.live(competition).id
-    own = score_history.scored(session, scoring_version_id=version_id, team_ids=[team.id], kinds=_SHOWN)
+    own = scored_submissions.scored(session, scoring_version_id=version_id, team_ids=[team.id], kinds=_SHOWN)
     choices = selection.choose(own, selection_count=competition.selection_count)
     private, rank = _place(session, version_id, Split.PRIVATE, team)
     _, public_rank = _place(session, version_id, Split.PUBLIC, team)
@@ -77,7 +77,7 @@ def of_team(
         lines=_lines(session, own, choices, private),
         rank=rank,
         public_rank=public_rank,
-        team_count=placing.count_teams(session, scoring_version_id=version_id, split=Split.PRIVATE),
+        team_count=places.count_teams(session, scoring_version_id=version_id, split=Split.PRIVATE),
         selection_count=competition.selection_count,
         missed=_missed(session, version_id, own, choices, private),
         disqualification=team.disqualification_reason if team.disqualified_at else None,
@@ -85,10 +85,10 @@ def of_team(
 
 
 def _place(session: Session, version_id: int, split: Split, team: Team) -> tuple[Entry | None, int | None]:
-    entry = placing.standing_of(session, scoring_version_id=version_id, split=split, team_id=team.id)
+    entry = places.standing_of(session, scoring_version_id=version_id, split=split, team_id=team.id)
     if entry is None:
         return None, None
-    return entry, placing.rank_of(session, scoring_version_id=version_id, split=split, entry=entry)
+    return entry, places.rank_of(session, scoring_version_id=version_id, split=split, entry=entry)
 
 
 def _lines(
@@ -123,6 +123,6 @@ def _missed(
     return Missed(
         submission_id=entry.submission_id,
         score=order.score_text(entry.score_units),
-        rank=placing.rank_of(session, scoring_version_id=version_id, split=Split.PRIVATE, entry=entry),
+        rank=places.rank_of(session, scoring_version_id=version_id, split=Split.PRIVATE, entry=entry),
         is_better=order.order(entry) < order.order(counted),
     )

@@ -16,13 +16,13 @@ from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVe
 from grader.ranking import selection
 from grader.receipts import Receipt, SlowTruth, UnreadableFile
 from grader.receipts.verification import verify_scores
-from grader.services import score_history
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.closing import NotClosed
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
+from grader.services.standings import scored_submissions
 from grader.storage import BlobDamaged, BlobMissing
 
 
@@ -123,8 +123,8 @@ def competing(session: Session, *, version: ScoringVersion) -> list[Submission]:
     """
     competition = session.get_one(Competition, version.competition_id)
     boards = selection.compute(
-        score_history.scored(session, scoring_version_id=version.id),
-        disqualified=score_history.disqualified(session, competition_id=competition.id),
+        scored_submissions.scored(session, scoring_version_id=version.id),
+        disqualified=scored_submissions.disqualified(session, competition_id=competition.id),
         selection_count=competition.selection_count,
     )
     chosen = [choice.submission_id for choices in boards.choices.values() for choice in choices]

@@ -8,20 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from grader.models import ScoringVersionState
-from grader.services import (
-    accounts,
-    addresses,
-    boards,
-    final_boards,
-    rescoring,
-    resets,
-    schema,
-    sign_ups,
-    tokens,
-)
+from grader.services import accounts, addresses, boards, rescoring, resets, schema, sign_ups, tokens
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
 from grader.services.people import directory
+from grader.services.standings import final_standings
 from grader.visibility import Phase
 from tests.fixtures.patience import eventually
 
@@ -565,7 +556,7 @@ def test_standings_become_final_once_and_a_disqualification_appends(admin, servi
     assert "bob is disqualified in toxicity: Two accounts" in gone.stdout
     assert "bob is back" in back.stdout
     with service.database.read() as session:
-        assert final_boards.newest(session, competition=competition) == 3
+        assert final_standings.newest(session, competition=competition) == 3
 
 
 def test_a_submission_can_be_marked_as_a_benchmark(admin, service):

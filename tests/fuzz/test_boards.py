@@ -31,7 +31,6 @@ from grader.receipts.verification import shown
 from grader.services import (
     boards,
     closing,
-    final_boards,
     mergers,
     moderation,
     participations,
@@ -46,6 +45,7 @@ from grader.services import (
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.quotas import limits
+from grader.services.standings import final_standings
 from grader.settings import Settings
 from grader.storage import open_storage
 from grader.visibility import Phase, Viewer
@@ -356,8 +356,8 @@ class BoardMachine(RuleBasedStateMachine):
                 session, competition=competition, phase=Phase.REVEALED, viewer=Viewer.PUBLIC, now=self.now
             )
             assert lines(private.rows) == self.model.board(PRIVATE)
-            number = final_boards.newest(session, competition=competition)
-            final = final_boards.page_of(session, competition=competition, number=number)
+            number = final_standings.newest(session, competition=competition)
+            final = final_standings.page_of(session, competition=competition, number=number)
             expected = [(team, value) for team, _, value in self.model.board(PRIVATE)]
             assert [(row.team, Decimal(row.score)) for row in final.rows] == expected
 

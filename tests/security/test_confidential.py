@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from grader.services import closing, final_boards, moderation
+from grader.services import closing, moderation
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.standings import final_standings
 
 TESTS = Actor(None, "tests")
 
@@ -27,7 +28,7 @@ def test_final_standings_tell_that_a_team_was_disqualified_and_not_why(revealed:
         moderation.disqualify(
             session, competition=competition, team="Bob", reason="Shared his labels.", actor=TESTS
         )
-        newest = final_boards.page_of(session, competition=competition, number=2)
+        newest = final_standings.page_of(session, competition=competition, number=2)
     assert newest.reason == "Bob was disqualified."
     here = "/competitions/toxicity"
     for role, is_told in (("stranger", False), ("owner", False), ("outsider", True)):

@@ -9,12 +9,13 @@ from sqlalchemy import select, update
 from grader.metrics import PairCounts, report
 from grader.models import Score, Split, Standing, Team
 from grader.ranking import order
-from grader.services import boards, placing, results
+from grader.services import boards, results
 from grader.services.boards import NotRevealed
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
 from grader.services.results import Summary
-from grader.services.standing_rows import to_entry
+from grader.services.standings import places
+from grader.services.standings.rows import to_entry
 from grader.visibility import Phase, Viewer
 
 MINUTE = timedelta(minutes=1)
@@ -116,7 +117,7 @@ def test_equal_scores_are_ranked_by_acceptance_then_id(service: Any, competition
     assert [row.team_id for row in rows] == expected
     with service.database.read() as session:
         for row, entry in zip(rows, sorted(entries, key=order.order), strict=True):
-            rank = placing.rank_of(
+            rank = places.rank_of(
                 session,
                 scoring_version_id=competition.live_scoring_version_id,
                 split=Split.PUBLIC,

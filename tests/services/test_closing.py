@@ -23,7 +23,6 @@ from grader.models import (
 from grader.services import (
     boards,
     closing,
-    final_boards,
     moderation,
     rescoring,
     rescoring_publication,
@@ -42,7 +41,8 @@ from grader.services.closing import (
 )
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Archived, Stage
-from grader.services.final_boards import UnknownFinalBoard
+from grader.services.standings import final_standings
+from grader.services.standings.final_standings import UnknownFinalBoard
 from grader.visibility import Phase
 from grader.worker.calendar import Calendar
 from tests.fixtures import rescorings
@@ -80,9 +80,9 @@ def standings(service: Any, split: Split) -> list[tuple[int, int, int]]:
         return [tuple(row) for row in rows]
 
 
-def final_page(service: Any, competition: Any, number: int) -> final_boards.FinalPage:
+def final_page(service: Any, competition: Any, number: int) -> final_standings.FinalPage:
     with service.database.read() as session:
-        return final_boards.page_of(session, competition=competition, number=number)
+        return final_standings.page_of(session, competition=competition, number=number)
 
 
 def own_results(service: Any, competition: Any, name: str, phase: Phase = Phase.REVEALED) -> Any:

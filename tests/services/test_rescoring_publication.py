@@ -29,7 +29,6 @@ from grader.models import (
 from grader.services import (
     boards,
     closing,
-    final_boards,
     published_solutions,
     rescoring,
     rescoring_difference,
@@ -48,6 +47,7 @@ from grader.services.rescoring import NotPreparing, ReasonNeeded, RescoringUnder
 from grader.services.rescoring_amends import Amends, InvalidPublication
 from grader.services.rescoring_publication import NotRetired
 from grader.services.selections import SelectionClosed, SelectionStays
+from grader.services.standings import final_standings
 from grader.worker.organizer_work import OrganizerWorker
 from grader.worker.scoring import Scorer
 from tests.fixtures import rescorings
@@ -338,8 +338,8 @@ def test_a_rollback_after_the_final_standings_appends_the_next_ones(
     roll_back(service, competition, now=later)
     with service.database.read() as session:
         current = lookup.get(session, slug="toxicity")
-        assert final_boards.newest(session, competition=current) == 3
-        last = final_boards.page_of(session, competition=current, number=3)
+        assert final_standings.newest(session, competition=current) == 3
+        last = final_standings.page_of(session, competition=current, number=3)
         assert [(row.rank, row.team_id) for row in last.rows] == [line[:2] for line in lines]
         assert last.reason == "Scoring version 1: It was right before."
 

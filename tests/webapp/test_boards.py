@@ -10,9 +10,10 @@ import pytest
 from sqlalchemy import event, select
 
 from grader.models import DailyRank, Standing, Submission, SubmissionKind, Team
-from grader.services import closing, daily_ranks, moderation
+from grader.services import closing, moderation
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.standings import daily_ranks
 from grader.text.spreadsheets import safe
 
 HERE = "/competitions/toxicity"

@@ -5,10 +5,11 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Split
-from grader.services import boards, closing, diagnoses, final_boards, rosters, score_steps, team_results, ties
+from grader.services import boards, closing, diagnoses, rosters, score_steps, team_results, ties
 from grader.services import counted as counted_submissions
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
+from grader.services.standings import final_standings
 from grader.visibility import Viewer
 from webapp import auth, board_requests, finding
 from webapp.conditional import conditional
@@ -120,7 +121,7 @@ def final(slug: str, number: int) -> ResponseReturnValue:
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
-        found = final_boards.page_of(session, competition=competition, number=number, page=page)
+        found = final_standings.page_of(session, competition=competition, number=number, page=page)
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
     return conditional(
         render_template(
@@ -177,7 +178,7 @@ def _board_page(slug: str, split: Split) -> str:
         pending_count = (
             closing.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
         )
-        newest_final = final_boards.newest(session, competition=competition) if stage is Stage.FINAL else 0
+        newest_final = final_standings.newest(session, competition=competition) if stage is Stage.FINAL else 0
         tied = (
             ties.published_marks(session, competition=competition) if split is Split.PRIVATE else frozenset()
         )

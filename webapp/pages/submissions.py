@@ -22,7 +22,6 @@ from grader.services import (
     disputes,
     other_labels,
     own_analysis,
-    placing,
     receipts,
     rescoring_notices,
     results,
@@ -33,6 +32,7 @@ from grader.services import (
 )
 from grader.services.competitions import lookup, phases
 from grader.services.quotas import limits
+from grader.services.standings import places
 from webapp import auth, finding
 from webapp.reading import asked_number, asked_page
 from webapp.representations import heat
@@ -63,7 +63,7 @@ def index(slug: str) -> ResponseReturnValue:
         choice = None
         if team is not None and not is_test:
             choice = selections.would_count(session, competition=competition, team=team)
-        standing = team and placing.standing_of(
+        standing = team and places.standing_of(
             session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=team.id
         )
     best_id = standing.submission_id if standing else None

@@ -9,7 +9,7 @@ from grader.models import Split
 from grader.services.board_lines import BoardRow
 from grader.services.board_orders import Sort
 from grader.services.boards import Asked, Board
-from grader.services.final_boards import FinalPage, FinalRow
+from grader.services.standings.final_standings import FinalPage, FinalRow
 from webapp import formats
 from webapp.representations.terms import TERMS, Term
 

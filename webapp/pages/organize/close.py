@@ -9,11 +9,12 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import JobState, OrganizerJob, OrganizerJobKind, Role
-from grader.services import bundles, close_checks, closing, final_boards, published_solutions, verification
+from grader.services import bundles, close_checks, closing, published_solutions, verification
 from grader.services.close_checks import CloseState
 from grader.services.competitions import phases
 from grader.services.jobs import organizer_jobs
 from grader.services.jobs.organizer_jobs import UnknownOrganizerJob
+from grader.services.standings import final_standings
 from webapp import finding
 from webapp.confirmation import Question, confirm, wants_to_change
 from webapp.errors import BadRequest, wants_json
@@ -184,7 +185,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         state = close_checks.state(session, competition=competition, now=now)
         view = CompetitionView(competition, now)
         jobs = close_checks.jobs(session, competition=competition)
-        final_number = final_boards.newest(session, competition=competition)
+        final_number = final_standings.newest(session, competition=competition)
     version = competition.live_scoring_version
     return render_template(
         "organize/close.html",

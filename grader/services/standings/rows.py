@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from grader.models import Competition, ScoringVersion, ScoringVersionState, Split, Standing, Team
 from grader.ranking import order, selection
 from grader.ranking.order import Entry
-from grader.services import daily_ranks, score_history
+from grader.services.standings import daily_ranks, scored_submissions
 
 _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
 
@@ -101,8 +101,8 @@ def write(
     session.flush()
     session.execute(doomed.execution_options(synchronize_session="fetch"))
     boards = selection.compute(
-        score_history.scored(session, scoring_version_id=scoring_version_id, team_ids=team_ids),
-        disqualified=score_history.disqualified(session, competition_id=competition.id),
+        scored_submissions.scored(session, scoring_version_id=scoring_version_id, team_ids=team_ids),
+        disqualified=scored_submissions.disqualified(session, competition_id=competition.id),
         selection_count=competition.selection_count,
     )
     lines = {Split.PUBLIC: boards.public, Split.PRIVATE: boards.private}

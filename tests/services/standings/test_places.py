@@ -9,8 +9,8 @@ import pytest
 from grader.models import ScoringVersion, Split
 from grader.ranking import order
 from grader.ranking.order import Entry
-from grader.services import placing, standing_rows
 from grader.services.competitions import lookup
+from grader.services.standings import places, rows
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the boards' tests have both
 
@@ -31,10 +31,10 @@ def board(service: Any, prepare_version: Any) -> tuple[Any, int, list[Entry]]:
         live = lookup.live(lookup.get(session, slug=competition.slug)).id
         for place, entry in enumerate(entries):
             better = Entry(entry.team_id, entry.submission_id, 10 + place, service.now)
-            session.add(standing_rows.to_row(entry, scoring_version_id=live, split=Split.PUBLIC))
-            session.add(standing_rows.to_row(better, scoring_version_id=other, split=Split.PUBLIC))
+            session.add(rows.to_row(entry, scoring_version_id=live, split=Split.PUBLIC))
+            session.add(rows.to_row(better, scoring_version_id=other, split=Split.PUBLIC))
             if place < 4:
-                session.add(standing_rows.to_row(better, scoring_version_id=live, split=Split.PRIVATE))
+                session.add(rows.to_row(better, scoring_version_id=live, split=Split.PRIVATE))
     return service, live, entries
 
 
@@ -56,12 +56,12 @@ def test_an_entry_has_the_rank_of_the_pure_ranking_among_the_other_teams(board: 
         found = [
             place
             for first in range(0, len(tried), 60)
-            for place in placing.places_of(session, entries=tried[first : first + 60], **on)
+            for place in places.places_of(session, entries=tried[first : first + 60], **on)
         ]
         assert found == expected
         some = range(0, len(tried), 7)
-        assert [placing.rank_of(session, entry=tried[each], **on) for each in some] == found[::7]
-        assert placing.places_of(session, entries=[], **on) == []
+        assert [places.rank_of(session, entry=tried[each], **on) for each in some] == found[::7]
+        assert places.places_of(session, entries=[], **on) == []
 
 
 def test_a_board_is_asked_for_its_own_teams(board: Any) -> None:
@@ -71,12 +71,12 @@ def test_a_board_is_asked_for_its_own_teams(board: Any) -> None:
     ranked = {line.entry.team_id: line.rank for line in order.rank(entries)}
     first, *_, last = (entry.team_id for entry in entries)
     with service.database.read() as session:
-        assert placing.ranks(session, **public) == ranked
-        assert placing.ranks(session, team_ids=[last, 99], **public) == {last: ranked[last]}
-        assert placing.ranks(session, team_ids=[], **public) == {}
-        assert [placing.count_teams(session, **on) for on in (public, private)] == [5, 4]
-        assert placing.standing_of(session, team_id=first, **public) == entries[0]
-        assert placing.standing_of(session, team_id=last, **public) == entries[4]
-        assert placing.standing_of(session, team_id=last, **private) is None
+        assert places.ranks(session, **public) == ranked
+        assert places.ranks(session, team_ids=[last, 99], **public) == {last: ranked[last]}
+        assert places.ranks(session, team_ids=[], **public) == {}
+        assert [places.count_teams(session, **on) for on in (public, private)] == [5, 4]
+        assert places.standing_of(session, team_id=first, **public) == entries[0]
+        assert places.standing_of(session, team_id=last, **public) == entries[4]
+        assert places.standing_of(session, team_id=last, **private) is None
         nowhere = session.query(ScoringVersion).count() + 1
-        assert placing.count_teams(session, scoring_version_id=nowhere, split=Split.PUBLIC) == 0
+        assert places.count_teams(session, scoring_version_id=nowhere, split=Split.PUBLIC) == 0

@@ -17,16 +17,15 @@ from grader.services import (
     closing,
     mergers,
     moderation,
-    placing,
     rescoring,
     rescoring_publication,
     rosters,
-    score_history,
     solutions,
-    standing_rows,
 )
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
+from grader.services.standings import places, scored_submissions
+from grader.services.standings import rows as standing_rows
 from grader.visibility import Phase
 from tests.fixtures import rescorings
 
@@ -155,12 +154,12 @@ def check(service: Any, *, private: bool) -> None:
     """Compare every board in use, its rows and its pages, with the pure function."""
     with service.database.read() as session:
         competition = lookup.get(session, slug="toxicity")
-        out = score_history.disqualified(session, competition_id=competition.id)
+        out = scored_submissions.disqualified(session, competition_id=competition.id)
         for version in session.scalars(select(ScoringVersion)):
             if version.state not in (ScoringVersionState.LIVE, ScoringVersionState.PREPARING):
                 continue
             expected = selection.compute(
-                score_history.scored(session, scoring_version_id=version.id),
+                scored_submissions.scored(session, scoring_version_id=version.id),
                 disqualified=out,
                 selection_count=competition.selection_count,
             )
@@ -174,7 +173,7 @@ def stored(session: Any, version: ScoringVersion, split: Split) -> list[Any]:
     rows = session.scalars(
         select(Standing)
         .where(Standing.scoring_version_id == version.id, Standing.split == split)
-        .order_by(*placing.ORDER)
+        .order_by(*places.ORDER)
     )
     return [standing_rows.to_entry(row) for row in rows]
 

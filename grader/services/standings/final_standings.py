@@ -17,9 +17,9 @@ from grader.models import (
     Team,
 )
 from grader.ranking import order
-from grader.services import placing
 from grader.services.competitions import lookup
 from grader.services.paging import paging
+from grader.services.standings import places
 
 PAGE_SIZE = 50
 
@@ -78,12 +78,12 @@ def append(session: Session, *, competition: Competition, reason: str, now: date
     )
     session.add(board)
     session.flush()
-    public_ranks = placing.ranks(session, scoring_version_id=version_id, split=Split.PUBLIC)
+    public_ranks = places.ranks(session, scoring_version_id=version_id, split=Split.PUBLIC)
     lines = session.execute(
         select(Standing.team_id, Team.name, Standing.submission_id, Standing.score_units)
         .join(Team, Team.id == Standing.team_id)
         .where(Standing.scoring_version_id == version_id, Standing.split == Split.PRIVATE)
-        .order_by(*placing.ORDER)
+        .order_by(*places.ORDER)
     )
     session.add_all(
         FinalStanding(

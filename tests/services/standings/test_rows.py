@@ -9,8 +9,8 @@ from sqlalchemy import select, update
 
 from grader.models import Competition, DailyRank, Score, ScoringVersion, Split, Standing, Team
 from grader.ranking.order import Entry
-from grader.services import standing_rows
 from grader.services.competitions import lookup
+from grader.services.standings import rows as standing_rows
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no rule here knows the kind
 

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from grader.models import Split, Standing
 from grader.ranking.order import Entry
-from grader.services.standing_rows import to_entry
+from grader.services.standings.rows import to_entry
 
 # The order of standings.order, in SQL; an index has it.
 ORDER = (Standing.score_units.desc(), Standing.submitted_at, Standing.submission_id)

@@ -16,8 +16,8 @@ from grader.models import (
     Team,
 )
 from grader.ranking import selection
-from grader.services import score_history
 from grader.services.competitions import lookup
+from grader.services.standings import scored_submissions
 
 
 def missing(session: Session, *, now: datetime) -> list[Competition]:
@@ -54,9 +54,9 @@ def compute(session: Session, *, competition: Competition, now: datetime) -> dic
     """Return the public rank of each team at the start of today, under the live scoring version."""
     start = _start(now.astimezone(UTC).date())
     return selection.ranks_at(
-        score_history.scored(session, scoring_version_id=lookup.live(competition).id, before=start),
+        scored_submissions.scored(session, scoring_version_id=lookup.live(competition).id, before=start),
         start,
-        disqualified=score_history.disqualified(session, competition_id=competition.id),
+        disqualified=scored_submissions.disqualified(session, competition_id=competition.id),
     )
 
 

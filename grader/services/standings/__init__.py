@@ -1,0 +1,1 @@
+"""Standings rows of each team, ranks and final standings."""
