@@ -23,9 +23,10 @@ from sqlalchemy import event, insert, select
 from grader.db import Database
 from grader.files import read_solution
 from grader.models import Competition, DailyRank, Score, Split, Submission, Team, TeamMember, User
-from grader.services import schema, solutions
+from grader.services import schema
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.solutions import intake
 from grader.services.standings import daily_ranks, rows
 from grader.settings import Settings
 from grader.storage import open_storage
@@ -72,9 +73,7 @@ def fill(database: Database, settings: Settings) -> None:
     """Make the competition and its rows; the scores are drawn, the rest is as the services write it."""
     now = datetime.now(UTC)
     start = now - timedelta(days=60)
-    stored = solutions.store(
-        open_storage(settings.storage()), read_solution(solution_csv()), split_key=b"key"
-    )
+    stored = intake.store(open_storage(settings.storage()), read_solution(solution_csv()), split_key=b"key")
     with database.write() as session:
         competition = publish_competition(
             session,

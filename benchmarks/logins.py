@@ -21,9 +21,10 @@ from urllib.parse import urlencode
 from grader import db
 from grader.db import Database
 from grader.files import read_solution
-from grader.services import accounts, schema, solutions, tokens
+from grader.services import accounts, schema, tokens
 from grader.services.audit.log import Actor
 from grader.services.competitions.conditions import Conditions
+from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage import open_storage
 from grader.supervisor import programs
@@ -92,7 +93,7 @@ def fill(settings: Settings) -> str:
         lines.append(f"{row},{row % 2},{row // 2 % 2},{'Public' if row // 4 % 2 else 'Private'}")
     solution = read_solution("\n".join(lines).encode() + b"\n", label="toxicity", identities=["male"])
     storage = open_storage(settings.storage())
-    stored = solutions.store(storage, solution, split_key=b"key", identities=("male",))
+    stored = intake.store(storage, solution, split_key=b"key", identities=("male",))
     with database.write() as session:
         now = db.now(session)
         publish_competition(

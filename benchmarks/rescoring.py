@@ -32,9 +32,10 @@ from sqlalchemy import insert, select
 from grader.db import Database
 from grader.files import read_solution
 from grader.models import Competition, Score, ScoringVersion, Split, Submission, Team, User
-from grader.services import rescoring, schema, solutions
+from grader.services import rescoring, schema
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.worker.child import ScoringChild
@@ -69,7 +70,7 @@ class Installation:
         """Begin a rescoring with some labels turned round."""
         columns = rescoring.columns(self.competition)
         corrected = read_solution(self._solution(number), label=columns.label, identities=columns.identities)
-        stored = solutions.store_corrected(self.storage, corrected, live=lookup.live(self.competition))
+        stored = intake.store_corrected(self.storage, corrected, live=lookup.live(self.competition))
         with self.database.write() as session:
             return rescoring.prepare(
                 session, competition=self.competition, solution=stored, reason="Corrected.", actor=ACTOR
@@ -96,7 +97,7 @@ class Installation:
         return labels
 
     def _competition(self) -> Competition:
-        stored = solutions.store(self.storage, read_solution(self._solution(None)), split_key=b"key")
+        stored = intake.store(self.storage, read_solution(self._solution(None)), split_key=b"key")
         with self.database.write() as session:
             return publish_competition(
                 session, slug="large", title="Large", solution=stored, actor=ACTOR, now=datetime.now(UTC)

@@ -11,8 +11,8 @@ from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm
 from grader.cli.solution_report import describe_report
 from grader.cli.solution_roles import read_with_roles, role_option
 from grader.files import ColumnRole, PublicTable, Solution, read_public_table
-from grader.services import solution_assessment, solution_findings
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice
+from grader.services.solutions import assessment, findings
 
 if TYPE_CHECKING:
     from grader.metrics import Weights
@@ -52,10 +52,10 @@ def check(
     """
     choice = MetricChoice(identities, min_class_rows, metric_settings(power, weights, threshold))
     read = read_with_roles(solution, dict(roles), identities=identities)
-    assessed = solution_assessment.assess(read, split_key=KEY, choice=choice, test=_test(test, read))
+    assessed = assessment.assess(read, split_key=KEY, choice=choice, test=_test(test, read))
     report = assessed.report
     click.echo(json.dumps(report, indent=2) if as_json else describe_report(report))
-    if solution_findings.stops(report["findings"]):
+    if findings.stops(report["findings"]):
         raise click.exceptions.Exit(STOPPED)
 
 

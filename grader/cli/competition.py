@@ -26,7 +26,7 @@ from grader.cli.results import bundle, publish_solution, receipt, verify
 from grader.cli.running import announce, export, free_team_name, grant, pause, rename_team, resume, retry
 from grader.cli.solution_report import describe
 from grader.models import Competition
-from grader.services import benchmark_entries, solutions, splitting, versions
+from grader.services import benchmark_entries, versions
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
 from grader.services.competitions import settings as competition_settings
@@ -34,7 +34,8 @@ from grader.services.competitions.conditions import InvalidCompetition
 from grader.services.competitions.settings import CompetitionSettings
 from grader.services.people import directory
 from grader.services.setup import drafts, lifecycle
-from grader.services.solutions import StoredSolution
+from grader.services.solutions import intake, split
+from grader.services.solutions.intake import StoredSolution
 
 if TYPE_CHECKING:
     from grader.metrics import MetricSettings, Weights
@@ -167,14 +168,14 @@ def _stored(
     """Read a solution and store it; raise where nobody could be scored with it."""
     from grader.cli.solution_roles import read_with_roles
 
-    stored = solutions.store(
+    stored = intake.store(
         installation.storage,
         read_with_roles(path, {}, label=label, identities=identities),
-        split_key=splitting.key_of(installation.settings.secret(), slug),
+        split_key=split.key_of(installation.settings.secret(), slug),
         settings=settings,
         identities=identities,
     )
-    solutions.require_no_stop(stored)
+    intake.require_no_stop(stored)
     return stored
 
 

@@ -17,7 +17,7 @@ from grader.cli.parameters import LocalPath
 from grader.cli.solution_report import describe
 from grader.errors import FairboardError, OrganizerError
 from grader.models import Competition, CompetitionState, User
-from grader.services import benchmark_entries, solutions, splitting, versions
+from grader.services import benchmark_entries, versions
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions import settings as competition_settings
@@ -27,6 +27,7 @@ from grader.services.data_files import files, release
 from grader.services.people import directory
 from grader.services.setup import cloning, drafts, lifecycle, settings_file
 from grader.services.setup.settings_file import CompetitionFile
+from grader.services.solutions import intake, split
 
 FILE = LocalPath(exists=True, dir_okay=False)
 
@@ -189,15 +190,15 @@ def _set_solution(installation: Installation, slug: str, path: Path, label: str 
 
     with installation.database.read() as session:
         choice = competition_settings.of(lookup.get(session, slug=slug)).metric_choice
-    stored = solutions.store(
+    stored = intake.store(
         installation.storage,
         read_with_roles(path, {}, label=label, identities=choice.identities),
-        split_key=splitting.key_of(installation.settings.secret(), slug),
+        split_key=split.key_of(installation.settings.secret(), slug),
         settings=choice.metric,
         identities=choice.identities,
         min_class_rows=choice.min_class_rows,
     )
-    solutions.require_no_stop(stored)
+    intake.require_no_stop(stored)
     _write(installation, slug, versions.set_first, solution=stored)
     click.echo(describe(stored))
 

@@ -20,7 +20,7 @@ from grader.crash_points import reach
 from grader.errors import OrganizerError
 from grader.files import ColumnRole, guess_columns, read_solution
 from grader.models import Competition, ScoringVersion, ScoringVersionState
-from grader.services import rescoring, rescoring_publication, solution_assessment, solutions
+from grader.services import rescoring, rescoring_publication
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
@@ -29,8 +29,9 @@ from grader.services.rescoring import RescoringUnderWay
 from grader.services.rescoring_amends import Amends
 from grader.services.rescoring_publication import RescoringIncomplete
 from grader.services.setup import settings_file
-from grader.services.solution_assessment import LiveSolution
-from grader.services.solutions import StoredSolution
+from grader.services.solutions import assessment, intake
+from grader.services.solutions.assessment import LiveSolution
+from grader.services.solutions.intake import StoredSolution
 from grader.worker.child import ScoringChild
 
 FILE = LocalPath(exists=True, dir_okay=False)
@@ -156,7 +157,7 @@ def _store(installation: Installation, competition: Competition, path: Path) -> 
     live = lookup.live(competition)
     guessed = {guess.name: guess.role for guess in guess_columns(path)}
     corrected = read_solution(path, roles=_roles(live.solution.report, guessed))
-    return solutions.store_corrected(installation.storage, corrected, live=live)
+    return intake.store_corrected(installation.storage, corrected, live=live)
 
 
 def _roles(live: dict[str, Any], guessed: dict[str, ColumnRole]) -> dict[str, ColumnRole]:
@@ -185,10 +186,10 @@ def _store_settings(
     rules = Rules(changes.get("identities") or in_use.identities, changes.get("metric") or in_use.metric)
     if rules == in_use:
         raise OrganizerError("The file's [metric] is the one in use.")
-    assessed = solution_assessment.assess_settings(
+    assessed = assessment.assess_settings(
         live.solution.report, live=LiveSolution.load(installation.storage, live), rules=rules
     )
-    return solutions.keep(installation.storage, assessed)
+    return intake.keep(installation.storage, assessed)
 
 
 def _prepare(

@@ -10,9 +10,10 @@ from grader.cli.installation import opened
 from grader.cli.jobs import ended
 from grader.cli.parameters import LocalPath
 from grader.models import Submission
-from grader.services import bundles, published_solutions, receipts, verification
+from grader.services import bundles, receipts, verification
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.solutions import publication
 from grader.services.submissions import UnknownSubmission
 from grader.services.verification import Verified
 from grader.text.wording import counted
@@ -81,12 +82,12 @@ def publish_solution(slug: str, reason: str) -> None:
     """Let everybody see the solution of SLUG, and every team its whole receipts."""
     with opened() as installation:
         with installation.database.write() as session:
-            job = published_solutions.publish(
+            job = publication.publish(
                 session, competition=lookup.get(session, slug=slug), actor=Actor.shell(), reason=reason
             )
         result = ended(installation, job, "steps of packing").result
     with opened() as installation, installation.database.read() as session:
-        nonce = published_solutions.nonce(lookup.get(session, slug=slug))
+        nonce = publication.nonce(lookup.get(session, slug=slug))
     click.echo(f"The solution of {slug} is public; its sha256 is {result['solution']}, its nonce {nonce}.")
 
 

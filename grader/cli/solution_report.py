@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from grader.cli.alignment import aligned
-from grader.services.solution_findings import Level
-from grader.services.solution_report import identity_lines
-from grader.services.solutions import StoredSolution
+from grader.services.solutions.findings import Level
+from grader.services.solutions.intake import StoredSolution
+from grader.services.solutions.report import identity_lines
 
 SPLIT_BY = {
     "usage": "by the column Usage",

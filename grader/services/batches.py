@@ -12,9 +12,10 @@ from sqlalchemy import Select, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import JobState, ScoringJob, ScoringVersion, ScoringVersionState
-from grader.services import other_labels, scoring
+from grader.services import scoring
 from grader.services.jobs import lease as lease_of_services
 from grader.services.scoring import Claim, Outcome
+from grader.services.solutions import other_labels
 
 # A lost batch is tried again in so many parts: file by file a hundred would take longer than their lease.
 LOST_SHARE = 10

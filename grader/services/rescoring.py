@@ -30,7 +30,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.data_files import checks
 from grader.services.jobs import lease
-from grader.services.solutions import StoredSolution
+from grader.services.solutions.intake import StoredSolution
 from grader.text.plain import plain_text
 
 RESCORED = (SubmissionStatus.SCORED, SubmissionStatus.PENDING, SubmissionStatus.FAILED)

@@ -22,13 +22,14 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import published_solutions, rescoring, rescoring_amends, rescoring_notices, scoring
+from grader.services import rescoring, rescoring_amends, rescoring_notices, scoring
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.data_files import release
 from grader.services.jobs import lease
 from grader.services.rescoring_amends import NO_AMENDS, Amends
+from grader.services.solutions import publication
 from grader.services.standings import daily_ranks, final_standings, rows
 
 
@@ -192,7 +193,7 @@ def _switch(
         public_text=f"Every score is that of scoring version {version.number} now: {version.reason}",
         now=now,
     )
-    published_solutions.write_again(session, competition=competition, actor=actor, now=now)
+    publication.write_again(session, competition=competition, actor=actor, now=now)
     rescoring_amends.give(session, amends, competition=competition, version=version, actor=actor, now=now)
     if version.notice:
         rescoring_notices.write(session, competition=competition, version=version, before=retired, now=now)

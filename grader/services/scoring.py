@@ -23,12 +23,13 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import other_labels, result_notices, score_rows
+from grader.services import result_notices, score_rows
 from grader.services.competitions.metric import Rules
 from grader.services.jobs import lease
 from grader.services.jobs.lease import OPEN_STATES, OUTAGE_DELAY, OUTAGE_PATIENCE
 from grader.services.quotas import limits
 from grader.services.score_rows import Results
+from grader.services.solutions import other_labels
 
 MAX_ERRORS = 3
 MAX_LOST_LEASES = 10

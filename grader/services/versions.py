@@ -12,14 +12,15 @@ from grader.models import (
     Solution,
     Submission,
 )
-from grader.services import scoring, solution_checks
+from grader.services import scoring
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings
 from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.data_files import checks
 from grader.services.setup import drafts
-from grader.services.solutions import Commitment, StoredSolution
+from grader.services.solutions import checks as solution_checks
+from grader.services.solutions.intake import Commitment, StoredSolution
 
 
 def add(

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from grader.models import Competition
-from grader.services import bundle_files, bundles, canonical_solutions
+from grader.services import bundle_files, bundles
 from grader.services.competitions import lookup
+from grader.services.solutions import canonical
 from grader.worker.digests import with_digest
 from grader.worker.work import Work
 
@@ -33,7 +34,7 @@ def bundle(work: Work) -> dict[str, Any]:
     files: dict[str, bytes] = {}
     digest = with_digest(work.database, work.storage, solution)
     if with_solution:
-        content = b"".join(canonical_solutions.pieces(work.storage, solution=solution))
+        content = b"".join(canonical.pieces(work.storage, solution=solution))
         files[SOLUTION] = content
         work.storage.put(content)
     result = {"with_solution": with_solution, "solution": digest}

@@ -13,7 +13,7 @@ from grader.disclosure.budget import Budget
 from grader.files import RowIds
 from grader.models import Competition, DataFile, Solution
 from grader.services.data_files import check_outcomes, checks
-from grader.services.truth import Truth
+from grader.services.solutions.truth import Truth
 from grader.storage import StorageUnavailable
 from grader.worker.limits import memory_limited_beyond_now
 from grader.worker.work import Work

@@ -8,8 +8,8 @@ from grader.metrics import MetricSettings
 from grader.metrics.prepared import FloatArray
 from grader.models import ScoringVersion, Split, Submission
 from grader.reports import Analysis, Inputs, analyse, stored
-from grader.services import other_labels
-from grader.services.solution_assessment import LiveSolution
+from grader.services.solutions import other_labels
+from grader.services.solutions.assessment import LiveSolution
 from grader.worker.work import Work
 
 STEPS = 4

@@ -9,7 +9,7 @@ from grader.metrics import RankedSplit
 from grader.models import Split
 from grader.services.competitions.metric import Rules
 from grader.services.scoring import Claim
-from grader.services.truth import Truth
+from grader.services.solutions.truth import Truth
 from grader.storage import Storage
 
 KEPT = 3

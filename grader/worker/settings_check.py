@@ -3,8 +3,8 @@
 from typing import Any
 
 from grader.models import ScoringVersion
-from grader.services import settings_checks, solution_assessment, solutions
-from grader.services.solution_assessment import LiveSolution
+from grader.services.solutions import assessment, intake, settings_checks
+from grader.services.solutions.assessment import LiveSolution
 from grader.worker.work import Work
 
 
@@ -14,12 +14,12 @@ def check(work: Work) -> dict[str, Any]:
         version = session.get_one(ScoringVersion, work.parameters["live_scoring_version_id"])
         described = version.solution.report
     work.report_progress(0, 2, "Reading the solution in use")
-    assessed = solution_assessment.assess_settings(
+    assessed = assessment.assess_settings(
         described,
         live=LiveSolution.load(work.storage, version),
         rules=settings_checks.rules_of(work.parameters),
         tell=lambda words: work.report_progress(1, 2, words),
     )
-    stored = solutions.keep(work.storage, assessed)
+    stored = intake.keep(work.storage, assessed)
     committed = None if stored.commitment is None else stored.commitment.as_dict()
     return {"solution": stored.as_dict(), "commitment": committed}

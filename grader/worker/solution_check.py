@@ -18,10 +18,11 @@ from grader.files import (
     with_named,
 )
 from grader.models import Competition, ScoringVersion
-from grader.services import solution_assessment, solution_changes, solution_findings, solutions, splitting
 from grader.services.competitions.metric import MetricChoice
-from grader.services.solution_assessment import Assessed, LiveSolution
-from grader.services.solution_checks import Purpose
+from grader.services.solutions import assessment, findings, intake, split
+from grader.services.solutions import changes as solution_changes
+from grader.services.solutions.assessment import Assessed, LiveSolution
+from grader.services.solutions.checks import Purpose
 from grader.worker.work import Work, problems_of
 
 READING, LOOKING, STORING, TOTAL = 60, 85, 95, 100
@@ -88,24 +89,24 @@ def _looked_through(
 
     if live is None:
         choice = MetricChoice.from_dict(work.parameters["choice"])
-        key = splitting.key_of(work.settings.secret(), known.slug)
-        assessed = solution_assessment.assess(solution, split_key=key, choice=choice, test=test, tell=tell)
+        key = split.key_of(work.settings.secret(), known.slug)
+        assessed = assessment.assess(solution, split_key=key, choice=choice, test=test, tell=tell)
         changes: dict[str, Any] = {}
     else:
-        assessed = solution_assessment.assess_corrected(solution, live=live, test=test, tell=tell)
+        assessed = assessment.assess_corrected(solution, live=live, test=test, tell=tell)
         work.report_progress(LOOKING, TOTAL, "Comparing with the live solution")
         changes = _changes(work, live, solution, assessed)
     stored = committed = None
-    if not solution_findings.stops(assessed.report["findings"]):
+    if not findings.stops(assessed.report["findings"]):
         work.report_progress(STORING, TOTAL, "Storing what was read")
-        kept = solutions.keep(work.storage, assessed)
+        kept = intake.keep(work.storage, assessed)
         stored = kept.as_dict()
         committed = None if kept.commitment is None else kept.commitment.as_dict()
     return {"report": assessed.report, "solution": stored, "commitment": committed} | changes
 
 
 def _changes(work: Work, live: LiveSolution, solution: Solution, assessed: Assessed) -> dict[str, Any]:
-    positions = solution_assessment.positions_in(live.row_ids, solution.row_ids)
+    positions = assessment.positions_in(live.row_ids, solution.row_ids)
     label, usage = solution.roles.label, solution.roles.usage
     changes = solution_changes.compare(live, assessed.truth, positions=positions, label=label, usage=usage)
     table = solution_changes.as_csv(changes, solution.row_ids)

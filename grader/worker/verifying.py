@@ -4,7 +4,8 @@ from typing import Any
 
 from grader.models import ScoringVersion, Submission
 from grader.receipts import Receipt, Settings, read_truth
-from grader.services import canonical_solutions, receipts, verification
+from grader.services import receipts, verification
+from grader.services.solutions import canonical
 from grader.services.verification import Verified
 from grader.worker.digests import with_digest
 from grader.worker.work import Work
@@ -25,7 +26,7 @@ def verify(work: Work) -> dict[str, Any]:
         solution = version.solution
         submissions = verification.competing(session, version=version)
     truth = read_truth(
-        b"".join(canonical_solutions.pieces(work.storage, solution=solution)),
+        b"".join(canonical.pieces(work.storage, solution=solution)),
         Settings.from_dict(version.metric_settings),
     )
     verified = _begun(work, version.number, digest)

@@ -19,9 +19,10 @@ from redis import Redis
 
 from grader.db import Database
 from grader.files import read_solution
-from grader.services import accounts, participations, schema, solutions, tokens
+from grader.services import accounts, participations, schema, tokens
 from grader.services.audit.log import Actor
 from grader.services.competitions.conditions import Conditions
+from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.supervisor import leftovers, valkey
@@ -88,7 +89,7 @@ class Installation:
         if self.plan.mutation == "no-unique-constraint":
             drop_unique_constraint(self.database)
         now = datetime.now(UTC)
-        stored = solutions.store(self.storage, read_solution(solution), split_key=b"campaign")
+        stored = intake.store(self.storage, read_solution(solution), split_key=b"campaign")
         conditions = Conditions(
             max_daily_submissions=None,
             max_total_submissions=self.plan.team_limit,

@@ -10,9 +10,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from grader.errors import FairboardError
 from grader.files import read_solution
 from grader.models import ScoringVersion, ScoringVersionState
-from grader.services import rescoring, rescoring_publication, solutions
+from grader.services import rescoring, rescoring_publication
 from grader.services.competitions import lookup
 from grader.services.rescoring_publication import RescoringIncomplete
+from grader.services.solutions import intake
 from tests.campaign.installation import ORGANIZER, SLUG, Installation
 from tests.campaign.ledger import Ledger
 from tests.campaign.plan import Plan
@@ -71,7 +72,7 @@ class Organizer(threading.Thread):
         corrected = read_solution(self._corrected())
         with self._installation.database.read() as session:
             live = lookup.live(lookup.get(session, slug=SLUG))
-            stored = solutions.store_corrected(self._installation.storage, corrected, live=live)
+            stored = intake.store_corrected(self._installation.storage, corrected, live=live)
         with self._installation.database.write() as session:
             competition = lookup.get(session, slug=SLUG)
             version = rescoring.prepare(

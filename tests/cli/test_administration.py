@@ -343,11 +343,11 @@ def preparing(service, competition):
 
 def test_a_rescoring_under_way_keeps_another_one_out_until_it_is_dropped(admin, service, solution):
     from grader.files import read_solution
-    from grader.services import solutions
+    from grader.services.solutions import intake
 
     competition = service.competition()
     path = corrected(solution())
-    stored = solutions.store_corrected(service.storage, read_solution(path), live=lookup.live(competition))
+    stored = intake.store_corrected(service.storage, read_solution(path), live=lookup.live(competition))
     with service.database.write() as session:
         rescoring.prepare(
             session, competition=competition, solution=stored, reason="First.", actor=Actor(None, "bo")

@@ -9,10 +9,11 @@ from click.testing import CliRunner
 
 from grader.cli import main, switching
 from grader.files import ColumnRole, read_solution
-from grader.services import boards, solutions
+from grader.services import boards
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.data_files import checks, files
+from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.worker.rescoring_batches import BatchScorer
 from tests.fixtures.competitions import publish_competition
@@ -121,7 +122,7 @@ def test_a_corrected_solution_keeps_the_columns_for_diagnosis_that_it_has(
     roles = {"r_id": ColumnRole.ID, "toxicity": ColumnRole.LABEL, "Usage": ColumnRole.USAGE}
     roles |= {"female": ColumnRole.IDENTITY, "insult": ColumnRole.OTHER_LABEL, "source": ColumnRole.SLICE}
     first = with_notes(1, "insult", "source").replace(b"id,", b"r_id,", 1)
-    stored = solutions.store(
+    stored = intake.store(
         service.storage, read_solution(first, roles=roles), split_key=b"k", identities=("female",)
     )
     with service.database.write() as session:

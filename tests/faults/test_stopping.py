@@ -14,10 +14,10 @@ from sqlalchemy import select
 
 from grader import db
 from grader.models import JobState, OrganizerJob
-from grader.services import solution_checks
 from grader.services.audit.log import Actor
 from grader.services.jobs import organizer_jobs
-from grader.services.solution_checks import UploadedFile
+from grader.services.solutions import checks
+from grader.services.solutions.checks import UploadedFile
 from grader.settings import Settings
 from grader.supervisor.child import Child, Program
 from grader.worker.hints import Hints
@@ -78,7 +78,7 @@ def test_an_organizers_job_that_is_stopped_starts_afresh_at_once(
     competition = service.competition()
     blob = service.storage.put(solution_csv(seed=5))
     with service.database.write() as session:
-        job = solution_checks.add(
+        job = checks.add(
             session,
             competition=competition,
             file=UploadedFile.of("solution.csv", blob),

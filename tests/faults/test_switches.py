@@ -17,11 +17,12 @@ from grader.cli import main
 from grader.db import Database
 from grader.files import read_solution
 from grader.models import AuditEntry, JobState, ScoringJob, ScoringVersion, ScoringVersionState
-from grader.services import backups, boards, rescoring, rescoring_publication, solutions
+from grader.services import backups, boards, rescoring, rescoring_publication
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.jobs.lease import OPEN_STATES
 from grader.services.rescoring_publication import RescoringIncomplete
+from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage import open_storage
 from grader.worker.rescoring_batches import BatchScorer
@@ -82,7 +83,7 @@ def prepare(
     def begin(*, seed: int) -> ScoringVersion:
         live = lookup.live(service.reload(competition))
         solution = read_solution(solution_csv(seed=seed), label="toxicity", identities=("female", "muslim"))
-        stored = solutions.store_corrected(service.storage, solution, live=live)
+        stored = intake.store_corrected(service.storage, solution, live=live)
         with service.database.write() as session:
             return rescoring.prepare(
                 session,

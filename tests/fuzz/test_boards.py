@@ -39,12 +39,12 @@ from grader.services import (
     rosters,
     scoring,
     selections,
-    solutions,
     submissions,
 )
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.quotas import limits
+from grader.services.solutions import intake
 from grader.services.standings import final_standings
 from grader.settings import Settings
 from grader.storage import open_storage
@@ -124,10 +124,10 @@ class Installation:
         self.clock = NOON
         self.state = state_of(url)
 
-    def _corrected(self, name: str) -> solutions.StoredSolution:
+    def _corrected(self, name: str) -> intake.StoredSolution:
         solution = read_solution(TRUTHS[name], label="toxicity", identities=IDENTITIES)
         live = lookup.live(self.service.reload(self.competition))
-        return solutions.store_corrected(self.service.storage, solution, live=live)
+        return intake.store_corrected(self.service.storage, solution, live=live)
 
 
 class BoardMachine(RuleBasedStateMachine):

@@ -8,10 +8,10 @@ from sqlalchemy import Column, select
 
 from grader.db import Base
 from grader.models import Competition
-from grader.services import solution_checks
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.solution_checks import UploadedFile
+from grader.services.solutions import checks
+from grader.services.solutions.checks import UploadedFile
 from tests.fixtures.walks import ROUTES, Asker, addresses
 from tests.fixtures.worlds import CONFIDENTIAL, ELSEWHERE, SLUG, Truth, World
 
@@ -25,7 +25,7 @@ def world(make_world: Callable[..., World]) -> World:
     world.begin()
     blob = world.arena.storage.put(b"the solution")
     with world.arena.database.write() as session:
-        solution_checks.add(
+        checks.add(
             session,
             competition=lookup.get(session, slug=SLUG),
             file=UploadedFile.of("solution.csv", blob),

@@ -20,15 +20,7 @@ from grader.models import (
     SubmissionStatus,
     User,
 )
-from grader.services import (
-    boards,
-    closing,
-    moderation,
-    rescoring,
-    rescoring_publication,
-    solutions,
-    team_results,
-)
+from grader.services import boards, closing, moderation, rescoring, rescoring_publication, team_results
 from grader.services.audit.log import Actor
 from grader.services.boards import NotRevealed
 from grader.services.closing import (
@@ -41,6 +33,7 @@ from grader.services.closing import (
 )
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Archived, Stage
+from grader.services.solutions import intake
 from grader.services.standings import final_standings
 from grader.services.standings.final_standings import UnknownFinalBoard
 from grader.visibility import Phase
@@ -98,7 +91,7 @@ def republish(service: Any, competition: Any, csv: bytes) -> None:
     competition = service.reload(competition)
     columns = rescoring.columns(competition)
     solution = read_solution(csv, label=columns.label, identities=columns.identities)
-    stored = solutions.store_corrected(service.storage, solution, live=lookup.live(competition))
+    stored = intake.store_corrected(service.storage, solution, live=lookup.live(competition))
     with service.database.write() as session:
         version = rescoring.prepare(
             session, competition=competition, solution=stored, reason="Corrected.", actor=Actor(None, "tests")

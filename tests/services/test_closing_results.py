@@ -14,13 +14,14 @@ from sqlalchemy import select, update
 
 from grader.models import AuditEntry, Competition, JobState, OrganizerJob, Score, Solution, Split, Submission
 from grader.receipts import Receipt, verify
-from grader.services import bundle_files, bundles, closing, published_solutions, receipts, verification
+from grader.services import bundle_files, bundles, closing, receipts, verification
 from grader.services.audit.log import Actor
 from grader.services.bundles import NotFinal
 from grader.services.closing import NotClosed
 from grader.services.competitions import lookup
-from grader.services.published_solutions import NotRevealed, SolutionNotPublished, SolutionPublished
 from grader.services.receipts import CommitmentPending, NoReceipt
+from grader.services.solutions import publication
+from grader.services.solutions.publication import NotRevealed, SolutionNotPublished, SolutionPublished
 from grader.services.verification import NotSettled
 from grader.visibility import Phase, Viewer
 from grader.worker import work
@@ -120,7 +121,7 @@ def test_a_teams_receipt_has_hashes_and_what_it_was_shown_until_the_solution_is_
     }
     with service.database.write() as session:
         closing.reveal(session, competition=competition, actor=ACTOR, now=service.now)
-        published_solutions.publish(session, competition=competition, actor=ACTOR, now=service.now)
+        publication.publish(session, competition=competition, actor=ACTOR, now=service.now)
     whole = receipt(service, submission_id, Viewer.TEAM, Phase.REVEALED)
     assert whole == receipt(service, submission_id, Viewer.ORGANIZER, Phase.REVEALED)
     assert whole.splits["private"].counts is not None
@@ -334,25 +335,23 @@ def test_the_solution_is_published_once_after_the_reveal_and_in_the_public_log(
 ) -> None:
     with service.database.write() as session:
         with pytest.raises(NotRevealed):
-            published_solutions.publish(session, competition=closed, actor=ACTOR, now=service.now + LATER)
+            publication.publish(session, competition=closed, actor=ACTOR, now=service.now + LATER)
         with pytest.raises(SolutionNotPublished):
-            published_solutions.digest(closed)
+            publication.digest(closed)
         closing.reveal(session, competition=closed, actor=ACTOR, now=service.now + LATER)
-        job = published_solutions.publish(session, competition=closed, actor=ACTOR, now=service.now + LATER)
+        job = publication.publish(session, competition=closed, actor=ACTOR, now=service.now + LATER)
     competition = service.reload(closed)
     assert run(service, job).state is JobState.DONE
-    digest = published_solutions.digest(competition)
+    digest = publication.digest(competition)
     assert hashlib.sha256(service.storage.read(digest)).hexdigest() == digest
     with service.database.write() as session:
         with pytest.raises(SolutionPublished):
-            published_solutions.publish(
-                session, competition=competition, actor=ACTOR, now=service.now + LATER
-            )
+            publication.publish(session, competition=competition, actor=ACTOR, now=service.now + LATER)
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "solution.publish")).one()
         assert entry.is_public
         nonce = bytes.fromhex(entry.after["nonce"])
         assert hashlib.sha256(nonce + service.storage.read(digest)).hexdigest() == entry.after["commitment"]
-        assert published_solutions.nonce(competition) == entry.after["nonce"]
+        assert publication.nonce(competition) == entry.after["nonce"]
     service.storage.delete(digest)  # as after a restore
     write_missing_files(service.database, service.storage)
     assert hashlib.sha256(service.storage.read(digest)).hexdigest() == digest

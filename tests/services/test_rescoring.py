@@ -20,14 +20,15 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.ranking import order
-from grader.services import benchmark_entries, boards, rescoring, rescoring_publication, scoring, solutions
+from grader.services import benchmark_entries, boards, rescoring, rescoring_publication, scoring
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.rescoring import NotPreparing, RescoringUnderWay
 from grader.services.rescoring_publication import RescoringIncomplete, RescoringLosesScores
 from grader.services.scoring import Breakdown, Rejection
-from grader.services.solution_assessment import UnusableSolution
-from grader.services.truth import Truth
+from grader.services.solutions import intake
+from grader.services.solutions.assessment import UnusableSolution
+from grader.services.solutions.truth import Truth
 from grader.visibility import Phase
 from tests.fixtures import rescorings
 
@@ -57,7 +58,7 @@ def competition(service: Any) -> Any:
 def prepare(service: Any, competition: Any, csv: bytes) -> ScoringVersion:
     columns = rescoring.columns(competition)
     solution = read_solution(csv, label=columns.label, identities=columns.identities)
-    stored = solutions.store_corrected(service.storage, solution, live=lookup.live(competition))
+    stored = intake.store_corrected(service.storage, solution, live=lookup.live(competition))
     with service.database.write() as session:
         return rescoring.prepare(
             session,

@@ -29,7 +29,6 @@ from grader.models import (
 from grader.services import (
     boards,
     closing,
-    published_solutions,
     rescoring,
     rescoring_difference,
     rescoring_notices,
@@ -37,7 +36,6 @@ from grader.services import (
     rescoring_tables,
     rosters,
     selections,
-    solutions,
 )
 from grader.services.audit.log import Actor
 from grader.services.closing import SelectionOpen
@@ -47,6 +45,7 @@ from grader.services.rescoring import NotPreparing, ReasonNeeded, RescoringUnder
 from grader.services.rescoring_amends import Amends, InvalidPublication
 from grader.services.rescoring_publication import NotRetired
 from grader.services.selections import SelectionClosed, SelectionStays
+from grader.services.solutions import intake, publication
 from grader.services.standings import final_standings
 from grader.worker.organizer_work import OrganizerWorker
 from grader.worker.scoring import Scorer
@@ -74,7 +73,7 @@ def prepare(service: Any, competition: Any, solution_csv: Callable[..., bytes]) 
         current = service.reload(competition)
         columns = rescoring.columns(current)
         solution = read_solution(solution_csv(seed=seed), label=columns.label, identities=columns.identities)
-        stored = solutions.store_corrected(service.storage, solution, live=lookup.live(current))
+        stored = intake.store_corrected(service.storage, solution, live=lookup.live(current))
         with service.database.write() as session:
             version = rescoring.prepare(
                 session,
@@ -529,7 +528,7 @@ def test_a_published_solution_follows_the_live_version_by_itself(
         """Do the newest job; return which solution everybody sees, and whether its file was there before."""
         with service.database.read() as session:
             (job,) = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.BUNDLE)
-        digest = published_solutions.digest(service.reload(competition))
+        digest = publication.digest(service.reload(competition))
         was_there = service.storage.exists(digest)
         OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
         assert hashlib.sha256(service.storage.read(digest)).hexdigest() == digest
@@ -537,7 +536,7 @@ def test_a_published_solution_follows_the_live_version_by_itself(
 
     with service.database.write() as session:
         closing.reveal(session, competition=competition, actor=TESTS, now=service.now)
-        published_solutions.publish(session, competition=competition, actor=TESTS, now=service.now)
+        publication.publish(session, competition=competition, actor=TESTS, now=service.now)
     first, was_there = written()
     assert not was_there
     publish(service, prepare())

@@ -11,11 +11,12 @@ import pytest
 from grader import db
 from grader.files import ColumnRole, read_solution
 from grader.models import Role, Submission
-from grader.services import rescoring, scoring, solutions
+from grader.services import rescoring, scoring
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.conditions import Conditions
 from grader.services.jobs import organizer_jobs
+from grader.services.solutions import intake
 from grader.worker.calculator import Calculator
 from grader.worker.organizer_work import OrganizerWorker
 from grader.worker.rank_cache import RankCache
@@ -33,7 +34,7 @@ def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]) -> Any
     roles = {"id": ColumnRole.ID, "toxicity": ColumnRole.LABEL, "Usage": ColumnRole.USAGE}
     roles |= dict.fromkeys(IDENTITIES, ColumnRole.IDENTITY) | {"insult": ColumnRole.OTHER_LABEL}
     solution = read_solution(with_column(arena.truth.solution(), "insult", "0.5"), roles=roles)
-    stored = solutions.store(arena.storage, solution, split_key=b"key", identities=IDENTITIES)
+    stored = intake.store(arena.storage, solution, split_key=b"key", identities=IDENTITIES)
     with arena.database.write() as session:
         actor = Actor(None, "tests")
         competition = publish_competition(
@@ -128,7 +129,7 @@ def test_a_solution_corrected_without_the_label_still_scores_the_file(scene: Any
     corrected = read_solution(scene.truth.solution(), label="toxicity", identities=IDENTITIES)
     with scene.database.read() as session:
         live = lookup.live(lookup.get(session, slug="toxicity"))
-    stored = solutions.store_corrected(scene.storage, corrected, live=live)
+    stored = intake.store_corrected(scene.storage, corrected, live=live)
     with scene.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         version = rescoring.prepare(

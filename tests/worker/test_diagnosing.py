@@ -10,10 +10,11 @@ from sqlalchemy import select
 from grader.files import read_solution
 from grader.files.column_roles import ColumnRole
 from grader.models import OrganizerJob
-from grader.services import diagnoses, solutions
+from grader.services import diagnoses
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.competitions.conditions import Conditions
+from grader.services.solutions import intake
 from grader.worker.organizer_work import OrganizerWorker
 from tests.fixtures.arena import WIDE_LIMITS
 from tests.fixtures.competitions import publish_competition
@@ -45,7 +46,7 @@ def diagnosed(arena: Any, rows: list[tuple[Any, ...]]) -> Any:
     """Return what the job finds on the public rows of a file that scores the second role lower."""
     text = "\n".join(["id,target,cat,pair,role,Usage", *(",".join(map(str, row)) for row in rows)])
     solution = read_solution(text.encode(), roles=ROLES)
-    stored = solutions.store(arena.storage, solution, split_key=b"key", identities=("cat",))
+    stored = intake.store(arena.storage, solution, split_key=b"key", identities=("cat",))
     with arena.database.write() as session:
         publish_competition(
             session,

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from grader.models import JobState, OrganizerJob
-from grader.services import solution_checks
 from grader.services.audit.log import Actor
 from grader.services.jobs import organizer_jobs
-from grader.services.solution_checks import UploadedFile
+from grader.services.solutions import checks
+from grader.services.solutions.checks import UploadedFile
 from grader.worker.organizer_child import OrganizerChild
 from grader.worker.sweeper import Sweeper
 from tests.fixtures.patience import eventually
@@ -27,7 +27,7 @@ def job(service: Any, solution_csv: Callable[..., bytes]) -> OrganizerJob:
     competition = service.competition()
     blob = service.storage.put(solution_csv(seed=2))
     with service.database.write() as session:
-        return solution_checks.add(
+        return checks.add(
             session,
             competition=competition,
             file=UploadedFile.of("solution.csv", blob),

@@ -11,14 +11,15 @@ import pytest
 from grader.files import ColumnRole
 from grader.metrics import MetricSettings
 from grader.models import Competition, JobState, OrganizerJob
-from grader.services import solution_checks, versions
+from grader.services import versions
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings import CompetitionSettings
 from grader.services.data_files import files
 from grader.services.setup import drafts
-from grader.services.solution_checks import NotAcceptable, UploadedFile
-from grader.services.truth import Truth
+from grader.services.solutions import checks
+from grader.services.solutions.checks import NotAcceptable, UploadedFile
+from grader.services.solutions.truth import Truth
 from grader.worker.organizer_work import OrganizerWorker
 
 SHELL = Actor(None, "shell (tests)")
@@ -39,7 +40,7 @@ def check(service: Any) -> Callable[..., OrganizerJob]:
         competition: Competition, csv: bytes, *, test: bytes | None = None, roles: Any = None
     ) -> OrganizerJob:
         with service.database.write() as session:
-            job = solution_checks.add(
+            job = checks.add(
                 session,
                 competition=service_reload(session, competition),
                 file=upload("solution.csv", csv),
@@ -291,7 +292,7 @@ def test_a_correction_tells_what_changed_row_by_row(
     assert table[0] == "id,column,before,after"
     assert "r2,Usage,Public,Private" in table and "r4,Usage,Public,Ignored" in table
     with service.database.read() as session:
-        stored = solution_checks.accepted(
+        stored = checks.accepted(
             session, competition=session.get_one(Competition, competition.id), job_id=job.id
         )
     assert stored.public_row_count == 198

@@ -2,8 +2,8 @@
 
 from flask import Blueprint, Response, send_file
 
-from grader.services import published_solutions
-from grader.services.published_solutions import SolutionNotWritten
+from grader.services.solutions import publication
+from grader.services.solutions.publication import SolutionNotWritten
 from grader.storage import BlobMissing
 from webapp import finding
 from webapp.site import current_site
@@ -16,7 +16,7 @@ def download(slug: str) -> Response:
     """Download the published solution in its canonical form."""
     site = current_site()
     with site.database.read() as session:
-        digest = published_solutions.digest(finding.competition_of(session, slug))
+        digest = publication.digest(finding.competition_of(session, slug))
     try:
         stream = site.storage.open(digest)
     except BlobMissing as error:
@@ -30,7 +30,7 @@ def download(slug: str) -> Response:
 def nonce(slug: str) -> Response:
     """Download the nonce with which every receipt has committed to the published solution."""
     with current_site().database.read() as session:
-        found = published_solutions.nonce(finding.competition_of(session, slug))
+        found = publication.nonce(finding.competition_of(session, slug))
     answer = Response(f"{found}\n", mimetype="text/plain")
     answer.headers.set("Content-Disposition", "attachment", filename="solution-nonce.txt")
     return answer

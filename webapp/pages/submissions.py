@@ -20,7 +20,6 @@ from grader import db
 from grader.models import Split, Submission
 from grader.services import (
     disputes,
-    other_labels,
     own_analysis,
     receipts,
     rescoring_notices,
@@ -32,6 +31,7 @@ from grader.services import (
 )
 from grader.services.competitions import lookup, phases
 from grader.services.quotas import limits
+from grader.services.solutions import other_labels
 from grader.services.standings import places
 from webapp import auth, finding
 from webapp.reading import asked_number, asked_page

@@ -8,9 +8,9 @@ from grader.files import ColumnRole
 from grader.metrics.leaks import by_chance
 from grader.models import JobState, OrganizerJob
 from grader.services.jobs import organizer_jobs
-from grader.services.solution_checks import Purpose
-from grader.services.solution_findings import Level
-from grader.services.solution_report import identity_lines
+from grader.services.solutions.checks import Purpose
+from grader.services.solutions.findings import Level
+from grader.services.solutions.report import identity_lines
 
 SPLIT_BY = {
     "usage": "by the column Usage",

@@ -21,14 +21,7 @@ from grader.models import (
     OrganizerJobKind,
     Role,
 )
-from grader.services import (
-    closing,
-    published_solutions,
-    rescoring,
-    rescoring_publication,
-    solutions,
-    versions,
-)
+from grader.services import closing, rescoring, rescoring_publication, versions
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.settings import CompetitionSettings
@@ -36,6 +29,7 @@ from grader.services.data_files import checks, findings, release
 from grader.services.data_files import files as data_files
 from grader.services.data_files.release import BeingChecked, DataUnchecked, NotHeld, NotTyped
 from grader.services.setup import drafts, lifecycle
+from grader.services.solutions import intake, publication
 from grader.storage import StorageUnavailable
 from grader.worker.organizer_work import OrganizerWorker
 
@@ -206,7 +200,7 @@ def test_a_draft_is_not_published_with_a_file_that_is_held_or_unchecked(
         draft = drafts.create(session, slug="next", settings=settings, actor=SHELL, now=service.now)
     add(service, draft, csv(table[["id", "toxicity"]]))
     assert not jobs(service)  # there is nothing to look for yet
-    stored = solutions.store(service.storage, read_solution(solution_csv()), split_key=b"k")
+    stored = intake.store(service.storage, read_solution(solution_csv()), split_key=b"k")
     with service.database.write() as session:
         versions.set_first(session, competition=draft, solution=stored, actor=SHELL, now=service.now)
 
@@ -236,7 +230,7 @@ def test_a_rescoring_has_the_files_looked_through_with_its_solution(service: Any
         version = rescoring.prepare(
             session,
             competition=competition,
-            solution=solutions.store_corrected(service.storage, corrected, live=live),
+            solution=intake.store_corrected(service.storage, corrected, live=live),
             reason="Labels were wrong.",
             actor=SHELL,
             now=service.now,
@@ -257,7 +251,7 @@ def test_after_the_solution_is_published_everything_is_given_out(service: Any, t
     work(service)
     with service.database.write() as session:
         closing.reveal(session, competition=competition, actor=SHELL, now=service.now)
-        published_solutions.publish(session, competition=competition, actor=SHELL, now=service.now)
+        publication.publish(session, competition=competition, actor=SHELL, now=service.now)
     assert release.is_given_out(service.reload(competition), file(service, competition))
 
 

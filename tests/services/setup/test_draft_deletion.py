@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from grader.db import Base
 from grader.files import read_solution
 from grader.models import AuditEntry, Competition, Organizer, Submission, Team
-from grader.services import benchmark_entries, blobs, solution_checks, solutions, versions
+from grader.services import benchmark_entries, blobs, versions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import announcements, lookup
@@ -16,7 +16,8 @@ from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings import CompetitionSettings
 from grader.services.data_files import files
 from grader.services.setup import draft_deletion, drafts
-from grader.services.solution_checks import UploadedFile
+from grader.services.solutions import checks, intake
+from grader.services.solutions.checks import UploadedFile
 
 SHELL = Actor(None, "shell (tests)")
 
@@ -25,7 +26,7 @@ SHELL = Actor(None, "shell (tests)")
 def draft(service: Any, solution_csv: Any) -> Competition:
     """A draft with an owner, a solution, a check that waits, a data file and an announcement."""
     ada = service.user("ada")
-    stored = solutions.store(service.storage, read_solution(solution_csv()), split_key=b"k")
+    stored = intake.store(service.storage, read_solution(solution_csv()), split_key=b"k")
     blob = service.storage.put(b"id,text\n")
     act = {"actor": SHELL, "now": service.now}
     with service.database.write() as session:
@@ -33,7 +34,7 @@ def draft(service: Any, solution_csv: Any) -> Competition:
         made = drafts.create(session, slug="next", settings=settings, owner=ada, **act)
         versions.set_first(session, competition=made, solution=stored, **act)
         file = UploadedFile.of("solution.csv", blob)
-        solution_checks.add(session, competition=made, file=file, **act)
+        checks.add(session, competition=made, file=file, **act)
         files.add(session, competition=made, name="test.csv", blob=blob, **act)
         announcements.post(session, competition=made, title="Hello", body="Soon.", by_mail=False, **act)
     return service.reload(made)

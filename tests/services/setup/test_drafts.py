@@ -24,7 +24,7 @@ from grader.models import (
     Solution,
     SubmissionStatus,
 )
-from grader.services import benchmark_entries, canonical_solutions, solutions, versions
+from grader.services import benchmark_entries, versions
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
@@ -32,6 +32,7 @@ from grader.services.competitions.conditions import InvalidCompetition
 from grader.services.competitions.settings import CompetitionSettings
 from grader.services.data_files import files
 from grader.services.setup import cloning, drafts, lifecycle
+from grader.services.solutions import canonical, intake
 from grader.worker import digests
 
 DAY = timedelta(days=1)
@@ -52,7 +53,7 @@ def change(service: Any, competition: Competition, *, after: timedelta = timedel
 
 
 def accept_solution(service: Any, competition: Competition, csv: bytes, **options: Any) -> None:
-    stored = solutions.store(service.storage, read_solution(csv), split_key=b"k", **options)
+    stored = intake.store(service.storage, read_solution(csv), split_key=b"k", **options)
     with service.database.write() as session:
         versions.set_first(session, competition=competition, solution=stored, actor=SHELL, now=service.now)
 
@@ -299,7 +300,7 @@ def test_the_same_content_keeps_its_commitment_within_a_competition(service: Any
     assert [len(each.nonce) for each in found] == [64] * 3
     assert found[0].nonce == found[1].nonce != found[2].nonce
     for each in found:
-        content = b"".join(canonical_solutions.pieces(service.storage, solution=each))
+        content = b"".join(canonical.pieces(service.storage, solution=each))
         assert hashlib.sha256(bytes.fromhex(each.nonce) + content).hexdigest() == each.commitment
 
 

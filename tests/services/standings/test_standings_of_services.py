@@ -12,18 +12,10 @@ from grader.files import read_solution
 from grader.models import Competition, ScoringVersion, ScoringVersionState, Split, Standing, Submission
 from grader.ranking import selection
 from grader.ranking.selection import SubmissionKind
-from grader.services import (
-    boards,
-    closing,
-    mergers,
-    moderation,
-    rescoring,
-    rescoring_publication,
-    rosters,
-    solutions,
-)
+from grader.services import boards, closing, mergers, moderation, rescoring, rescoring_publication, rosters
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
+from grader.services.solutions import intake
 from grader.services.standings import places, scored_submissions
 from grader.services.standings import rows as standing_rows
 from grader.visibility import Phase
@@ -101,7 +93,7 @@ class Organizer:
             columns = rescoring.columns(competition)
             solution = read_solution(self.corrected, label=columns.label, identities=columns.identities)
             live = lookup.live(competition)
-            stored = solutions.store_corrected(self.service.storage, solution, live=live)
+            stored = intake.store_corrected(self.service.storage, solution, live=live)
             self.write(rescoring.prepare, solution=stored, reason="Corrected.", actor=TESTS)
             return
         self._score_all()

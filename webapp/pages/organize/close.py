@@ -9,11 +9,12 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import JobState, OrganizerJob, OrganizerJobKind, Role
-from grader.services import bundles, close_checks, closing, published_solutions, verification
+from grader.services import bundles, close_checks, closing, verification
 from grader.services.close_checks import CloseState
 from grader.services.competitions import phases
 from grader.services.jobs import organizer_jobs
 from grader.services.jobs.organizer_jobs import UnknownOrganizerJob
+from grader.services.solutions import publication
 from grader.services.standings import final_standings
 from webapp import finding
 from webapp.confirmation import Question, confirm, wants_to_change
@@ -86,9 +87,7 @@ def finalize(slug: str) -> ResponseReturnValue:
 def publish_solution(slug: str) -> ResponseReturnValue:
     """Let everybody see the solution."""
     reason = request.form.get("reason", "").strip()
-    return _act(
-        slug, published_solutions.publish, "The solution is public.", must_confirm=True, reason=reason
-    )
+    return _act(slug, publication.publish, "The solution is public.", must_confirm=True, reason=reason)
 
 
 @blueprint.post("/bundle")

@@ -10,12 +10,14 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, OrganizerJob, Role
-from grader.services import rescoring, settings_checks, solution_checks
+from grader.services import rescoring
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.metric import Rules
-from grader.services.solution_checks import NotAcceptable
-from grader.services.solutions import StoredSolution
+from grader.services.solutions import checks as solution_checks
+from grader.services.solutions import settings_checks
+from grader.services.solutions.checks import NotAcceptable
+from grader.services.solutions.intake import StoredSolution
 from webapp import finding, settings_forms
 from webapp.errors import status_of, wants_json
 from webapp.organizing import actor, organizers_only

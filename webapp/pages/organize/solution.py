@@ -19,9 +19,10 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.files.solution import SIZE_CAP
 from grader.models import Competition, OrganizerJob, Role
-from grader.services import blobs, solution_checks, versions
+from grader.services import blobs, versions
 from grader.services.jobs import organizer_jobs
-from grader.services.solution_checks import NotAcceptable, UploadedFile
+from grader.services.solutions import checks as solution_checks
+from grader.services.solutions.checks import NotAcceptable, UploadedFile
 from webapp import finding, uploads
 from webapp.errors import status_of, wants_json
 from webapp.organizing import actor, organizers_only

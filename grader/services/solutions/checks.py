@@ -20,7 +20,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import metric
 from grader.services.competitions.metric import MetricChoice
 from grader.services.jobs import organizer_jobs
-from grader.services.solutions import Commitment, StoredSolution
+from grader.services.solutions.intake import Commitment, StoredSolution
 from grader.storage import StoredBlob
 
 TEST_FILE_NAMES = ("test.csv", "test.csv.gz", "test.csv.zip", "test.zip")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.services.truth import PRIVATE, PUBLIC
+from grader.services.solutions.truth import PRIVATE, PUBLIC
 
 
 def key_of(secret: str, slug: str) -> bytes:

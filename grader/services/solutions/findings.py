@@ -6,7 +6,7 @@ from typing import Any
 
 from grader.files import ColumnRole
 from grader.metrics.leaks import Verdict, by_chance
-from grader.services.solution_report import LABEL, USAGE
+from grader.services.solutions.report import LABEL, USAGE
 from grader.text.wording import counted, listed, quoted
 
 WIDE_ERROR = 0.01

@@ -15,12 +15,13 @@ from grader.files import ColumnRole, ColumnRoles, NearMiss, PublicTable, RowIds,
 from grader.metrics import MetricSettings, PairCounts, report
 from grader.metrics.counts import IdentityCounts
 from grader.models import ScoringVersion, Split
-from grader.services import solution_findings, solution_report
 from grader.services.competitions import joined_names
 from grader.services.competitions.metric import MetricChoice, Rules
-from grader.services.solution_report import Told
-from grader.services.splitting import split_in_half
-from grader.services.truth import PRIVATE, PUBLIC, Truth
+from grader.services.solutions import findings as solution_findings
+from grader.services.solutions import report as solution_report
+from grader.services.solutions.report import Told
+from grader.services.solutions.split import split_in_half
+from grader.services.solutions.truth import PRIVATE, PUBLIC, Truth
 from grader.storage import Storage
 
 SHOWN_IDS = 5

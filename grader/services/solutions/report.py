@@ -20,8 +20,8 @@ from grader.metrics.expected_error import (
 from grader.metrics.leaks import Leak, Verdict
 from grader.models import Split
 from grader.services.competitions.metric import Rules
-from grader.services.truth import IGNORED, PUBLIC, Truth
-from grader.services.visible_values import Visible, visible
+from grader.services.solutions.truth import IGNORED, PUBLIC, Truth
+from grader.services.solutions.visible_values import Visible, visible
 
 SWAP_DIFFERENCE = 0.002
 MOST_OVERLAPS = 20

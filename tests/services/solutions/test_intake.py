@@ -9,12 +9,12 @@ import pytest
 from grader.files import RowIds, read_solution
 from grader.metrics import MetricSettings
 from grader.models import Split
-from grader.services import solutions
 from grader.services.competitions.metric import Rules
-from grader.services.solution_assessment import UnusableSolution
-from grader.services.solutions import StoredSolution
-from grader.services.splitting import split_in_half
-from grader.services.truth import PRIVATE, PUBLIC, Truth
+from grader.services.solutions import intake
+from grader.services.solutions.assessment import UnusableSolution
+from grader.services.solutions.intake import StoredSolution
+from grader.services.solutions.split import split_in_half
+from grader.services.solutions.truth import PRIVATE, PUBLIC, Truth
 from grader.storage import LocalStorage
 
 
@@ -27,7 +27,7 @@ def storage(tmp_path: Any) -> LocalStorage:
 def store(storage: LocalStorage) -> Callable[..., StoredSolution]:
     def store(csv: bytes, **options: Any) -> StoredSolution:
         solution = read_solution(csv)
-        return solutions.store(storage, solution, **({"split_key": b"key"} | options))
+        return intake.store(storage, solution, **({"split_key": b"key"} | options))
 
     return store
 

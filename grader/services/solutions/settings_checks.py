@@ -10,13 +10,13 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind
-from grader.services import solution_checks
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
 from grader.services.jobs import organizer_jobs
-from grader.services.solution_checks import NotAcceptable
-from grader.services.solutions import StoredSolution
+from grader.services.solutions import checks
+from grader.services.solutions.checks import NotAcceptable
+from grader.services.solutions.intake import StoredSolution
 
 
 def add(
@@ -55,4 +55,4 @@ def accepted(session: Session, *, competition: Competition, job_id: int) -> Stor
         raise NotAcceptable("The check of the settings is not done, or found that nobody can be scored.")
     if job.parameters["live_scoring_version_id"] != competition.live_scoring_version_id:
         raise NotAcceptable("The scores were switched to another version since; check the settings again.")
-    return solution_checks.stored_in(job)
+    return checks.stored_in(job)

@@ -11,9 +11,9 @@ from sqlalchemy.orm import Session
 from grader.files import RowIds
 from grader.files.digest import canonical_solution, hashes
 from grader.models import Solution
-from grader.services import solutions
-from grader.services.solutions import Commitment
-from grader.services.truth import Truth
+from grader.services.solutions import intake
+from grader.services.solutions.intake import Commitment
+from grader.services.solutions.truth import Truth
 from grader.storage import Storage
 
 
@@ -26,7 +26,7 @@ def pieces(storage: Storage, *, solution: Solution) -> Iterator[bytes]:
 
 def committed(storage: Storage, *, solution: Solution) -> tuple[str, Commitment]:
     """Compute the digest of a stored solution and a commitment to it with a new nonce."""
-    nonce = solutions.new_nonce()
+    nonce = intake.new_nonce()
     digest, value = hashes(pieces(storage, solution=solution), nonce=nonce)
     return digest, Commitment(nonce.hex(), value)
 

@@ -9,9 +9,9 @@ from grader.files import Solution, write_sample_submission
 from grader.files.digest import canonical_solution, hashes
 from grader.metrics import METRIC_CODE_VERSION, MetricSettings
 from grader.models import ScoringVersion, Split
-from grader.services import solution_findings
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules
-from grader.services.solution_assessment import (
+from grader.services.solutions import findings
+from grader.services.solutions.assessment import (
     Assessed,
     LiveSolution,
     UnusableSolution,
@@ -126,6 +126,6 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
 
 def require_no_stop(stored: StoredSolution) -> None:
     """Raise UnusableSolution if the report stops the competition here."""
-    found = solution_findings.stops(stored.report["findings"])
+    found = findings.stops(stored.report["findings"])
     if found:
         raise UnusableSolution([finding["message"] for finding in found])

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from grader.files import RowIds
 from grader.files.digest import USAGE_NAMES
-from grader.services.solution_assessment import LiveSolution
-from grader.services.truth import Truth
+from grader.services.solutions.assessment import LiveSolution
+from grader.services.solutions.truth import Truth
 from grader.text.spreadsheets import csv_lines
 
 MOST_SHOWN = 50

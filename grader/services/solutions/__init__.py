@@ -1,0 +1,1 @@
+"""The secret solution: intake, split, report, findings, publishing."""
