@@ -8,7 +8,8 @@ from flask.typing import ResponseReturnValue
 from redis import Redis
 
 from grader import db, disk
-from grader.services import schema, scoring
+from grader.services import schema
+from grader.services.scoring import jobs
 from webapp.broker import TIMEOUTS, broker_url
 from webapp.site import Site, current_site
 
@@ -32,7 +33,7 @@ def healthz() -> ResponseReturnValue:
     """Tell for how long the oldest pending submission has been waiting, and whether the queue answers."""
     site = current_site()
     with site.database.read() as session:
-        oldest = scoring.oldest_pending(session)
+        oldest = jobs.oldest_pending(session)
         age = (db.now(session) - oldest).total_seconds() if oldest else None
     return {"status": "ok", "oldest_pending_seconds": age, "queue": _queue(site)}
 

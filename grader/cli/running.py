@@ -8,12 +8,13 @@ import click
 
 from grader.cli.installation import opened
 from grader.cli.parameters import LocalPath, Time
-from grader.services import exports, retries, rosters, team_names
+from grader.services import exports, rosters, team_names
 from grader.services.audit.log import Actor
 from grader.services.competitions import announcements, lookup, pauses
 from grader.services.exports import Format, Kind
 from grader.services.people import names
 from grader.services.quotas import grants
+from grader.services.scoring import retries
 
 FILE = LocalPath(exists=True, dir_okay=False)
 CLOSE = click.option("--closes", "closes_at", type=Time(), help="Move the close in the same act (UTC).")

@@ -11,9 +11,10 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.db import Database
 from grader.models import AuditEntry, Login, Mail, ScoringJob, Submission, SubmissionStatus
-from grader.services import blobs, queue_health, schema, scoring
+from grader.services import blobs, schema
 from grader.services.mail import outbox
-from grader.services.queue_health import Sign
+from grader.services.scoring import jobs, queue_health
+from grader.services.scoring.queue_health import Sign
 from grader.settings import PREFIX
 from grader.storage import BlobDamaged, BlobMissing, Storage, StorageUnavailable
 
@@ -124,7 +125,7 @@ def of_scoring(session: Session) -> Iterator[Finding]:
     """Look whether anybody scores, and at what has failed."""
     now = db.now(session)
     sign, _, overdue_since = queue_health.sign_of_life(session, now)
-    oldest = scoring.oldest_pending(session)
+    oldest = jobs.oldest_pending(session)
     if sign is Sign.STALLED and overdue_since is not None:
         yield alarm(
             "scoring",

@@ -22,13 +22,14 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import rescoring, rescoring_amends, rescoring_notices, scoring
+from grader.services import rescoring, rescoring_amends, rescoring_notices
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.data_files import release
 from grader.services.jobs import lease
 from grader.services.rescoring_amends import NO_AMENDS, Amends
+from grader.services.scoring import jobs
 from grader.services.solutions import publication
 from grader.services.standings import daily_ranks, final_standings, rows
 
@@ -170,7 +171,7 @@ def _switch(
     version.notice = rescoring_amends.notice(amends, competition=competition, now=now)
     competition.live_scoring_version = version
     for job in changed:
-        scoring.show_result(job)
+        jobs.show_result(job)
     session.flush()
     daily_ranks.forget(session, competition=competition)
     if competition.settled_at is not None:
@@ -217,7 +218,7 @@ def _count_unfinished(session: Session, version: ScoringVersion) -> int:
 def _jobs_that_change_a_status(session: Session, version: ScoringVersion) -> list[ScoringJob]:
     """Return the new version's jobs whose outcome is not the status that their submission shows now."""
     changed: list[ScoringJob] = []
-    for state, status in scoring.STATUS_OF.items():
+    for state, status in jobs.STATUS_OF.items():
         query = (
             select(ScoringJob)
             .join(ScoringJob.submission)

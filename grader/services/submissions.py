@@ -22,10 +22,11 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import organizers_team, participations, repeats, rosters, scoring
+from grader.services import organizers_team, participations, repeats, rosters
 from grader.services.competitions import lookup, pauses, phases
 from grader.services.paging import paging
 from grader.services.quotas import limits
+from grader.services.scoring import jobs as scoring
 from grader.storage import StoredBlob
 from grader.text.plain import one_line
 from grader.visibility import Phase

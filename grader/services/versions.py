@@ -12,12 +12,12 @@ from grader.models import (
     Solution,
     Submission,
 )
-from grader.services import scoring
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings
 from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.data_files import checks
+from grader.services.scoring import jobs
 from grader.services.setup import drafts
 from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.intake import Commitment, StoredSolution
@@ -101,7 +101,7 @@ def set_first(
     for submission_id in session.scalars(
         select(Submission.id).where(Submission.competition_id == draft.id).order_by(Submission.id)
     ):
-        scoring.add_job(session, submission_id=submission_id, scoring_version_id=version.id, now=now)
+        jobs.add_job(session, submission_id=submission_id, scoring_version_id=version.id, now=now)
     log.record(
         session,
         competition=draft,

@@ -8,7 +8,7 @@ from grader.metrics import count_ranks, dense_ranks, report
 from grader.models import Split
 from grader.services.histograms import Histograms
 from grader.services.jobs import lease
-from grader.services.scoring import Breakdown, Claim, Outage, Outcome, Rejection, Scores
+from grader.services.scoring.jobs import Breakdown, Claim, Outage, Outcome, Rejection, Scores
 from grader.storage import Storage, StorageUnavailable
 from grader.worker.prepared import PreparedSolution, PreparedSolutions
 from grader.worker.rank_cache import RankCache, RankedFile

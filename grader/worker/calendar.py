@@ -5,8 +5,9 @@ import logging
 from grader import db
 from grader.db import Database
 from grader.models import Competition
-from grader.services import closing, retries
+from grader.services import closing
 from grader.services.audit.log import Actor
+from grader.services.scoring import retries
 from grader.services.standings import daily_ranks
 
 logger = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from grader.files import RowIds
 from grader.metrics import RankedSplit
 from grader.models import Split
 from grader.services.competitions.metric import Rules
-from grader.services.scoring import Claim
+from grader.services.scoring.jobs import Claim
 from grader.services.solutions.truth import Truth
 from grader.storage import Storage
 

@@ -9,9 +9,9 @@ from functools import partial
 from grader import db
 from grader.crash_points import reach
 from grader.db import Database
-from grader.services import batches
 from grader.services.histograms import Histograms
-from grader.services.scoring import Claim, Outcome
+from grader.services.scoring import batches
+from grader.services.scoring.jobs import Claim, Outcome
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.worker import holders, stopping

@@ -8,9 +8,10 @@ from functools import partial
 from grader import db
 from grader.crash_points import reach
 from grader.db import Database
-from grader.services import rejected_files, scoring
+from grader.services import rejected_files
 from grader.services.histograms import Histograms
-from grader.services.scoring import Claim, Outcome, Rejection
+from grader.services.scoring import jobs
+from grader.services.scoring.jobs import Claim, Outcome, Rejection
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.worker import holders, stopping
@@ -82,7 +83,7 @@ class Scorer:
 
     def _claim(self, job_id: int) -> Claim | None:
         with self._database.write() as session:
-            claim = scoring.claim(
+            claim = jobs.claim(
                 session, job_id=job_id, lease=self._lease, now=db.now(session), holder=holders.name()
             )
             reach("claim.before_commit")
@@ -90,7 +91,7 @@ class Scorer:
 
     def _record(self, claim: Claim, outcome: Outcome) -> bool:
         with self._database.write() as session:
-            recorded = scoring.record(
+            recorded = jobs.record(
                 session, job_id=claim.job_id, token=claim.token, outcome=outcome, now=db.now(session)
             )
             if recorded and isinstance(outcome, Rejection):
@@ -109,6 +110,6 @@ class Scorer:
                 return self._calculator.outcome(claim)
         except Stopped:
             with self._database.write() as session:
-                scoring.hand_back(session, job_id=claim.job_id, token=claim.token)
+                jobs.hand_back(session, job_id=claim.job_id, token=claim.token)
             logger.info("Job %s is handed back: this process was asked to end.", claim.job_id)
             raise

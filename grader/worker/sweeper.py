@@ -12,9 +12,9 @@ from pathlib import Path
 
 from grader import db
 from grader.db import Database
-from grader.services import batches, scoring
 from grader.services.data_files import checks
 from grader.services.jobs import lost_claims, organizer_jobs
+from grader.services.scoring import batches, jobs
 from grader.settings import Settings
 from grader.storage import open_storage
 from grader.text.wording import counted
@@ -174,7 +174,7 @@ class Sweeper:
 
     def _look(self) -> list[int]:
         with self._database.read() as session:
-            return scoring.waiting(
+            return jobs.waiting(
                 session,
                 older_than=self._patience,
                 limit=BATCH,

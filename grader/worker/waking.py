@@ -6,7 +6,7 @@ from celery import Celery
 
 from grader import db
 from grader.db import Database
-from grader.services import scoring
+from grader.services.scoring import jobs
 from grader.settings import Settings
 from grader.worker.broker import TASK
 from grader.worker.insisting import tell_of
@@ -19,7 +19,7 @@ def hint_at_all(settings: Settings, app: Celery) -> None:
     database = Database(settings.database(), pool_size=1)
     try:
         with database.read() as session:
-            waiting = scoring.waiting(
+            waiting = jobs.waiting(
                 session, older_than=timedelta(), limit=MOST, now=db.now(session), with_rescorings=False
             )
         for job_id in waiting:

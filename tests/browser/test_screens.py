@@ -13,10 +13,11 @@ from playwright.sync_api import Browser, Page
 
 from grader import db
 from grader.models import EntryMode
-from grader.services import closing, invitations, mergers, scoring, setup_links, submissions, teams
+from grader.services import closing, invitations, mergers, setup_links, submissions, teams
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.scoring import Breakdown
+from grader.services.scoring import jobs
+from grader.services.scoring.jobs import Breakdown
 
 pytestmark = pytest.mark.browser
 WIDTHS = {"desk": 1280, "phone": 390}
@@ -187,11 +188,11 @@ def _accept(
             file_name=file_name,
             description=description,
         )
-    for _ in range(scoring.MAX_ERRORS if break_it else 0):
+    for _ in range(jobs.MAX_ERRORS if break_it else 0):
         with live.database.write() as session:
             later = db.now(session) + timedelta(hours=1)
-            claim = scoring.claim(session, job_id=accepted.job_ids[0], lease=timedelta(seconds=40), now=later)
-            scoring.record(
+            claim = jobs.claim(session, job_id=accepted.job_ids[0], lease=timedelta(seconds=40), now=later)
+            jobs.record(
                 session,
                 job_id=claim.job_id,
                 token=claim.token,

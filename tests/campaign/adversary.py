@@ -19,8 +19,8 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from grader import db
 from grader.models import Score, ScoringJob, Submission
-from grader.services import scoring
-from grader.services.scoring import Rejection
+from grader.services.scoring import jobs
+from grader.services.scoring.jobs import Rejection
 from tests.campaign.installation import Installation
 from tests.campaign.ledger import Ledger
 from tests.campaign.plan import Plan
@@ -178,16 +178,16 @@ class Adversary(threading.Thread):
         for _ in range(50):
             with database.write() as session:
                 now = db.now(session)
-                waiting = scoring.waiting(session, older_than=timedelta(), limit=1, now=now)
-                late = waiting and scoring.claim(session, job_id=waiting[0], lease=timedelta(), now=now)
+                waiting = jobs.waiting(session, older_than=timedelta(), limit=1, now=now)
+                late = waiting and jobs.claim(session, job_id=waiting[0], lease=timedelta(), now=now)
             if not late:
                 time.sleep(0.02)
                 continue
             with database.write() as session:
                 now = db.now(session)
-                scoring.claim(session, job_id=late.job_id, lease=timedelta(), now=now)
+                jobs.claim(session, job_id=late.job_id, lease=timedelta(), now=now)
                 outcome = Rejection([{"message": "A late worker says so."}])
-                scoring.record(session, job_id=late.job_id, token=late.token, outcome=outcome, now=now)
+                jobs.record(session, job_id=late.job_id, token=late.token, outcome=outcome, now=now)
             return True
         return False
 

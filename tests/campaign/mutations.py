@@ -31,7 +31,9 @@ MUTANTS = {
         Mutant("grader.worker.sweeper", "= batches.unattended(", "= None and batches.unattended("),
     ),
     "no-token-check": (
-        Mutant("grader.services.scoring", ".in_(job_ids), ScoringJob.token == token, ", ".in_(job_ids), "),
+        Mutant(
+            "grader.services.scoring.jobs", ".in_(job_ids), ScoringJob.token == token, ", ".in_(job_ids), "
+        ),
     ),
     "no-unique-constraint": (),
 }

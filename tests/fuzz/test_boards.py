@@ -37,13 +37,13 @@ from grader.services import (
     rescoring,
     rescoring_publication,
     rosters,
-    scoring,
     selections,
     submissions,
 )
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.quotas import limits
+from grader.services.scoring import jobs as scoring
 from grader.services.solutions import intake
 from grader.services.standings import final_standings
 from grader.settings import Settings

@@ -15,10 +15,11 @@ from sqlalchemy.exc import DBAPIError
 from grader import db
 from grader.db import Database
 from grader.models import AuditEntry, Mail, OrganizerJobKind, SubmissionStatus, User
-from grader.services import backups, schema, scoring
+from grader.services import backups, schema
 from grader.services.backups import CannotBackUp, CannotRestore, NotABackup
 from grader.services.jobs import organizer_jobs
 from grader.services.mail import outbox
+from grader.services.scoring import jobs
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.worker.scoring import Scorer
@@ -38,7 +39,7 @@ class Elsewhere:
     def score_all(self) -> None:
         scorer = Scorer(self.database, self.storage, lease=timedelta(seconds=40))
         with self.database.read() as session:
-            waiting = scoring.waiting(session, older_than=timedelta(), limit=1000, now=db.now(session))
+            waiting = jobs.waiting(session, older_than=timedelta(), limit=1000, now=db.now(session))
         for job_id in waiting:
             assert scorer.run(job_id)
 

@@ -12,8 +12,9 @@ from sqlalchemy import update
 
 from grader import db
 from grader.models import ScoringJob, Submission, SubmissionStatus
-from grader.services import blobs, rejected_files, scoring
+from grader.services import blobs, rejected_files
 from grader.services.rejected_files import KEPT_FOR, UNTOUCHED_FOR
+from grader.services.scoring import jobs
 from grader.storage import BlobMissing
 from grader.worker.calculator import Calculator
 from grader.worker.scoring import Scorer
@@ -159,10 +160,10 @@ def test_a_job_of_a_file_whose_bytes_are_gone_says_what_is_known(service: Any) -
     delete(service)
     with service.database.write() as session:
         job = session.get_one(ScoringJob, accepted.job_ids[0])
-        claim = scoring.claim_of(job, token="", attempt=1, other_labels=())
+        claim = jobs.claim_of(job, token="", attempt=1, other_labels=())
         problems = job.submission.problems
     outcome = Calculator(service.storage, None).outcome(claim)
-    assert isinstance(outcome, scoring.Rejection)
+    assert isinstance(outcome, jobs.Rejection)
     assert list(outcome.problems) == problems
 
 

@@ -20,12 +20,13 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.ranking import order
-from grader.services import benchmark_entries, boards, rescoring, rescoring_publication, scoring
+from grader.services import benchmark_entries, boards, rescoring, rescoring_publication
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.rescoring import NotPreparing, RescoringUnderWay
 from grader.services.rescoring_publication import RescoringIncomplete, RescoringLosesScores
-from grader.services.scoring import Breakdown, Rejection
+from grader.services.scoring import jobs
+from grader.services.scoring.jobs import Breakdown, Rejection
 from grader.services.solutions import intake
 from grader.services.solutions.assessment import UnusableSolution
 from grader.services.solutions.truth import Truth
@@ -305,16 +306,16 @@ def test_a_dropped_version_leaves_no_open_job_and_cannot_be_published(
     first, second, third = open_jobs(service, version)
     service.run(first)
     with service.database.write() as session:
-        held = scoring.claim(session, job_id=second, lease=HOUR, now=service.now)
+        held = jobs.claim(session, job_id=second, lease=HOUR, now=service.now)
     assert held is not None
     with service.database.write() as session:
         rescoring.drop(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
     assert open_jobs(service, version) == []
     with service.database.write() as session:
-        assert not scoring.record(
+        assert not jobs.record(
             session, job_id=second, token=held.token, outcome=Rejection([]), now=service.now
         )
-        assert scoring.claim(session, job_id=third, lease=HOUR, now=service.now) is None
+        assert jobs.claim(session, job_id=third, lease=HOUR, now=service.now) is None
     for act in (rescoring_publication.publish, rescoring.drop):
         with pytest.raises(NotPreparing), service.database.write() as session:
             act(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
@@ -363,9 +364,9 @@ def fail(service: Any, job_id: int) -> None:
     now = service.now
     for _ in range(3):
         with service.database.write() as session:
-            held = scoring.claim(session, job_id=job_id, lease=HOUR, now=now)
+            held = jobs.claim(session, job_id=job_id, lease=HOUR, now=now)
             assert held is not None
-            scoring.record(session, job_id=job_id, token=held.token, outcome=Breakdown("abc"), now=now)
+            jobs.record(session, job_id=job_id, token=held.token, outcome=Breakdown("abc"), now=now)
         now += HOUR
     with service.database.read() as session:
         assert session.get_one(ScoringJob, job_id).state is JobState.FAILED

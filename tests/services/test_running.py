@@ -24,9 +24,6 @@ from grader.services import (
     equal_files,
     exports,
     moderation,
-    queue_health,
-    retries,
-    scoring,
     submission_search,
     team_names,
     team_search,
@@ -36,10 +33,11 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.exports import Format, Kind, NothingToExport
 from grader.services.moderation import OnlyATest
-from grader.services.queue_health import Sign
-from grader.services.retries import NothingFailed
 from grader.services.rosters import ReasonNeeded, UnknownTeam
-from grader.services.scoring import Breakdown
+from grader.services.scoring import jobs, queue_health, retries
+from grader.services.scoring.jobs import Breakdown
+from grader.services.scoring.queue_health import Sign
+from grader.services.scoring.retries import NothingFailed
 from grader.services.submission_search import Sort, Wanted
 from grader.services.team_names import NameHeld, NameTaken, NameTakenAway, NotGiven, SameName
 
@@ -49,13 +47,11 @@ HOUR = timedelta(hours=1)
 
 def fail(service: Any, accepted: Any) -> None:
     """Let scoring break as often as it may."""
-    for attempt in range(scoring.MAX_ERRORS):
+    for attempt in range(jobs.MAX_ERRORS):
         with service.database.write() as session:
             now = service.now + attempt * HOUR
-            claim = scoring.claim(session, job_id=accepted.job_ids[0], lease=LEASE, now=now)
-            scoring.record(
-                session, job_id=claim.job_id, token=claim.token, outcome=Breakdown("7F3A"), now=now
-            )
+            claim = jobs.claim(session, job_id=accepted.job_ids[0], lease=LEASE, now=now)
+            jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=Breakdown("7F3A"), now=now)
 
 
 def act(service: Any, what: Any, competition: Any, **given: Any) -> Any:
@@ -287,7 +283,7 @@ def test_the_queue_tells_what_waits_and_whether_anybody_scores(service: Any) -> 
     stalled = health(timedelta(minutes=5))
     assert (stalled.sign, stalled.overdue_since) == (Sign.STALLED, service.now)
     with service.database.write() as session:
-        scoring.claim(session, job_id=waiting.job_ids[0], lease=HOUR, now=service.now)
+        jobs.claim(session, job_id=waiting.job_ids[0], lease=HOUR, now=service.now)
     assert health(timedelta(minutes=5)).sign is Sign.WORKING
     assert health(2 * HOUR).sign is Sign.STALLED
     service.submit(competition, seed=3)

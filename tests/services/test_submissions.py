@@ -20,9 +20,10 @@ from grader.models import (
     Team,
     TeamMember,
 )
-from grader.services import scoring, submissions
+from grader.services import submissions
 from grader.services.competitions.pauses import SubmissionsPaused
 from grader.services.repeats import IdempotencyKeyReused, IdenticalFile, InvalidIdempotencyKey
+from grader.services.scoring import jobs as scoring
 from grader.services.submissions import (
     CompetitionClosed,
     CompetitionNotOpen,

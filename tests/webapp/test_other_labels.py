@@ -11,11 +11,12 @@ import pytest
 from grader import db
 from grader.files import ColumnRole, read_solution
 from grader.models import Role, Submission
-from grader.services import rescoring, scoring
+from grader.services import rescoring
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.conditions import Conditions
 from grader.services.jobs import organizer_jobs
+from grader.services.scoring import jobs as scoring
 from grader.services.solutions import intake
 from grader.worker.calculator import Calculator
 from grader.worker.organizer_work import OrganizerWorker

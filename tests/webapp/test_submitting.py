@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import update
 
 from grader.models import Submission
-from grader.services import retries
 from grader.services.competitions import lookup
+from grader.services.scoring import retries
 
 HERE = "/competitions/toxicity"
 API = "/api/v1/competitions/toxicity"

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import select, update
 
 from grader.models import JobState, ScoringJob, SubmissionStatus
-from grader.services import scoring
 from grader.services.jobs import lease
-from grader.services.scoring import Claim
+from grader.services.scoring import jobs
+from grader.services.scoring.jobs import Claim
 from grader.worker.prepared import PreparedSolution, PreparedSolutions
 from grader.worker.scoring import Scorer
 
@@ -97,7 +97,7 @@ def test_a_score_that_the_database_could_not_take_at_once_is_recorded_within_the
     service: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     accepted = service.submit(service.competition())
-    record, calls = scoring.record, []
+    record, calls = jobs.record, []
 
     def restart_once(*args: Any, **kwargs: Any) -> bool:
         recorded = record(*args, **kwargs)
@@ -106,7 +106,7 @@ def test_a_score_that_the_database_could_not_take_at_once_is_recorded_within_the
             raise psycopg.OperationalError("The server was restarted.")
         return recorded
 
-    monkeypatch.setattr(scoring, "record", restart_once)
+    monkeypatch.setattr(jobs, "record", restart_once)
     assert Scorer(service.database, service.storage, lease=LEASE).run(accepted.job_ids[0])
     assert calls == [True, True]
     assert service.submission(accepted).status is SubmissionStatus.SCORED
@@ -161,4 +161,4 @@ def test_a_job_that_was_finished_by_another_while_it_was_computed_is_not_recorde
 
 
 def test_every_end_of_a_job_has_a_status_for_its_submission() -> None:
-    assert set(scoring.STATUS_OF) == set(JobState) - set(lease.OPEN_STATES)
+    assert set(jobs.STATUS_OF) == set(JobState) - set(lease.OPEN_STATES)

@@ -15,7 +15,7 @@ import pytest
 
 from grader.db import Database
 from grader.models import ScoringJob, SubmissionStatus
-from grader.services import scoring
+from grader.services.scoring import jobs
 from grader.settings import Settings
 from grader.worker import holders
 from grader.worker.child import ScoringChild
@@ -100,7 +100,7 @@ def test_a_lane_that_breaks_goes_on(
 def claim_as_a_dead_process(service: Any, accepted: Any) -> None:
     """Claim a job for an hour in the name of a process that has died."""
     with service.database.write() as session:
-        assert scoring.claim(
+        assert jobs.claim(
             session,
             job_id=accepted.job_ids[0],
             lease=timedelta(hours=1),

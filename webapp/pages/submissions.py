@@ -24,13 +24,13 @@ from grader.services import (
     receipts,
     rescoring_notices,
     results,
-    retries,
     selections,
     submissions,
     viewers,
 )
 from grader.services.competitions import lookup, phases
 from grader.services.quotas import limits
+from grader.services.scoring import retries
 from grader.services.solutions import other_labels
 from grader.services.standings import places
 from webapp import auth, finding

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from grader.models import JobState
-from grader.services.queue_health import Health, Sign, VersionQueue
+from grader.services.scoring.queue_health import Health, Sign, VersionQueue
 from webapp import formats
 
 

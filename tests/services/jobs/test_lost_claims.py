@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from grader.models import JobState, OrganizerJob, OrganizerJobKind, ScoringJob
-from grader.services import scoring
 from grader.services.jobs import lost_claims, organizer_jobs
 from grader.services.jobs.lost_claims import FREED_AT_ONCE
-from grader.services.scoring import Breakdown, Rejection
+from grader.services.scoring import jobs
+from grader.services.scoring.jobs import Breakdown, Rejection
 
 LEASE = timedelta(seconds=40)
 DEAD, ALIVE, ELSEWHERE = "here/17/1.00", "here/18/1.00", "there/17/1.00"
@@ -22,9 +22,9 @@ def job_ids(service: Any, predictions_csv: Any) -> list[int]:
     return [job_id for file in files for job_id in service.submit(competition, csv=file).job_ids]
 
 
-def claim(service: Any, job_id: int, holder: str | None) -> scoring.Claim | None:
+def claim(service: Any, job_id: int, holder: str | None) -> jobs.Claim | None:
     with service.database.write() as session:
-        return scoring.claim(session, job_id=job_id, lease=LEASE, now=service.now, holder=holder)
+        return jobs.claim(session, job_id=job_id, lease=LEASE, now=service.now, holder=holder)
 
 
 def free(service: Any, *holders: str) -> int:
@@ -65,8 +65,8 @@ def test_one_that_was_only_thought_dead_writes_no_second_result(service: Any, jo
     assert late is not None and current is not None and late.token != current.token
     with service.database.write() as session:
         result = {"job_id": job_ids[0], "outcome": Rejection([]), "now": service.now}
-        assert not scoring.record(session, token=late.token, **result)
-        assert scoring.record(session, token=current.token, **result)
+        assert not jobs.record(session, token=late.token, **result)
+        assert jobs.record(session, token=current.token, **result)
 
 
 def test_a_job_that_lost_its_holders_again_and_again_waits_for_its_lease(
@@ -86,7 +86,7 @@ def test_errors_of_our_own_are_no_lost_holders(service: Any, job_ids: list[int])
     taken = claim(service, job_ids[0], DEAD)
     assert taken is not None
     with service.database.write() as session:
-        scoring.record(
+        jobs.record(
             session, job_id=job_ids[0], token=taken.token, outcome=Breakdown("x"), now=service.now - LEASE
         )
     for _ in range(FREED_AT_ONCE):
@@ -98,7 +98,7 @@ def test_a_job_that_is_through_stays_so(service: Any, job_ids: list[int]) -> Non
     taken = claim(service, job_ids[0], DEAD)
     assert taken is not None
     with service.database.write() as session:
-        scoring.record(session, job_id=job_ids[0], token=taken.token, outcome=Rejection([]), now=service.now)
+        jobs.record(session, job_id=job_ids[0], token=taken.token, outcome=Rejection([]), now=service.now)
     assert found(service) == set()
     assert free(service, DEAD) == 0
 

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from grader.db import Database
 from grader.models import JobState, ScoringJob, Submission, SubmissionStatus
-from grader.services import rosters, scoring, submissions
+from grader.services import rosters, submissions
 from grader.services.quotas import limits
 from grader.services.quotas.limits import (
     DailyLimitReached,
@@ -17,7 +17,8 @@ from grader.services.quotas.limits import (
     TooManyRejections,
     TotalLimitReached,
 )
-from grader.services.scoring import Breakdown, Rejection
+from grader.services.scoring import jobs
+from grader.services.scoring.jobs import Breakdown, Rejection
 from grader.storage import StoredBlob
 
 HOUR = timedelta(hours=1)
@@ -35,20 +36,18 @@ def allowance(service: Any, competition: Any, *, after: timedelta = timedelta())
 
 def fail(service: Any, accepted: Any) -> None:
     """Let scoring break as often as it may."""
-    for attempt in range(scoring.MAX_ERRORS):
+    for attempt in range(jobs.MAX_ERRORS):
         with service.database.write() as session:
             now = service.now + attempt * HOUR
-            claim = scoring.claim(session, job_id=accepted.job_ids[0], lease=LEASE, now=now)
-            scoring.record(
-                session, job_id=claim.job_id, token=claim.token, outcome=Breakdown("7F3A"), now=now
-            )
+            claim = jobs.claim(session, job_id=accepted.job_ids[0], lease=LEASE, now=now)
+            jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=Breakdown("7F3A"), now=now)
 
 
 def reject(service: Any, accepted: Any, *, after: timedelta) -> None:
     with service.database.write() as session:
         now = service.now + after
-        claim = scoring.claim(session, job_id=accepted.job_ids[0], lease=LEASE, now=now)
-        scoring.record(session, job_id=claim.job_id, token=claim.token, outcome=Rejection([]), now=now)
+        claim = jobs.claim(session, job_id=accepted.job_ids[0], lease=LEASE, now=now)
+        jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=Rejection([]), now=now)
 
 
 def rush(service: Any, competition: Any, user: Any) -> list[type[Exception] | None]:
@@ -179,7 +178,7 @@ def test_a_failed_file_gives_its_slot_back_and_takes_it_again_without_refusal(se
     with service.database.write() as session:
         job = session.get_one(ScoringJob, failed.job_ids[0])
         job.state = JobState.DONE
-        scoring.show_result(job)
+        jobs.show_result(job)
     assert service.submission(failed).status is SubmissionStatus.SCORED
     assert service.submission(failed).slot_day == service.now.date()
     after = allowance(service, competition)

@@ -9,7 +9,8 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role, SubmissionKind, SubmissionStatus
-from grader.services import equal_files, moderation, retries, submission_search, team_search
+from grader.services import equal_files, moderation, submission_search, team_search
+from grader.services.scoring import retries
 from grader.services.submission_search import Sort, Wanted
 from webapp import auth, finding
 from webapp.organizing import actor, organizers_only

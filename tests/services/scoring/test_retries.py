@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import select
 
 from grader.models import JobState, Mail, ScoringJob, Submission, SubmissionStatus, User
-from grader.services import retries, scoring
-from grader.services.scoring import Breakdown
+from grader.services.scoring import jobs, retries
+from grader.services.scoring.jobs import Breakdown
 
 HOUR = timedelta(hours=1)
 LEASE = timedelta(seconds=40)
@@ -17,8 +17,8 @@ def break_job(service: Any, job_id: int, *, after: timedelta = timedelta()) -> N
     """Let scoring break once."""
     with service.database.write() as session:
         now = service.now + after
-        claim = scoring.claim(session, job_id=job_id, lease=LEASE, now=now)
-        scoring.record(session, job_id=job_id, token=claim.token, outcome=Breakdown("7F3A"), now=now)
+        claim = jobs.claim(session, job_id=job_id, lease=LEASE, now=now)
+        jobs.record(session, job_id=job_id, token=claim.token, outcome=Breakdown("7F3A"), now=now)
 
 
 def retry(service: Any, *, after: timedelta) -> int:
@@ -84,7 +84,7 @@ def test_a_job_that_failed_by_our_fault_gets_another_try_each_hour_for_a_day(ser
     assert retry(service, after=3 * HOUR) == 1
     with service.database.read() as session:
         waits = session.get_one(ScoringJob, job_id)
-        assert (waits.error_count, waits.available_at) == (scoring.MAX_ERRORS - 1, service.now + 3 * HOUR)
+        assert (waits.error_count, waits.available_at) == (jobs.MAX_ERRORS - 1, service.now + 3 * HOUR)
     assert service.submission(accepted).status is SubmissionStatus.FAILED  # until a try succeeds
     break_job(service, job_id, after=3 * HOUR)
     with service.database.read() as session:
@@ -105,9 +105,9 @@ def test_a_job_that_lost_its_leases_can_be_tried_again_and_lost_again(service: A
     assert retry(service, after=HOUR) == 1
     now = service.now + HOUR
     with service.database.write() as session:
-        assert scoring.claim(session, job_id=job_id, lease=LEASE, now=now)
+        assert jobs.claim(session, job_id=job_id, lease=LEASE, now=now)
     with service.database.write() as session:
-        assert scoring.claim(session, job_id=job_id, lease=LEASE, now=now + HOUR) is None
+        assert jobs.claim(session, job_id=job_id, lease=LEASE, now=now + HOUR) is None
     assert service.submission(accepted).status is SubmissionStatus.FAILED
 
 

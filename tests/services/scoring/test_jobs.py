@@ -13,9 +13,9 @@ from sqlalchemy import func, select
 from grader.files import read_solution
 from grader.models import JobState, Score, ScoringJob, Split, Standing, Submission, SubmissionStatus
 from grader.ranking import order as standings
-from grader.services import scoring
 from grader.services.jobs import lease
-from grader.services.scoring import Breakdown, Claim, Rejection
+from grader.services.scoring import jobs
+from grader.services.scoring.jobs import Breakdown, Claim, Rejection
 
 LEASE = timedelta(seconds=40)
 SECOND = timedelta(seconds=1)
@@ -25,7 +25,7 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 def claim(service: Any, job_id: int, *, after: timedelta = timedelta()) -> Claim | None:
     with service.database.write() as session:
-        return scoring.claim(session, job_id=job_id, lease=LEASE, now=service.now + after)
+        return jobs.claim(session, job_id=job_id, lease=LEASE, now=service.now + after)
 
 
 def job(service: Any, job_id: int) -> ScoringJob:
@@ -107,12 +107,10 @@ def test_a_late_holder_of_an_old_token_changes_nothing(service: Any, accepted: A
     assert late is not None and current is not None
     with service.database.write() as session:
         for outcome in (Rejection([]), Breakdown("x")):
-            assert not scoring.record(
-                session, job_id=job_id, token=late.token, outcome=outcome, now=service.now
-            )
+            assert not jobs.record(session, job_id=job_id, token=late.token, outcome=outcome, now=service.now)
     assert job(service, job_id).state is JobState.CLAIMED
     with service.database.write() as session:
-        assert scoring.record(
+        assert jobs.record(
             session, job_id=job_id, token=current.token, outcome=Rejection([]), now=service.now
         )
 
@@ -136,7 +134,7 @@ def test_the_third_error_of_our_own_makes_a_submission_failed(service: Any, acce
         assert held is not None and held.attempt == attempt
         with service.database.write() as session:
             now = service.now + after
-            assert scoring.record(session, job_id=job_id, token=held.token, outcome=Breakdown("abc"), now=now)
+            assert jobs.record(session, job_id=job_id, token=held.token, outcome=Breakdown("abc"), now=now)
         assert claim(service, job_id, after=after) is None
         after += timedelta(seconds=60)
     assert job(service, job_id).state is JobState.FAILED
@@ -161,7 +159,7 @@ def test_an_error_between_lost_leases_is_not_counted_as_one(service: Any, accept
     held = claim(service, job_id)
     assert held is not None
     with service.database.write() as session:
-        scoring.record(session, job_id=job_id, token=held.token, outcome=Breakdown("abc"), now=service.now)
+        jobs.record(session, job_id=job_id, token=held.token, outcome=Breakdown("abc"), now=service.now)
     for attempt in range(1, 11):
         assert claim(service, job_id, after=attempt * LEASE) is not None
     assert claim(service, job_id, after=11 * LEASE) is None
@@ -174,7 +172,7 @@ def test_what_waits_is_found_after_a_while_and_lost_leases_at_once(service: Any)
 
     def found(after: timedelta) -> set[int]:
         with service.database.read() as session:
-            return set(scoring.waiting(session, older_than=10 * SECOND, limit=10, now=service.now + after))
+            return set(jobs.waiting(session, older_than=10 * SECOND, limit=10, now=service.now + after))
 
     assert found(9 * SECOND) == set()
     assert found(10 * SECOND) == set(waiting.job_ids)
@@ -188,7 +186,7 @@ def test_the_oldest_pending_submission_is_told_and_neither_a_rescoring_nor_a_ret
 ) -> None:
     def oldest() -> Any:
         with service.database.read() as session:
-            return scoring.oldest_pending(session)
+            return jobs.oldest_pending(session)
 
     competition = service.competition()
     accepted = service.submit(competition)
@@ -248,12 +246,10 @@ def test_an_outage_of_exactly_a_day_is_counted_and_a_shorter_one_never(service: 
     for after, counted in ((lease.OUTAGE_PATIENCE - SECOND, 0), (lease.OUTAGE_PATIENCE, 1)):
         token = claim(service, job_id, after=after - SECOND).token
         with service.database.write() as session:
-            scoring.record(
-                session, job_id=job_id, token=token, outcome=scoring.Outage(), now=service.now + after
-            )
+            jobs.record(session, job_id=job_id, token=token, outcome=jobs.Outage(), now=service.now + after)
         found = job(service, job_id)
         assert (found.error_count, found.attempt_count) == (counted, counted)
-        delay = scoring.RETRY_DELAYS[0] if counted else lease.OUTAGE_DELAY
+        delay = jobs.RETRY_DELAYS[0] if counted else lease.OUTAGE_DELAY
         assert (found.state, found.available_at) == (JobState.WAITING, service.now + after + delay)
         with service.database.write() as session:
             session.get_one(ScoringJob, job_id).available_at = service.now
@@ -269,7 +265,7 @@ def test_a_job_is_free_from_the_moment_on_that_it_waits_for_or_was_leased_until(
 
     def waits(after: timedelta, older_than: timedelta) -> bool:
         with service.database.read() as session:
-            found = scoring.waiting(session, older_than=older_than, limit=10, now=service.now + after)
+            found = jobs.waiting(session, older_than=older_than, limit=10, now=service.now + after)
             return job_id in found
 
     for older_than in (timedelta(), 5 * SECOND):
@@ -309,17 +305,17 @@ def test_only_its_holder_hands_a_job_back_and_then_it_was_never_claimed(service:
             service.now,
             5,
         )
-        scoring.hand_back(session, job_id=one, token="another")
+        jobs.hand_back(session, job_id=one, token="another")
     assert job(service, one).state is JobState.CLAIMED
     with service.database.write() as session:
-        scoring.hand_back(session, job_id=one, token=held.token)
+        jobs.hand_back(session, job_id=one, token=held.token)
     back = job(service, one)
     assert (back.state, back.lease_until, back.token, back.attempt_count) == (JobState.WAITING, None, None, 0)
     assert back.available_at == service.now
     assert (job(service, other).state, job(service, other).attempt_count) == (JobState.CLAIMED, 5)
     with service.database.write() as session:
         session.get_one(ScoringJob, other).state = JobState.DONE
-        scoring.hand_back(session, job_id=other, token=held.token)
+        jobs.hand_back(session, job_id=other, token=held.token)
     assert job(service, other).state is JobState.DONE
 
 
@@ -346,7 +342,7 @@ def test_live_boards_come_before_rescorings_then_who_waits_longest(
     def found(limit: int = 99, **options: Any) -> list[int]:
         with service.database.read() as session:
             options = {"older_than": timedelta(), "now": service.now + 9 * SECOND, "limit": limit} | options
-            return scoring.waiting(session, **options)
+            return jobs.waiting(session, **options)
 
     assert found() == [*live, *rescorings]
     assert found(with_rescorings=False) == live
@@ -359,12 +355,12 @@ def test_the_outage_that_is_one_error_too_many_fails_the_job_under_an_incident_o
 ) -> None:
     (job_id,) = accepted.job_ids
     with service.database.write() as session:
-        session.get_one(ScoringJob, job_id).error_count = scoring.MAX_ERRORS - 1
+        session.get_one(ScoringJob, job_id).error_count = jobs.MAX_ERRORS - 1
     now = service.now + lease.OUTAGE_PATIENCE
     held = claim(service, job_id, after=lease.OUTAGE_PATIENCE)
     assert held is not None
     with service.database.write() as session:
-        assert scoring.record(session, job_id=job_id, token=held.token, outcome=scoring.Outage(), now=now)
+        assert jobs.record(session, job_id=job_id, token=held.token, outcome=jobs.Outage(), now=now)
     failed = job(service, job_id)
     assert (failed.state, failed.finished_at, failed.lease_until, failed.token) == (
         JobState.FAILED,
@@ -386,7 +382,7 @@ def test_nobody_gives_up_a_job_while_its_last_lease_runs_and_the_log_has_what_wa
 ) -> None:
     (job_id,) = accepted.job_ids
     with service.database.write() as session:
-        session.get_one(ScoringJob, job_id).attempt_count = scoring.MAX_LOST_LEASES - 1
+        session.get_one(ScoringJob, job_id).attempt_count = jobs.MAX_LOST_LEASES - 1
     assert claim(service, job_id)
     assert claim(service, job_id, after=LEASE - SECOND) is None
     assert job(service, job_id).state is JobState.CLAIMED
@@ -403,7 +399,7 @@ def test_a_claim_names_its_process_its_lease_and_what_is_known_of_a_deleted_file
 ) -> None:
     (job_id,) = accepted.job_ids
     with service.database.write() as session:
-        held = scoring.claim(session, job_id=job_id, lease=LEASE, now=service.now, holder="ada's")
+        held = jobs.claim(session, job_id=job_id, lease=LEASE, now=service.now, holder="ada's")
     taken = job(service, job_id)
     assert held is not None and held.known_problems is None and held.other_labels == ()
     assert (held.job_id, held.attempt, held.submission_id) == (job_id, 1, accepted.submission.id)
@@ -432,12 +428,12 @@ def test_every_record_says_whether_its_token_was_current(service: Any) -> None:
         assert held is not None
         with service.database.write() as session:
             given = {"job_id": job_id, "outcome": outcome, "now": service.now}
-            assert scoring.record(session, token="another", **given) is False
-            assert scoring.record(session, token=held.token, **given) is True
-            assert scoring.record(session, token=held.token, **given) is False
+            assert jobs.record(session, token="another", **given) is False
+            assert jobs.record(session, token=held.token, **given) is True
+            assert jobs.record(session, token=held.token, **given) is False
         done = job(service, job_id)
         assert (done.state, done.token, done.lease_until) == (state, None, None)
         if state is JobState.REJECTED:
             assert (done.problems, done.notes, done.incident) == ([{"code": "x"}], [], None)
         else:
-            assert done.available_at == service.now + scoring.RETRY_DELAYS[0]
+            assert done.available_at == service.now + jobs.RETRY_DELAYS[0]

@@ -8,8 +8,9 @@ from sqlalchemy import select
 
 from grader import db
 from grader.models import JobState, Score, ScoringJob, ScoringVersion, ScoringVersionState, Standing
-from grader.services import batches, scoring
-from grader.services.scoring import Breakdown, Claim, Rejection
+from grader.services.scoring import batches
+from grader.services.scoring import jobs as scoring
+from grader.services.scoring.jobs import Breakdown, Claim, Rejection
 from grader.storage import Storage
 from grader.worker.calculator import Calculator
 

@@ -9,11 +9,11 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, JobState, ScoringJob, ScoringVersion, ScoringVersionState, Submission
-from grader.services import scoring
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.jobs import lease
+from grader.services.scoring import jobs as scoring
 
 _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
 

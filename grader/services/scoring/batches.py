@@ -12,9 +12,9 @@ from sqlalchemy import Select, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import JobState, ScoringJob, ScoringVersion, ScoringVersionState
-from grader.services import scoring
 from grader.services.jobs import lease as lease_of_services
-from grader.services.scoring import Claim, Outcome
+from grader.services.scoring import jobs as scoring
+from grader.services.scoring.jobs import Claim, Outcome
 from grader.services.solutions import other_labels
 
 # A lost batch is tried again in so many parts: file by file a hundred would take longer than their lease.

@@ -23,12 +23,12 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import result_notices, score_rows
 from grader.services.competitions.metric import Rules
 from grader.services.jobs import lease
 from grader.services.jobs.lease import OPEN_STATES, OUTAGE_DELAY, OUTAGE_PATIENCE
 from grader.services.quotas import limits
-from grader.services.score_rows import Results
+from grader.services.scoring import result_mail, score_rows
+from grader.services.scoring.score_rows import Results
 from grader.services.solutions import other_labels
 
 MAX_ERRORS = 3
@@ -347,4 +347,4 @@ def _finish(
     job.problems, job.notes, job.incident = list(problems), list(notes), incident
     if competition.live_scoring_version_id == job.scoring_version_id:
         show_result(job)
-        result_notices.tell_result(session, submission=job.submission, now=now)
+        result_mail.tell_result(session, submission=job.submission, now=now)

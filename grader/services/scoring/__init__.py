@@ -1,0 +1,1 @@
+"""Scoring jobs: claim, retry, record a submission score; the queue."""
