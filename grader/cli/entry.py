@@ -9,10 +9,10 @@ from grader.cli.condition_options import condition_options, given
 from grader.cli.doubtful_settings import tell_of_doubts
 from grader.cli.installation import opened
 from grader.cli.parameters import Deadline
-from grader.services import admissions
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, settings
 from grader.services.people import directory
+from grader.services.teams import admissions
 
 
 @click.command()

@@ -8,13 +8,14 @@ import click
 
 from grader.cli.installation import opened
 from grader.cli.parameters import LocalPath, Time
-from grader.services import exports, rosters, team_names
+from grader.services import exports
 from grader.services.audit.log import Actor
 from grader.services.competitions import announcements, lookup, pauses
 from grader.services.exports import Format, Kind
 from grader.services.people import names
 from grader.services.quotas import grants
 from grader.services.scoring import retries
+from grader.services.teams import given_names, rosters
 
 FILE = LocalPath(exists=True, dir_okay=False)
 CLOSE = click.option("--closes", "closes_at", type=Time(), help="Move the close in the same act (UTC).")
@@ -106,7 +107,7 @@ def announce(slug: str, text: Path, title: str, by_mail: bool) -> None:
 def rename_team(slug: str, team: str, name: str, reason: str) -> None:
     """Give TEAM of SLUG another NAME, which stays until it is freed."""
     with opened() as installation, installation.database.write() as session:
-        renamed = team_names.rename(
+        renamed = given_names.rename(
             session,
             competition=lookup.get(session, slug=slug),
             team=team,
@@ -124,7 +125,7 @@ def free_team_name(slug: str, team: str) -> None:
     """Let TEAM of SLUG, which was renamed, choose its name again."""
     with opened() as installation, installation.database.write() as session:
         competition = lookup.get(session, slug=slug)
-        freed = team_names.free(session, competition=competition, team=team, actor=Actor.shell())
+        freed = given_names.free(session, competition=competition, team=team, actor=Actor.shell())
     click.echo(f"{freed.name} can choose its name again.")
 
 

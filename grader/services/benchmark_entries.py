@@ -7,13 +7,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Organizer, Role, Submission, SubmissionKind, SubmissionStatus, User
-from grader.services import organizers_team
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.scoring import jobs as scoring
 from grader.services.setup import lifecycle
 from grader.services.submissions import Accepted, NothingToScore, versions_in_use
+from grader.services.teams import organizers_team
 from grader.storage import Storage, StoredBlob
 from grader.text.plain import one_line
 

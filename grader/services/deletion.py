@@ -18,9 +18,10 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import logins, rosters, tokens
+from grader.services import logins, tokens
 from grader.services.competitions import lookup, organizers
 from grader.services.people import name_shapes, names
+from grader.services.teams import rosters
 
 NO_PASSWORD = "!"  # noqa: S105  (no hash: nothing verifies against it)
 

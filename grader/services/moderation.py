@@ -7,13 +7,13 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, Submission, SubmissionKind, Team
-from grader.services import rosters, team_notices
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.quotas import limits
-from grader.services.rosters import REASON_MAX_LENGTH, ReasonNeeded
 from grader.services.standings import final_standings, rows
+from grader.services.teams import mail, rosters
+from grader.services.teams.rosters import REASON_MAX_LENGTH, ReasonNeeded
 from grader.text.plain import one_line
 
 
@@ -80,7 +80,7 @@ def disqualify(
     found.disqualified_at, found.disqualification_reason = now, reason
     # Everybody reads why final standings changed; the reason is the team's and the organizers'.
     _show(session, competition, found.id, reason=f"{found.name} was disqualified.", now=now)
-    team_notices.disqualified(session, competition=competition, team=found, now=now)
+    mail.disqualified(session, competition=competition, team=found, now=now)
     log.record(
         session,
         competition=competition,
@@ -112,7 +112,7 @@ def reinstate(
     before = {"disqualified_at": found.disqualified_at, "reason": found.disqualification_reason}
     found.disqualified_at, found.disqualification_reason = None, ""
     _show(session, competition, found.id, reason=f"{found.name} was reinstated.", now=now)
-    team_notices.reinstated(session, competition=competition, team=found, now=now)
+    mail.reinstated(session, competition=competition, team=found, now=now)
     log.record(
         session,
         competition=competition,

@@ -13,11 +13,12 @@ from playwright.sync_api import Browser, Page
 
 from grader import db
 from grader.models import EntryMode
-from grader.services import closing, invitations, mergers, setup_links, submissions, teams
+from grader.services import closing, setup_links, submissions
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Breakdown
+from grader.services.teams import invitations, mergers, teams
 
 pytestmark = pytest.mark.browser
 WIDTHS = {"desk": 1280, "phone": 390}

@@ -19,10 +19,11 @@ from redis import Redis
 
 from grader.db import Database
 from grader.files import read_solution
-from grader.services import accounts, participations, schema, tokens
+from grader.services import accounts, schema, tokens
 from grader.services.audit.log import Actor
 from grader.services.competitions.conditions import Conditions
 from grader.services.solutions import intake
+from grader.services.teams import participations
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.supervisor import leftovers, valkey

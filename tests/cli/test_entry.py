@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 
 from grader.models import EntryMode
-from grader.services import participations
 from grader.services.competitions import conditions, lookup
-from grader.services.participations import EntryState
+from grader.services.teams import participations
+from grader.services.teams.participations import EntryState
 
 
 @pytest.fixture

@@ -31,12 +31,9 @@ from grader.receipts.verification import shown
 from grader.services import (
     boards,
     closing,
-    mergers,
     moderation,
-    participations,
     rescoring,
     rescoring_publication,
-    rosters,
     selections,
     submissions,
 )
@@ -46,6 +43,7 @@ from grader.services.quotas import limits
 from grader.services.scoring import jobs as scoring
 from grader.services.solutions import intake
 from grader.services.standings import final_standings
+from grader.services.teams import mergers, participations, rosters
 from grader.settings import Settings
 from grader.storage import open_storage
 from grader.visibility import Phase, Viewer

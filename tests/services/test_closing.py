@@ -79,7 +79,7 @@ def final_page(service: Any, competition: Any, number: int) -> final_standings.F
 
 
 def own_results(service: Any, competition: Any, name: str, phase: Phase = Phase.REVEALED) -> Any:
-    from grader.services import rosters
+    from grader.services.teams import rosters
 
     with service.database.read() as session:
         competition = lookup.get(session, slug=competition.slug)

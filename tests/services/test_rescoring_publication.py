@@ -34,7 +34,6 @@ from grader.services import (
     rescoring_notices,
     rescoring_publication,
     rescoring_tables,
-    rosters,
     selections,
 )
 from grader.services.audit.log import Actor
@@ -47,6 +46,7 @@ from grader.services.rescoring_publication import NotRetired
 from grader.services.selections import SelectionClosed, SelectionStays
 from grader.services.solutions import intake, publication
 from grader.services.standings import final_standings
+from grader.services.teams import rosters
 from grader.worker.organizer_work import OrganizerWorker
 from grader.worker.scoring import Scorer
 from tests.fixtures import rescorings

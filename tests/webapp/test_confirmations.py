@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from grader.models import ApiToken, MergeRequest, Role, User
-from grader.services import rosters, tokens
+from grader.services import tokens
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
+from grader.services.teams import rosters
 from tests.fixtures.arena import hidden_fields
 from tests.webapp.test_rescoring_pages import ROOT, begin, check, page, people
 

@@ -7,8 +7,10 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, User
-from grader.services import participations, selections, situations, team_names
+from grader.services import selections
 from grader.services.quotas import limits
+from grader.services.teams import given_names, participations
+from grader.services.teams import situation as situations
 from webapp import finding
 from webapp.api.v1 import blueprint
 from webapp.reading import SentFields
@@ -48,7 +50,7 @@ def _team(session: Any, competition: Competition, user: User) -> dict[str, Any]:
     now = db.now(session)
     situation = situations.of_person(session, competition=competition, user=user, now=now)
     own = situation.own.team if situation.own else None
-    named = team_names.given(session, competition=competition, team=own) if own else None
+    named = given_names.given(session, competition=competition, team=own) if own else None
     allowance = limits.allowance(session, competition=competition, team=own, now=now)
     choice = selections.would_count(session, competition=competition, team=own) if own else None
     return {

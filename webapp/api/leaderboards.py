@@ -6,10 +6,11 @@ from flask import g, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import boards, rosters
+from grader.services import boards
 from grader.services import counted as counted_submissions
 from grader.services.competitions import phases
 from grader.services.standings import final_standings as final_boards
+from grader.services.teams import rosters
 from webapp import board_requests, finding
 from webapp.api.v1 import blueprint
 from webapp.conditional import conditional

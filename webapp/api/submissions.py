@@ -4,9 +4,10 @@ from flask import Response, g, send_file, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import results, rosters, selections, submissions, viewers
+from grader.services import results, selections, submissions, viewers
 from grader.services.competitions import lookup, phases
 from grader.services.quotas import limits
+from grader.services.teams import rosters
 from webapp import checking, finding, uploads
 from webapp.api.v1 import blueprint
 from webapp.reading import SentFields, asked_page

@@ -4,10 +4,10 @@ from flask import Blueprint, Response, g, render_template, send_file
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import participations
 from grader.services.data_files import files as data_files
 from grader.services.data_files import release
-from grader.services.participations import EntryRefused
+from grader.services.teams import participations
+from grader.services.teams.participations import EntryRefused
 from grader.visibility import Phase
 from webapp import auth, finding, prose
 from webapp.representations.competition import CompetitionView

@@ -4,12 +4,13 @@ from flask import Blueprint, Response, g, render_template, send_file
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import participations, rescoring_notices
+from grader.services import rescoring_notices
 from grader.services.competitions import announcements
 from grader.services.competitions.lookup import NoScoringVersion
-from grader.services.participations import EntryState
 from grader.services.setup import drafts
 from grader.services.solutions import other_labels
+from grader.services.teams import participations
+from grader.services.teams.participations import EntryState
 from webapp import finding, prose
 from webapp.reading import asked_page
 from webapp.representations.competition import CompetitionView

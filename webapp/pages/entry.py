@@ -5,9 +5,10 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import RequestState, Role
-from grader.services import admissions, participations, situations
-from grader.services.participations import EntryRefused
 from grader.services.people import directory
+from grader.services.teams import admissions, participations
+from grader.services.teams import situation as situations
+from grader.services.teams.participations import EntryRefused
 from webapp import auth, finding, organizing, prose
 from webapp.errors import status_of, wants_json
 from webapp.reading import entered_number

@@ -5,11 +5,12 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Split
-from grader.services import boards, closing, diagnoses, rosters, score_steps, team_results, ties
+from grader.services import boards, closing, diagnoses, score_steps, team_results, ties
 from grader.services import counted as counted_submissions
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
 from grader.services.standings import final_standings
+from grader.services.teams import rosters
 from grader.visibility import Viewer
 from webapp import auth, board_requests, finding
 from webapp.conditional import conditional

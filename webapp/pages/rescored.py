@@ -4,7 +4,8 @@ from flask import Blueprint, abort, g, render_template
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import rescoring_notices, rosters
+from grader.services import rescoring_notices
+from grader.services.teams import rosters
 from webapp import finding
 from webapp.representations.competition import CompetitionView
 from webapp.site import current_site

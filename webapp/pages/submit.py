@@ -9,9 +9,10 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import ParticipantError
 from grader.models import Competition, Submission
-from grader.services import participations, repeats, submissions
+from grader.services import repeats, submissions
 from grader.services.quotas import limits
 from grader.services.solutions import other_labels
+from grader.services.teams import participations
 from webapp import auth, checking, errors, finding, uploads
 from webapp.pages.submissions import blueprint
 from webapp.representations.allowance import AllowanceView, Clock

@@ -9,19 +9,11 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import ParticipantError
 from grader.models import Competition, User
-from grader.services import (
-    invitations,
-    mergers,
-    participations,
-    rosters,
-    situations,
-    team_names,
-    team_notices,
-    teams,
-)
 from grader.services.mail import limits
-from grader.services.participations import EntryRefused
 from grader.services.people import directory, names
+from grader.services.teams import given_names, invitations, mail, mergers, participations, rosters, teams
+from grader.services.teams import situation as situations
+from grader.services.teams.participations import EntryRefused
 from webapp import auth, finding, hosts
 from webapp.confirmation import Question, confirm
 from webapp.errors import headers_of, status_of, wants_json
@@ -224,14 +216,14 @@ def _page(slug: str, *, problem: ParticipantError | None = None, link: str | Non
         competition, now = finding.competition_of(session, slug), db.now(session)
         situation = situations.of_person(session, competition=competition, user=g.user, now=now)
         own = situation.own
-        named = own and team_names.given(session, competition=competition, team=own.team)
+        named = own and given_names.given(session, competition=competition, team=own.team)
     return render_template(
         "teams/show.html",
         competition=CompetitionView(competition, now),
         situation=situation,
         own=own,
         named=named,
-        appeal=team_notices.how_to_appeal(competition),
+        appeal=mail.how_to_appeal(competition),
         link=link,
         problem=problem,
     )

@@ -11,10 +11,10 @@ from typing import Any
 from urllib.parse import quote
 
 from grader.models import Competition, CompetitionState
-from grader.services import participations
 from grader.services.competitions import metric as metric_choice
 from grader.services.competitions import phases, settings
 from grader.services.competitions.metric import Rules
+from grader.services.teams import participations
 from grader.visibility import Phase
 from webapp import formats
 from webapp.representations.terms import TERMS, Term

@@ -3,7 +3,7 @@
 from typing import Any
 
 from grader.models import AuditEntry
-from grader.services.situations import OwnTeam, Situation
+from grader.services.teams.situation import OwnTeam, Situation
 from webapp import formats
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from grader.services.mergers import Outlook, Side
+from grader.services.teams.mergers import Outlook, Side
 from grader.text.wording import counted, listed
 
 

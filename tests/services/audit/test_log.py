@@ -10,11 +10,12 @@ from sqlalchemy import delete, text, update
 from sqlalchemy.exc import DBAPIError
 
 from grader.models import AuditEntry, EntryMode, SubmissionKind
-from grader.services import admissions, closing, deletion, moderation
+from grader.services import closing, deletion, moderation
 from grader.services.audit import actions, log
 from grader.services.audit.actions import UnknownAction
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings
+from grader.services.teams import admissions
 
 TESTS = Actor(None, "tests")
 WEEK = timedelta(days=7)

@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import event, select
 
 from grader.models import Mail, User
-from grader.services import participations
 from grader.services.audit.log import Actor
 from grader.services.competitions import announcements
 from grader.services.competitions.announcements import InvalidAnnouncement, UnknownAnnouncement
+from grader.services.teams import participations
 
 
 def post(

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from grader.services import invitations, mergers, teams
 from grader.services.mail import limits
 from grader.services.mail.limits import TooMuchMail
+from grader.services.teams import invitations, mergers, teams
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 

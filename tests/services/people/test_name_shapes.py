@@ -6,11 +6,12 @@ import pytest
 from sqlalchemy import select, update
 
 from grader.models import Team, User
-from grader.services import deletion, rosters, teams
+from grader.services import deletion
 from grader.services.accounts import InvalidAccount, NameTaken
 from grader.services.people import directory, name_shapes, names
 from grader.services.people.names import ReservedName
-from grader.services.teams import TeamNameTaken
+from grader.services.teams import rosters, teams
+from grader.services.teams.teams import TeamNameTaken
 
 
 def forget_shapes(service: Any) -> None:

@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import AuditEntry, Competition, SubmissionGrant, Team
-from grader.services import rosters
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.quotas import grants, limits
 from grader.services.quotas.grants import InvalidGrant
 from grader.services.quotas.limits import DailyLimitReached, TotalLimitReached
+from grader.services.teams import rosters
 
 DAY = timedelta(days=1)
 TODAY = date(2026, 1, 5)

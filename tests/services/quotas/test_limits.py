@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from grader.db import Database
 from grader.models import JobState, ScoringJob, Submission, SubmissionStatus
-from grader.services import rosters, submissions
+from grader.services import submissions
 from grader.services.quotas import limits
 from grader.services.quotas.limits import (
     DailyLimitReached,
@@ -19,6 +19,7 @@ from grader.services.quotas.limits import (
 )
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Breakdown, Rejection
+from grader.services.teams import rosters
 from grader.storage import StoredBlob
 
 HOUR = timedelta(hours=1)

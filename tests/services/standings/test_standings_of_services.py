@@ -12,12 +12,13 @@ from grader.files import read_solution
 from grader.models import Competition, ScoringVersion, ScoringVersionState, Split, Standing, Submission
 from grader.ranking import selection
 from grader.ranking.selection import SubmissionKind
-from grader.services import boards, closing, mergers, moderation, rescoring, rescoring_publication, rosters
+from grader.services import boards, closing, moderation, rescoring, rescoring_publication
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
 from grader.services.solutions import intake
 from grader.services.standings import places, scored_submissions
 from grader.services.standings import rows as standing_rows
+from grader.services.teams import mergers, rosters
 from grader.visibility import Phase
 from tests.fixtures import rescorings
 

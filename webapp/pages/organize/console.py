@@ -5,11 +5,12 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services import admissions, disputes, exports
+from grader.services import disputes, exports
 from grader.services.audit import log
 from grader.services.competitions import pauses
 from grader.services.competitions.conditions import InvalidCompetition
 from grader.services.scoring import queue_health, retries
+from grader.services.teams import admissions
 from webapp import finding
 from webapp.errors import status_of
 from webapp.forms_of_time import InvalidMoment, moment

@@ -10,9 +10,10 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import FairboardError
 from grader.models import Role
-from grader.services import moderation, rosters, team_names, team_search
+from grader.services import moderation, team_search
 from grader.services.people import names
 from grader.services.quotas import grants, limits
+from grader.services.teams import given_names, rosters
 from webapp import finding, formats
 from webapp.errors import status_of
 from webapp.organizing import actor, organizers_only
@@ -28,9 +29,9 @@ REFUSALS = (
     moderation.AlreadyDisqualified,
     moderation.NotDisqualified,
     rosters.MergedTeam,
-    team_names.NameTaken,
-    team_names.NotGiven,
-    team_names.SameName,
+    given_names.NameTaken,
+    given_names.NotGiven,
+    given_names.SameName,
     names.InvalidName,
     UnreadableEntry,
 )
@@ -55,14 +56,14 @@ def show(slug: str, team_id: int) -> ResponseReturnValue:
 def rename(slug: str, team_id: int) -> ResponseReturnValue:
     """Give a team another name."""
     given = {"name": request.form.get("name", ""), "reason": request.form.get("reason", "")}
-    return _decide(slug, team_id, team_names.rename, "The team has another name.", **given)
+    return _decide(slug, team_id, given_names.rename, "The team has another name.", **given)
 
 
 @blueprint.post("/<int:team_id>/name/free")
 @organizers_only(Role.EDITOR)
 def free_name(slug: str, team_id: int) -> ResponseReturnValue:
     """Let a team that was renamed choose its name again."""
-    return _decide(slug, team_id, team_names.free, "The team can choose its name again.")
+    return _decide(slug, team_id, given_names.free, "The team can choose its name again.")
 
 
 @blueprint.post("/<int:team_id>/disqualification")
@@ -185,7 +186,7 @@ def _team(slug: str, team_id: int, *, problem: FairboardError | None = None) -> 
         given = grants.list_newest(session, competition=competition, team=line.team)
         days = grants.choice(competition, now=now)
         allowance = limits.allowance(session, competition=competition, team=line.team, now=now)
-        named = team_names.given(session, competition=competition, team=line.team)
+        named = given_names.given(session, competition=competition, team=line.team)
     return render_template(
         "organize/team.html",
         competition=CompetitionView(competition, now),

@@ -6,9 +6,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import Competition, Participation, RequestState, User
-from grader.services import participations, rosters, team_notices
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.teams import mail, participations, rosters
 
 
 def decide(
@@ -35,7 +35,7 @@ def decide(
     found.state = RequestState.ACCEPTED if admits else RequestState.REFUSED
     found.joined_at = (found.joined_at or now) if admits else None
     session.flush()
-    team_notices.decided(session, competition=competition, user=user, admits=admits, now=now)
+    mail.decided(session, competition=competition, user=user, admits=admits, now=now)
     log.record(
         session,
         competition=competition,

@@ -9,10 +9,10 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind
 from grader.models import Competition, Team, TeamInvite, TeamMember, User
-from grader.services import participations, rosters, team_notices
 from grader.services.mail import limits
 from grader.services.people import directory
-from grader.services.rosters import AlreadyInTeam, TeamFull, TeamRefusal
+from grader.services.teams import mail, participations, rosters
+from grader.services.teams.rosters import AlreadyInTeam, TeamFull, TeamRefusal
 
 
 class UnknownInvitation(TeamRefusal):
@@ -110,7 +110,7 @@ def invite(
     invitation = TeamInvite(team=team, user=invited, created_by_id=user.id, created_at=now)
     session.add(invitation)
     session.flush()
-    team_notices.invited(session, competition=competition, invitation=invitation, by=user, now=now)
+    mail.invited(session, competition=competition, invitation=invitation, by=user, now=now)
     return invitation
 
 

@@ -12,11 +12,11 @@ from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
 from grader.models import AuditEntry, Competition, Team
-from grader.services import rosters, team_notices
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.people import name_shapes, names
-from grader.services.rosters import TeamRefusal
+from grader.services.teams import mail, rosters
+from grader.services.teams.rosters import TeamRefusal
 from grader.text.plain import one_line
 
 RENAME = "team.rename"
@@ -98,7 +98,7 @@ def rename(
         raise SameName(shown)
     rosters.set_name(found, shown)
     session.flush()
-    team_notices.renamed(session, competition=competition, team=found, reason=reason, now=now)
+    mail.renamed(session, competition=competition, team=found, reason=reason, now=now)
     log.record(
         session,
         competition=competition,
@@ -121,7 +121,7 @@ def free(
     competition, found, now = rosters.lock_team(session, competition, team, now)
     if given(session, competition=competition, team=found) is None:
         raise NotGiven(found)
-    team_notices.name_freed(session, competition=competition, team=found, now=now)
+    mail.name_freed(session, competition=competition, team=found, now=now)
     log.record(session, competition=competition, actor=actor, action=FREE, subject=_subject(found), now=now)
     return found
 

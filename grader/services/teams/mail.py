@@ -6,10 +6,10 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, User
-from grader.services import rosters
 from grader.services.competitions import organizers
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Notice
+from grader.services.teams import rosters
 
 
 def asked_to_join(

@@ -7,11 +7,11 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, TeamMember, User
-from grader.services import invitations, mergers, participations, rosters
-from grader.services.mergers import Sum
-from grader.services.participations import EntryState
 from grader.services.quotas import limits
-from grader.services.rosters import TeamsFrozen
+from grader.services.teams import invitations, mergers, participations, rosters
+from grader.services.teams.mergers import Sum
+from grader.services.teams.participations import EntryState
+from grader.services.teams.rosters import TeamsFrozen
 
 
 @dataclass(frozen=True, slots=True)

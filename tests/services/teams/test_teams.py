@@ -8,19 +8,20 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import Participation, Team, TeamInvite, TeamMember
-from grader.services import deletion, invitations, participations, rosters, teams
+from grader.services import deletion
 from grader.services.competitions import lookup
-from grader.services.invitations import (
+from grader.services.people.names import InvalidName
+from grader.services.teams import invitations, participations, rosters, teams
+from grader.services.teams.invitations import (
     AlreadyInvited,
     AlreadyMember,
     MustLeave,
     MustMerge,
     UnknownInvitation,
 )
-from grader.services.participations import LeftTeam, NotJoined
-from grader.services.people.names import InvalidName
-from grader.services.rosters import AlreadyInTeam, NotInTeam, NotLeader, TeamFull, TeamsFrozen
-from grader.services.teams import LastMember, NotAMember, TeamNameTaken
+from grader.services.teams.participations import LeftTeam, NotJoined
+from grader.services.teams.rosters import AlreadyInTeam, NotInTeam, NotLeader, TeamFull, TeamsFrozen
+from grader.services.teams.teams import LastMember, NotAMember, TeamNameTaken
 
 DAY = timedelta(days=1)
 

@@ -6,9 +6,9 @@ from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Team, TeamMember, User
-from grader.services import participations, rosters, team_names
 from grader.services.people import name_shapes, names
-from grader.services.rosters import AlreadyInTeam, TeamRefusal
+from grader.services.teams import given_names, participations, rosters
+from grader.services.teams.rosters import AlreadyInTeam, TeamRefusal
 
 
 class TeamNameTaken(TeamRefusal):
@@ -108,6 +108,6 @@ def _require_free(
     session: Session, competition: Competition, name: str, *, but_for: Team | None = None
 ) -> None:
     names.require_unreserved(name)
-    team_names.require_choosable(session, competition=competition, name=name, team=but_for)
+    given_names.require_choosable(session, competition=competition, name=name, team=but_for)
     if name_shapes.is_taken_by_team(session, competition=competition, name=name, but_for=but_for):
         raise TeamNameTaken(name)

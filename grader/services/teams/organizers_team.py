@@ -6,8 +6,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Team, User
-from grader.services import rosters
 from grader.services.competitions import organizers
+from grader.services.teams import rosters
 
 NAME = "Organizers"
 

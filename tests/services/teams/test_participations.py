@@ -8,11 +8,12 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import EntryMode, Participation, RequestState, Team
-from grader.services import admissions, participations, rosters
 from grader.services.audit.log import Actor
 from grader.services.competitions import conditions, lookup, settings
 from grader.services.competitions.conditions import Conditions, InvalidCompetition
-from grader.services.participations import (
+from grader.services.setup.lifecycle import NotReady
+from grader.services.teams import admissions, participations, rosters
+from grader.services.teams.participations import (
     EntryClosed,
     EntryPending,
     EntryState,
@@ -22,7 +23,6 @@ from grader.services.participations import (
     RulesNotAccepted,
     WrongEntryCode,
 )
-from grader.services.setup.lifecycle import NotReady
 
 DAY = timedelta(days=1)
 

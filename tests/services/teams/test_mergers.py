@@ -19,9 +19,12 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import boards, deletion, invitations, mergers, rosters, submissions, teams
+from grader.services import boards, deletion, submissions
 from grader.services.competitions import lookup
-from grader.services.mergers import (
+from grader.services.quotas import limits
+from grader.services.quotas.limits import DailyLimitReached
+from grader.services.teams import invitations, mergers, rosters, teams
+from grader.services.teams.mergers import (
     AlreadyAsked,
     Disqualified,
     TooManyMembers,
@@ -29,11 +32,9 @@ from grader.services.mergers import (
     UnknownMergeRequest,
     UnknownTeam,
 )
-from grader.services.participations import LeftTeam
-from grader.services.quotas import limits
-from grader.services.quotas.limits import DailyLimitReached
-from grader.services.rosters import NotLeader, TeamsFrozen
-from grader.services.teams import TeamNameTaken
+from grader.services.teams.participations import LeftTeam
+from grader.services.teams.rosters import NotLeader, TeamsFrozen
+from grader.services.teams.teams import TeamNameTaken
 from grader.storage import StoredBlob
 
 DAY = timedelta(days=1)

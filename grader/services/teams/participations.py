@@ -9,10 +9,10 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, EntryMode, Participation, RequestState, Team, User
-from grader.services import rosters, team_notices
 from grader.services.competitions import organizers, phases
 from grader.services.data_files import files
 from grader.services.people import names
+from grader.services.teams import mail, rosters
 from grader.visibility import Phase
 
 
@@ -183,9 +183,7 @@ def join(
         waits = competition.entry_mode is EntryMode.APPROVAL and role is None
         entered = _enter(session, competition, user, found, waits=waits, now=now)
         if waits:
-            team_notices.asked_to_join(
-                session, competition=competition, participation=entered, user=user, now=now
-            )
+            mail.asked_to_join(session, competition=competition, participation=entered, user=user, now=now)
         return entered
     found.rules_version = competition.rules_version
     session.flush()

@@ -7,10 +7,11 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import Organizer, Role, Standing, SubmissionKind, Team, User
-from grader.services import rosters, submissions
+from grader.services import submissions
 from grader.services.audit.log import Actor
 from grader.services.competitions import pauses
 from grader.services.submissions import UnknownSubmission
+from grader.services.teams import rosters
 
 HOUR = timedelta(hours=1)
 

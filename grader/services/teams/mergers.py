@@ -21,12 +21,12 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import invitations, rosters, team_notices
 from grader.services.mail import limits as mail_limits
 from grader.services.people import names
 from grader.services.quotas import limits
-from grader.services.rosters import TeamRefusal
 from grader.services.standings import rows, scored_submissions
+from grader.services.teams import invitations, mail, rosters
+from grader.services.teams.rosters import TeamRefusal
 
 
 class UnknownTeam(TeamRefusal):
@@ -147,7 +147,7 @@ def request(
     made = MergeRequest(from_team=team, to_team=other, state=RequestState.OPEN, created_at=now)
     session.add(made)
     session.flush()
-    team_notices.merge_asked(session, competition=competition, request=made, now=now)
+    mail.merge_asked(session, competition=competition, request=made, now=now)
     return made
 
 
@@ -184,7 +184,7 @@ def accept(
     _require_mergeable(session, competition, found.from_team, asked, now)
     _decide(found, RequestState.ACCEPTED, now)
     _merge(session, competition, taken=asked, into=found.from_team, now=now)
-    team_notices.merged(session, competition=competition, request=found, now=now)
+    mail.merged(session, competition=competition, request=found, now=now)
     return found.from_team
 
 
@@ -195,7 +195,7 @@ def refuse(
     competition, now = rosters.lock(session, competition=competition, now=now)
     asked = rosters.require_led_team(session, competition=competition, user=user)
     found = _open(session, request_id, MergeRequest.to_team_id == asked.id)
-    team_notices.merge_refused(session, competition=competition, request=found, now=now)
+    mail.merge_refused(session, competition=competition, request=found, now=now)
     return _decide(found, RequestState.REFUSED, now)
 
 

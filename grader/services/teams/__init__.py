@@ -1,0 +1,1 @@
+"""Teams: joining, members, invitations, mergers, names."""
