@@ -9,9 +9,10 @@ from grader import db
 from grader.cli.installation import Installation, opened
 from grader.cli.questions import is_answered_yes
 from grader.models import SubmissionKind
-from grader.services import close_checks, closing, moderation
+from grader.services import moderation
 from grader.services.audit.log import Actor
-from grader.services.close_checks import CloseState
+from grader.services.closing import checklist, close
+from grader.services.closing.checklist import CloseState
 from grader.services.competitions import lookup
 from grader.services.competitions.phases import Stage
 
@@ -62,9 +63,7 @@ def reveal(slug: str, yes: bool) -> None:
     with opened() as installation:
         _ask_where_unverified(installation, slug, REVEAL, yes=yes)
         with installation.database.write() as session:
-            revealed = closing.reveal(
-                session, competition=lookup.get(session, slug=slug), actor=Actor.shell()
-            )
+            revealed = close.reveal(session, competition=lookup.get(session, slug=slug), actor=Actor.shell())
     closed = " It was still open and is closed now." if revealed.closed_now else ""
     click.echo(
         f"The private leaderboard of {slug} is public, with {_counted(revealed.team_count, 'team')}.{closed} "
@@ -92,7 +91,7 @@ def finalize(slug: str, reason: str, yes: bool) -> None:
     with opened() as installation:
         _ask_where_unverified(installation, slug, FINALIZE, yes=yes)
         with installation.database.write() as session:
-            board = closing.finalize(
+            board = close.finalize(
                 session,
                 competition=lookup.get(session, slug=slug),
                 actor=Actor.shell(),
@@ -151,7 +150,7 @@ def _ask_where_unverified(installation: Installation, slug: str, act: _Act, *, y
     """Say before an act what was not verified, and ask; an act that cannot be done is refused as ever."""
     with installation.database.read() as session:
         competition, now = lookup.get(session, slug=slug), db.now(session)
-        state = close_checks.state(session, competition=competition, now=now)
+        state = checklist.state(session, competition=competition, now=now)
     if state.agrees or act.is_refused(state):
         return
     click.echo(f"{state.unverified} {act.is_final}", err=True)

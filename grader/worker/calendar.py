@@ -5,8 +5,8 @@ import logging
 from grader import db
 from grader.db import Database
 from grader.models import Competition
-from grader.services import closing
 from grader.services.audit.log import Actor
+from grader.services.closing import close
 from grader.services.scoring import retries
 from grader.services.standings import daily_ranks
 
@@ -25,8 +25,8 @@ class Calendar:
         with self._database.read() as session:
             now = db.now(session)
             unranked = daily_ranks.missing(session, now=now)
-            unsettled = closing.unsettled(session, now=now)
-            due = closing.due(session, now=now)
+            unsettled = close.unsettled(session, now=now)
+            due = close.due(session, now=now)
             is_retry_due = retries.is_retry_due(session, now=now)
         if is_retry_due:
             with self._database.write() as session:
@@ -48,18 +48,18 @@ class Calendar:
     def _settle(self, competition: Competition) -> None:
         try:
             with self._database.write() as session:
-                closing.settle(session, competition=competition)
-        except (closing.ScoringPending, closing.NotClosed):
+                close.settle(session, competition=competition)
+        except (close.ScoringPending, close.NotClosed):
             return  # since it was looked at, a failed file was taken up again or the close was put off
         logger.info("%s is settled: everything accepted in time has its result.", competition.slug)
 
     def _reveal(self, competition: Competition) -> None:
         try:
             with self._database.write() as session:
-                closing.reveal(session, competition=competition, actor=Actor.calendar())
-        except closing.AlreadyRevealed:
+                close.reveal(session, competition=competition, actor=Actor.calendar())
+        except close.AlreadyRevealed:
             return
-        except closing.ScoringPending as error:
+        except close.ScoringPending as error:
             if competition.slug not in self._waiting:
                 self._waiting.add(competition.slug)
                 logger.warning("The reveal of %s waits. %s", competition.slug, error.message)

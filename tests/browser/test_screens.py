@@ -13,8 +13,9 @@ from playwright.sync_api import Browser, Page
 
 from grader import db
 from grader.models import EntryMode
-from grader.services import closing, setup_links, submissions
+from grader.services import setup_links, submissions
 from grader.services.audit.log import Actor
+from grader.services.closing import close
 from grader.services.competitions import lookup
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Breakdown
@@ -78,7 +79,7 @@ def populate(live: Any) -> Paths:
     invitation = _make_teams(live, ann)
     live.reveal("old")
     with live.database.write() as session:
-        closing.finalize(session, competition=lookup.get(session, slug="old"), actor=Actor(None, "tests"))
+        close.finalize(session, competition=lookup.get(session, slug="old"), actor=Actor(None, "tests"))
     here = "/competitions/toxicity"
     with live.database.write() as session:
         setup_token = setup_links.create(session, now=db.now(session))

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import AuditEntry, Score
-from grader.services import closing
+from grader.services.closing import close
 from grader.services.competitions import lookup
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -31,7 +31,7 @@ def closed(service, admin):
     accepted = service.submit(competition, skill=0.5)
     service.score(accepted)
     with service.database.write() as session:
-        closing.settle(session, competition=competition)
+        close.settle(session, competition=competition)
     return accepted.submission.id
 
 

@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import update
 
 from grader.models import DataCheckState, DataFile, JobState, OrganizerJob
-from grader.services import closing, verification
 from grader.services.audit.log import Actor
+from grader.services.closing import close, verification
 from grader.services.data_files import checks, files, release
 from grader.worker.organizer_work import OrganizerWorker
 
@@ -25,7 +25,7 @@ def job(service: Any) -> OrganizerJob:
     for seed, name in enumerate(TEAMS):
         service.score(service.submit(competition, user=name, seed=seed))
     with service.database.write() as session:
-        competition = closing.settle(session, competition=competition)
+        competition = close.settle(session, competition=competition)
         now = service.now + timedelta(days=1)
         return verification.request(session, competition=competition, actor=Actor.shell(), now=now)
 

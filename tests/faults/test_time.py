@@ -17,8 +17,8 @@ from sqlalchemy import select, update
 
 from grader import db
 from grader.models import Competition, ScoringJob, Submission
-from grader.services import closing
 from grader.services.audit.log import Actor
+from grader.services.closing import close
 from grader.settings import Settings
 from tests.fixtures.patience import HANG_SECONDS
 
@@ -190,7 +190,7 @@ def test_what_is_accepted_before_the_close_counts_and_nothing_after_it(
         waiting = session.scalars(select(ScoringJob.id).where(ScoringJob.finished_at.is_(None))).all()
     service.run(*waiting)
     with service.database.write() as session:
-        closing.reveal(session, competition=competition, actor=Actor(None, "tests"))
+        close.reveal(session, competition=competition, actor=Actor(None, "tests"))
     final = web.caller(tokens["ada"]).get("/api/v1/competitions/toxicity/leaderboard?split=private")
     assert final.status == 200 and len(final.data["rows"]) == len(names)
     acknowledged = {key: sha256(content).hexdigest() for key, content in sent.items()}

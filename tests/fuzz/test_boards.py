@@ -28,16 +28,9 @@ from grader.models import Score, ScoringJob, ScoringVersion, SubmissionKind
 from grader.receipts import read_predictions, read_truth
 from grader.receipts import recount as slowly
 from grader.receipts.verification import shown
-from grader.services import (
-    boards,
-    closing,
-    moderation,
-    rescoring,
-    rescoring_publication,
-    selections,
-    submissions,
-)
+from grader.services import boards, moderation, rescoring, rescoring_publication, selections, submissions
 from grader.services.audit.log import Actor
+from grader.services.closing import close as closing
 from grader.services.competitions import lookup
 from grader.services.quotas import limits
 from grader.services.scoring import jobs as scoring

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from grader.services import closing, moderation
+from grader.services import moderation
 from grader.services.audit.log import Actor
+from grader.services.closing import close
 from grader.services.competitions import lookup
 from grader.services.standings import final_standings
 
@@ -18,7 +19,7 @@ def revealed(scene: Any) -> Any:
     scene.arena.reveal()
     with scene.arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
-        closing.finalize(session, competition=competition, actor=TESTS)
+        close.finalize(session, competition=competition, actor=TESTS)
     return scene
 
 

@@ -14,15 +14,16 @@ from sqlalchemy import select, update
 
 from grader.models import AuditEntry, Competition, JobState, OrganizerJob, Score, Solution, Split, Submission
 from grader.receipts import Receipt, verify
-from grader.services import bundle_files, bundles, closing, receipts, verification
+from grader.services import bundle_files, bundles, receipts
 from grader.services.audit.log import Actor
 from grader.services.bundles import NotFinal
-from grader.services.closing import NotClosed
+from grader.services.closing import close, verification
+from grader.services.closing.close import NotClosed
+from grader.services.closing.verification import NotSettled
 from grader.services.competitions import lookup
 from grader.services.receipts import CommitmentPending, NoReceipt
 from grader.services.solutions import publication
 from grader.services.solutions.publication import NotRevealed, SolutionNotPublished, SolutionPublished
-from grader.services.verification import NotSettled
 from grader.visibility import Phase, Viewer
 from grader.worker import work
 from grader.worker.digests import note_missing, write_missing_files
@@ -41,14 +42,14 @@ def closed(service: Any) -> Competition:
         for skill in (0.2, 0.5, 0.8):
             service.score(service.submit(competition, user=name, seed=seed, skill=skill))
     with service.database.write() as session:
-        closing.settle(session, competition=competition, now=service.now + LATER)
+        close.settle(session, competition=competition, now=service.now + LATER)
     return service.reload(competition)
 
 
 def finish(service: Any, competition: Competition) -> Competition:
     with service.database.write() as session:
-        closing.reveal(session, competition=competition, actor=ACTOR, now=service.now + LATER)
-        closing.finalize(session, competition=competition, actor=ACTOR, now=service.now + LATER)
+        close.reveal(session, competition=competition, actor=ACTOR, now=service.now + LATER)
+        close.finalize(session, competition=competition, actor=ACTOR, now=service.now + LATER)
     return service.reload(competition)
 
 
@@ -120,7 +121,7 @@ def test_a_teams_receipt_has_hashes_and_what_it_was_shown_until_the_solution_is_
         "private": {"shown"},
     }
     with service.database.write() as session:
-        closing.reveal(session, competition=competition, actor=ACTOR, now=service.now)
+        close.reveal(session, competition=competition, actor=ACTOR, now=service.now)
         publication.publish(session, competition=competition, actor=ACTOR, now=service.now)
     whole = receipt(service, submission_id, Viewer.TEAM, Phase.REVEALED)
     assert whole == receipt(service, submission_id, Viewer.ORGANIZER, Phase.REVEALED)
@@ -218,7 +219,7 @@ def test_verifying_waits_for_the_close_and_needs_something_to_verify(service: An
     with service.database.write() as session, pytest.raises(NotSettled):
         verification.request(session, competition=competition, actor=ACTOR, now=service.now + LATER)
     with service.database.write() as session:
-        closing.settle(session, competition=competition, now=service.now + LATER)
+        close.settle(session, competition=competition, now=service.now + LATER)
     competition = service.reload(competition)
     job = run(service, ask_to_verify(service, competition))
     assert job.state is JobState.REJECTED
@@ -322,7 +323,7 @@ def test_a_bundle_waits_for_the_final_standings(service: Any, closed: Competitio
             bundles.request(
                 session, competition=closed, with_solution=False, actor=ACTOR, now=service.now + LATER
             )
-        closing.reveal(session, competition=closed, actor=ACTOR, now=service.now + LATER)
+        close.reveal(session, competition=closed, actor=ACTOR, now=service.now + LATER)
         with pytest.raises(NotFinal):
             bundles.request(
                 session, competition=closed, with_solution=False, actor=ACTOR, now=service.now + LATER
@@ -338,7 +339,7 @@ def test_the_solution_is_published_once_after_the_reveal_and_in_the_public_log(
             publication.publish(session, competition=closed, actor=ACTOR, now=service.now + LATER)
         with pytest.raises(SolutionNotPublished):
             publication.digest(closed)
-        closing.reveal(session, competition=closed, actor=ACTOR, now=service.now + LATER)
+        close.reveal(session, competition=closed, actor=ACTOR, now=service.now + LATER)
         job = publication.publish(session, competition=closed, actor=ACTOR, now=service.now + LATER)
     competition = service.reload(closed)
     assert run(service, job).state is JobState.DONE

@@ -28,7 +28,6 @@ from grader.models import (
 )
 from grader.services import (
     boards,
-    closing,
     rescoring,
     rescoring_difference,
     rescoring_notices,
@@ -37,7 +36,8 @@ from grader.services import (
     selections,
 )
 from grader.services.audit.log import Actor
-from grader.services.closing import SelectionOpen
+from grader.services.closing import close as closing
+from grader.services.closing.close import SelectionOpen
 from grader.services.competitions import lookup, phases
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import NotPreparing, ReasonNeeded, RescoringUnderWay

@@ -20,8 +20,9 @@ from grader.models import (
     SubmissionStatus,
     Team,
 )
-from grader.services import closing, rescoring_publication
+from grader.services import rescoring_publication
 from grader.services.audit.log import Actor
+from grader.services.closing import close
 from grader.services.rescoring_amends import Amends
 from grader.services.rescoring_publication import NotRetired, RescoringIncomplete, RescoringLosesScores
 from tests.fixtures import rescorings
@@ -198,7 +199,7 @@ def test_private_rows_come_with_the_switch_once_a_competition_is_settled(
     publish(service, version)
     assert splits(service, version) == {Split.PUBLIC: 2, Split.PRIVATE: 0}
     with service.database.write() as session:
-        closing.settle(session, competition=competition, now=service.now + 2 * HOUR)
+        close.settle(session, competition=competition, now=service.now + 2 * HOUR)
     assert splits(service, version) == {Split.PUBLIC: 2, Split.PRIVATE: 2}
     first = roll_back(service, competition)
     assert splits(service, first) == {Split.PUBLIC: 2, Split.PRIVATE: 2}

@@ -10,8 +10,9 @@ import pytest
 from sqlalchemy import event, select
 
 from grader.models import DailyRank, Standing, Submission, SubmissionKind, Team
-from grader.services import closing, moderation
+from grader.services import moderation
 from grader.services.audit.log import Actor
+from grader.services.closing import close
 from grader.services.competitions import lookup
 from grader.services.standings import daily_ranks
 from grader.text.spreadsheets import safe
@@ -334,9 +335,7 @@ def test_final_standings_stay_readable_on_page_and_api(arena: Any) -> None:
     arena.reveal()
     assert _json(arena, f"{BOARD}/final/1").status_code == 404
     with arena.database.write() as session:
-        closing.finalize(
-            session, competition=lookup.get(session, slug="toxicity"), actor=Actor(None, "tests")
-        )
+        close.finalize(session, competition=lookup.get(session, slug="toxicity"), actor=Actor(None, "tests"))
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         moderation.disqualify(

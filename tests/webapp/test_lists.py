@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from grader.services import closing
 from grader.services.audit.log import Actor
+from grader.services.closing import close
 from grader.services.competitions import lookup
 
 HERE = "/competitions/toxicity"
@@ -49,7 +49,7 @@ def people(make_arena: Callable[..., Any], database_url: str) -> tuple[Any, Any]
     arena.reveal()
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
-        closing.finalize(session, competition=competition, actor=Actor(None, "tests"))
+        close.finalize(session, competition=competition, actor=Actor(None, "tests"))
     return ann, root
 
 

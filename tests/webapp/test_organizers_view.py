@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from grader.models import Organizer, Role
-from grader.services import closing
+from grader.services.closing import close
 from grader.services.competitions import lookup
 from grader.visibility import Feedback
 
@@ -99,7 +99,7 @@ def test_the_private_board_is_the_organizers_from_the_settling_on(site: Any) -> 
     with site.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         competition.closes_at = site.now() - timedelta(minutes=1)
-        closing.settle(session, competition=competition)
+        close.settle(session, competition=competition)
     for path in (private, f"{private}.csv", f"{private}/{site.submission_id}"):
         assert site.vera.browser.get(path).status_code == 200, path
         for person in (site.ann, site.eve):

@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import update
 
 from grader.models import JobState, OrganizerJob
-from grader.services import closing, verification
 from grader.services.audit.log import Actor
+from grader.services.closing import close, verification
 from grader.worker.organizer_work import OrganizerWorker
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -34,7 +34,7 @@ def requested(service: Any, solution_csv: Any) -> OrganizerJob:
     for seed, name in enumerate(TEAMS):
         service.score(service.submit(competition, user=name, rows=ROWS, seed=seed))
     with service.database.write() as session:
-        competition = closing.settle(session, competition=competition)
+        competition = close.settle(session, competition=competition)
         return verification.request(
             session,
             competition=competition,

@@ -5,8 +5,9 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Split
-from grader.services import boards, closing, diagnoses, score_steps, team_results, ties
+from grader.services import boards, diagnoses, score_steps, team_results, ties
 from grader.services import counted as counted_submissions
+from grader.services.closing import close
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
 from grader.services.standings import final_standings
@@ -176,9 +177,7 @@ def _board_page(slug: str, split: Split) -> str:
         top = board_charts.top(board, asked) if split is Split.PUBLIC else []
         steps = score_steps.of_teams(session, competition=competition, team_ids=[row.team_id for row in top])
         stage = phases.stage(competition, now)
-        pending_count = (
-            closing.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
-        )
+        pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
         newest_final = final_standings.newest(session, competition=competition) if stage is Stage.FINAL else 0
         tied = (
             ties.published_marks(session, competition=competition) if split is Split.PRIVATE else frozenset()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.models import JobState, OrganizerJob, Submission
-from grader.services.close_checks import CloseState
+from grader.services.closing.checklist import CloseState
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
 from webapp import formats

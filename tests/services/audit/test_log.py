@@ -10,10 +10,11 @@ from sqlalchemy import delete, text, update
 from sqlalchemy.exc import DBAPIError
 
 from grader.models import AuditEntry, EntryMode, SubmissionKind
-from grader.services import closing, deletion, moderation
+from grader.services import deletion, moderation
 from grader.services.audit import actions, log
 from grader.services.audit.actions import UnknownAction
 from grader.services.audit.log import Actor
+from grader.services.closing import close
 from grader.services.competitions import settings
 from grader.services.teams import admissions
 
@@ -185,8 +186,8 @@ def test_every_act_of_the_running_and_the_close_is_recorded(service: Any) -> Non
         moderation.mark(session, submission_id=first.submission.id, kind=SubmissionKind.BENCHMARK, **given)
         admissions.decide(session, user=dora, admits=False, **given)
         settings.change(session, changes={"max_daily_submissions": 7}, reason="A quiet week.", **given)
-        closing.reveal(session, **(given | {"now": service.now + WEEK}))
-        closing.finalize(session, **(given | {"now": service.now + WEEK}))
+        close.reveal(session, **(given | {"now": service.now + WEEK}))
+        close.finalize(session, **(given | {"now": service.now + WEEK}))
     found = {entry.action: entry for entry in entries(service, competition)}
     assert list(found) == [
         "competition.finalize",
@@ -234,7 +235,7 @@ def test_nobody_reads_in_the_log_why_a_team_was_disqualified(service: Any) -> No
 def test_what_the_calendar_reveals_is_recorded_as_its_act(service: Any) -> None:
     competition = service.competition(closes_at=service.now + WEEK)
     with service.database.write() as session:
-        closing.reveal(session, competition=competition, actor=Actor.calendar(), now=service.now + 2 * WEEK)
+        close.reveal(session, competition=competition, actor=Actor.calendar(), now=service.now + 2 * WEEK)
     entry = entries(service, competition)[0]
     assert (entry.action, entry.origin, entry.actor_id) == ("competition.reveal", "calendar", None)
 

@@ -21,8 +21,9 @@ from grader.models import (
     OrganizerJobKind,
     Role,
 )
-from grader.services import closing, rescoring, rescoring_publication, versions
+from grader.services import rescoring, rescoring_publication, versions
 from grader.services.audit.log import Actor
+from grader.services.closing import close
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.settings import CompetitionSettings
 from grader.services.data_files import checks, findings, release
@@ -250,7 +251,7 @@ def test_after_the_solution_is_published_everything_is_given_out(service: Any, t
     add(service, competition, csv(table))
     work(service)
     with service.database.write() as session:
-        closing.reveal(session, competition=competition, actor=SHELL, now=service.now)
+        close.reveal(session, competition=competition, actor=SHELL, now=service.now)
         publication.publish(session, competition=competition, actor=SHELL, now=service.now)
     assert release.is_given_out(service.reload(competition), file(service, competition))
 

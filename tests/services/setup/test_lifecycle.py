@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from grader.models import Competition, CompetitionState
-from grader.services import closing, submissions
+from grader.services import submissions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.closing import close
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Archived
 from grader.services.setup import lifecycle
@@ -123,10 +124,10 @@ def test_nothing_is_revealed_in_the_archive(service: Any) -> None:
     competition = service.competition(closes_at=service.now + DAY)
     act(service, lifecycle.archive, competition)
     with pytest.raises(Archived):
-        act(service, closing.reveal, competition)
+        act(service, close.reveal, competition)
     with service.database.read() as session:
-        assert closing.due(session, now=service.now + 100 * DAY) == []
-        assert closing.unsettled(session, now=service.now + 100 * DAY) == []
+        assert close.due(session, now=service.now + 100 * DAY) == []
+        assert close.unsettled(session, now=service.now + 100 * DAY) == []
 
 
 def test_steps_that_are_none_are_refused(service: Any, draft: Any) -> None:

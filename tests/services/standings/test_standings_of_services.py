@@ -12,8 +12,9 @@ from grader.files import read_solution
 from grader.models import Competition, ScoringVersion, ScoringVersionState, Split, Standing, Submission
 from grader.ranking import selection
 from grader.ranking.selection import SubmissionKind
-from grader.services import boards, closing, moderation, rescoring, rescoring_publication
+from grader.services import boards, moderation, rescoring, rescoring_publication
 from grader.services.audit.log import Actor
+from grader.services.closing import close
 from grader.services.competitions import lookup, phases
 from grader.services.solutions import intake
 from grader.services.standings import places, scored_submissions
@@ -118,11 +119,11 @@ class Organizer:
 
     def settle(self) -> None:
         self._score_all()
-        self.write(closing.settle, now=self.service.now + timedelta(days=10))
+        self.write(close.settle, now=self.service.now + timedelta(days=10))
 
     def reveal(self) -> None:
         self._score_all()
-        self.write(closing.reveal, actor=TESTS, now=self.service.now + timedelta(days=10))
+        self.write(close.reveal, actor=TESTS, now=self.service.now + timedelta(days=10))
 
     def _score_all(self) -> None:
         with self.service.database.read() as session:

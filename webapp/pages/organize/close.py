@@ -9,8 +9,9 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import JobState, OrganizerJob, OrganizerJobKind, Role
-from grader.services import bundles, close_checks, closing, verification
-from grader.services.close_checks import CloseState
+from grader.services import bundles
+from grader.services.closing import checklist, close, verification
+from grader.services.closing.checklist import CloseState
 from grader.services.competitions import phases
 from grader.services.jobs import organizer_jobs
 from grader.services.jobs.organizer_jobs import UnknownOrganizerJob
@@ -49,7 +50,7 @@ def status(slug: str) -> ResponseReturnValue:
     """Tell how the jobs of the close stand."""
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
-        jobs = close_checks.jobs(session, competition=competition)
+        jobs = checklist.jobs(session, competition=competition)
         stage = phases.stage(competition, db.now(session))
     return _status(jobs, stage.value).make_conditional(request)
 
@@ -66,9 +67,7 @@ def verify(slug: str) -> ResponseReturnValue:
 def reveal(slug: str) -> ResponseReturnValue:
     """Open the private leaderboard to everybody."""
     words = "Reveal without a verification?", "Reveal all the same"
-    return _act(
-        slug, closing.reveal, "The private leaderboard is public.", must_confirm=True, unverified=words
-    )
+    return _act(slug, close.reveal, "The private leaderboard is public.", must_confirm=True, unverified=words)
 
 
 @blueprint.post("/finalize")
@@ -78,7 +77,7 @@ def finalize(slug: str) -> ResponseReturnValue:
     reason = request.form.get("reason", "").strip()
     words = "Make the standings final without a verification?", "Make them final all the same"
     return _act(
-        slug, closing.finalize, "The standings are final.", must_confirm=True, unverified=words, reason=reason
+        slug, close.finalize, "The standings are final.", must_confirm=True, unverified=words, reason=reason
     )
 
 
@@ -141,7 +140,7 @@ def _act(
             require_confirmed()
         with current_site().database.write() as session:
             competition, now = finding.competition_of(session, slug), db.now(session)
-            state = close_checks.state(session, competition=competition, now=now)
+            state = checklist.state(session, competition=competition, now=now)
             act(session, competition=competition, actor=actor(), now=now, **options)
             if unverified is not None and not state.agrees:
                 confirm(_unverified(slug, state, *unverified))
@@ -181,9 +180,9 @@ def _page(slug: str, *, problem: str = "") -> str:
     with current_site().database.read() as session:
         now = db.now(session)
         competition = finding.competition_of(session, slug)
-        state = close_checks.state(session, competition=competition, now=now)
+        state = checklist.state(session, competition=competition, now=now)
         view = CompetitionView(competition, now)
-        jobs = close_checks.jobs(session, competition=competition)
+        jobs = checklist.jobs(session, competition=competition)
         final_number = final_standings.newest(session, competition=competition)
     version = competition.live_scoring_version
     return render_template(

@@ -20,10 +20,11 @@ from grader.models import (
     SubmissionStatus,
     User,
 )
-from grader.services import boards, closing, moderation, rescoring, rescoring_publication, team_results
+from grader.services import boards, moderation, rescoring, rescoring_publication, team_results
 from grader.services.audit.log import Actor
 from grader.services.boards import NotRevealed
-from grader.services.closing import (
+from grader.services.closing import close as closing
+from grader.services.closing.close import (
     AlreadyRevealed,
     NotClosed,
     NotProvisional,

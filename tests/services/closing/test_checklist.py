@@ -18,9 +18,9 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
 )
-from grader.services import close_checks, closing
-from grader.services.close_checks import CloseState
-from grader.services.closing import ScoringPending
+from grader.services.closing import checklist, close
+from grader.services.closing.checklist import CloseState
+from grader.services.closing.close import ScoringPending
 from grader.services.competitions import lookup
 from grader.services.competitions.phases import Stage
 
@@ -42,7 +42,7 @@ def state(service: Any, competition: Any) -> Callable[..., CloseState]:
     def of(*, after: timedelta = timedelta()) -> CloseState:
         with service.database.read() as session:
             current = lookup.get(session, slug=competition.slug)
-            return close_checks.state(session, competition=current, now=service.now + after)
+            return checklist.state(session, competition=current, now=service.now + after)
 
     return of
 
@@ -111,12 +111,12 @@ def test_what_came_in_time_and_has_no_result_is_counted_and_the_first_ten_are_na
     assert (found.failed_count, ids(found.failed)) == (3, [failed[1], failed[2], failed[0]])
     assert {each.team.name for each in (*found.waiting, *found.failed)} == {"ada"}
     with service.database.write() as session, pytest.raises(ScoringPending) as refused:
-        closing.settle(session, competition=competition, now=service.now + DAY)
+        close.settle(session, competition=competition, now=service.now + DAY)
     assert (refused.value.count, refused.value.submission_ids) == (12, tuple(waiting[:10]))
     assert "12 submissions are still being scored" in refused.value.message
     assert refused.value.message.endswith("UTC), 2 more.")
     with service.database.read() as session:
-        assert closing.count_pending(session, competition=competition) == 12
+        assert close.count_pending(session, competition=competition) == 12
 
 
 def test_the_version_in_preparation_and_the_open_disputes_are_told(
@@ -208,7 +208,7 @@ def test_the_jobs_of_a_close_are_the_last_verification_and_five_bundles_with_som
 
     def listed() -> list[int]:
         with service.database.read() as session:
-            return [each.id for each in close_checks.jobs(session, competition=competition)]
+            return [each.id for each in checklist.jobs(session, competition=competition)]
 
     assert listed() == [last, *told[:0:-1]]
     add_job(bundle, result={})

@@ -23,9 +23,9 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
 )
-from grader.services import reveal_notices
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.closing import reveal_mail
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Archived
 from grader.services.standings import final_standings, places, rows
@@ -159,7 +159,7 @@ def reveal(
     competition.state = CompetitionState.REVEALED
     competition.revealed_at = now
     session.flush()
-    reveal_notices.write(session, competition=competition, now=now)
+    reveal_mail.write(session, competition=competition, now=now)
     _record(
         session,
         competition,

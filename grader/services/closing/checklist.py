@@ -18,10 +18,10 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
 )
+from grader.services.closing.verification import Verified
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
-from grader.services.verification import Verified
 
 NAMED_COUNT = 10
 BUNDLES_SHOWN = 5

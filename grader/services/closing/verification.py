@@ -18,7 +18,7 @@ from grader.receipts import Receipt, SlowTruth, UnreadableFile
 from grader.receipts.verification import verify_scores
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.closing import NotClosed
+from grader.services.closing.close import NotClosed
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs

@@ -1,0 +1,1 @@
+"""The close: settle, reveal, finalize, verify; the checklist of what is missing."""
