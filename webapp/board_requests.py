@@ -3,8 +3,8 @@
 from flask import request
 
 from grader.models import Split
-from grader.services.board_orders import Sort
-from grader.services.boards import Asked
+from grader.services.leaderboards.leaderboard import Asked
+from grader.services.leaderboards.sorting import Sort
 from webapp.errors import BadRequest
 from webapp.reading import asked_page, asked_text
 

@@ -9,10 +9,10 @@ from importlib.metadata import version
 from typing import Any
 
 from grader.models import Split
-from grader.services.board_lines import TERMS
 from grader.services.bundle_page import printable
 from grader.services.bundles import BoardLine, FinalResults
-from grader.services.results import IdentityRow
+from grader.services.leaderboards.lines import TERMS
+from grader.services.leaderboards.submission_results import IdentityRow
 from grader.text.spreadsheets import csv_lines
 
 CELLS = ("subgroup_auc", "bpsn_auc", "bnsp_auc", "positive_aeg", "negative_aeg")

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 from html import escape
 
 from grader.models import Split
-from grader.services.board_lines import TERMS
 from grader.services.bundles import BoardLine, FinalResults
-from grader.services.results import SplitResult
+from grader.services.leaderboards.lines import TERMS
+from grader.services.leaderboards.submission_results import SplitResult
 
 TERM_NAMES = ("Overall AUC", "Subgroup", "BPSN", "BNSP")
 CELL_NAMES = {

@@ -24,15 +24,17 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.receipts import Receipt
-from grader.services import board_lines, receipts, results
+from grader.services import receipts
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.board_lines import TERMS
 from grader.services.competitions import organizers, phases
 from grader.services.competitions.metric import Rules
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
-from grader.services.results import SplitResult
+from grader.services.leaderboards import lines as board_lines
+from grader.services.leaderboards import submission_results
+from grader.services.leaderboards.lines import TERMS
+from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.standings import final_standings, places
 from grader.visibility import Phase, Viewer, visible_fields
 
@@ -145,7 +147,7 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
         nonce=solution.nonce if with_receipts else None,
         rows={Split.PUBLIC: solution.public_row_count, Split.PRIVATE: solution.private_row_count},
         boards=boards,
-        results=results.split_results_of(
+        results=submission_results.split_results_of(
             session, submission_ids=[*submissions], version=version, allowed=seen
         ),
         receipts=tuple(

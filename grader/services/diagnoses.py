@@ -18,11 +18,11 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.reports import Analysis, stored
-from grader.services import counted
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.jobs import organizer_jobs
+from grader.services.leaderboards import counted_submission
 from grader.services.moderation import UnknownSubmissionHere
 from grader.storage import Storage
 from grader.visibility import Phase, Viewer
@@ -129,7 +129,7 @@ def publish(
     competition = lookup.lock(session, competition_id=competition.id)
     if competition.revealed_at is None:
         raise NotPublishable("A diagnosis can be published once the private leaderboard is revealed.")
-    counted.get(
+    counted_submission.get(
         session,
         competition=competition,
         submission_id=submission_id,

@@ -13,7 +13,7 @@ from grader.metrics.analysis.power import HeldBack, held_back
 from grader.models import ScoringVersion, Submission, SubmissionStatus
 from grader.services.competitions.metric import Rules
 from grader.services.histograms import Histograms
-from grader.services.results import SplitResult
+from grader.services.leaderboards.submission_results import SplitResult
 from grader.storage import BlobDamaged, BlobMissing, Storage, StorageUnavailable
 
 # What is read while somebody waits for a page, where no worker kept the histogram of a larger file.

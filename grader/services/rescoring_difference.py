@@ -29,9 +29,9 @@ from grader.ranking import comparison, order
 from grader.ranking.comparison import Difference, ScorePair
 from grader.ranking.selection import Scored
 from grader.services import rescoring
-from grader.services.board_lines import TERMS
 from grader.services.competitions import lookup
 from grader.services.jobs import lease
+from grader.services.leaderboards.lines import TERMS
 from grader.services.standings import scored_submissions
 
 CHUNK = 2_000

@@ -6,10 +6,10 @@ from grader.files import read_submission
 from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.paired import Measured, score_difference
 from grader.models import ScoringVersion, Split
-from grader.services import ties
+from grader.services.leaderboards import ties
+from grader.services.leaderboards.ties import Place
 from grader.services.solutions import other_labels
 from grader.services.solutions.assessment import LiveSolution
-from grader.services.ties import Place
 from grader.worker.work import Work
 
 

@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from grader.models import ScoringVersionState
-from grader.services import accounts, addresses, boards, rescoring, resets, schema, sign_ups, tokens
+from grader.services import accounts, addresses, rescoring, resets, schema, sign_ups, tokens
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
+from grader.services.leaderboards import leaderboard
 from grader.services.people import directory
 from grader.services.standings import final_standings
 from grader.visibility import Phase
@@ -55,7 +56,7 @@ def rescore_command(path, *, reason):
 
 def board(service, slug="toxicity"):
     with service.database.read() as session:
-        found = boards.public_board(session, competition=lookup.get(session, slug=slug))
+        found = leaderboard.public_board(session, competition=lookup.get(session, slug=slug))
     return found.scoring_version, [(row.team, row.score) for row in found.rows]
 
 

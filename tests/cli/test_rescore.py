@@ -9,10 +9,10 @@ from click.testing import CliRunner
 
 from grader.cli import main, switching
 from grader.files import ColumnRole, read_solution
-from grader.services import boards
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.data_files import checks, files
+from grader.services.leaderboards import leaderboard
 from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.worker.rescoring_batches import BatchScorer
@@ -71,7 +71,7 @@ def scored(service: Any) -> Any:
 
 def live(service: Any) -> tuple[int, tuple[str, ...]]:
     with service.database.read() as session:
-        board = boards.public_board(session, competition=lookup.get(session, slug="toxicity"))
+        board = leaderboard.public_board(session, competition=lookup.get(session, slug="toxicity"))
     return board.scoring_version, tuple(row.score for row in board.rows)
 
 

@@ -17,10 +17,11 @@ from grader.cli import main
 from grader.db import Database
 from grader.files import read_solution
 from grader.models import AuditEntry, JobState, ScoringJob, ScoringVersion, ScoringVersionState
-from grader.services import backups, boards, rescoring, rescoring_publication
+from grader.services import backups, rescoring, rescoring_publication
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.jobs.lease import OPEN_STATES
+from grader.services.leaderboards import leaderboard
 from grader.services.rescoring_publication import RescoringIncomplete
 from grader.services.solutions import intake
 from grader.settings import Settings
@@ -112,7 +113,7 @@ def is_published(service: Any, version: ScoringVersion) -> bool:
 def board(service: Any) -> BoardRead:
     """Read the board in one transaction."""
     with service.database.read() as session:
-        found = boards.public_board(session, competition=lookup.get(session, slug="toxicity"))
+        found = leaderboard.public_board(session, competition=lookup.get(session, slug="toxicity"))
     lines = tuple(BoardLine(row.rank or 0, row.team, row.score) for row in found.rows)
     return BoardRead("toxicity", found.scoring_version, lines)
 

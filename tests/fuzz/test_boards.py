@@ -28,10 +28,11 @@ from grader.models import Score, ScoringJob, ScoringVersion, SubmissionKind
 from grader.receipts import read_predictions, read_truth
 from grader.receipts import recount as slowly
 from grader.receipts.verification import shown
-from grader.services import boards, moderation, rescoring, rescoring_publication, selections, submissions
+from grader.services import moderation, rescoring, rescoring_publication, selections, submissions
 from grader.services.audit.log import Actor
 from grader.services.closing import close as closing
 from grader.services.competitions import lookup
+from grader.services.leaderboards import leaderboard
 from grader.services.quotas import limits
 from grader.services.scoring import jobs as scoring
 from grader.services.solutions import intake
@@ -339,11 +340,11 @@ class BoardMachine(RuleBasedStateMachine):
     def the_boards_are_those_of_the_model(self) -> None:
         with self.service.database.read() as session:
             competition = lookup.get(session, slug=self.here.competition.slug)
-            public = boards.public_board(session, competition=competition, now=self.now)
+            public = leaderboard.public_board(session, competition=competition, now=self.now)
             assert lines(public.rows) == self.model.board(PUBLIC)
             if not self.model.is_revealed:
                 return
-            private = boards.private_board(
+            private = leaderboard.private_board(
                 session, competition=competition, phase=Phase.REVEALED, viewer=Viewer.PUBLIC, now=self.now
             )
             assert lines(private.rows) == self.model.board(PRIVATE)

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Score, Split
-from grader.services import boards, results
-from grader.services.board_lines import TERMS
 from grader.services.competitions import lookup
+from grader.services.leaderboards import leaderboard, submission_results
+from grader.services.leaderboards.lines import TERMS
 from grader.visibility import Feedback, Viewer
 from tests.fixtures.walks import Walk, walk
 from tests.fixtures.worlds import SLUG, Truth, World
@@ -96,10 +96,10 @@ def test_organizers_see_everything_in_each_mode(world: World) -> None:
     _set(world, Feedback.SCORE)
     with world.arena.database.read() as session:
         competition = lookup.get(session, slug=SLUG)
-        board = boards.public_board(session, competition=competition, viewer=Viewer.ORGANIZER)
+        board = leaderboard.public_board(session, competition=competition, viewer=Viewer.ORGANIZER)
         assert all(set(row.terms) == set(TERMS) for row in board.rows)
         scores = session.scalars(select(Score).where(Score.split == Split.PUBLIC)).all()
-        found = results.public_scores(session, submissions=(), version=lookup.live(competition))
+        found = submission_results.public_scores(session, submissions=(), version=lookup.live(competition))
         assert (len(scores) > 5, found) == (True, {})
 
 

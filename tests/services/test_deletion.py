@@ -7,8 +7,9 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import AccountLink, ApiToken, Login, Mail, Submission, Team, TeamMember, User
-from grader.services import accounts, addresses, boards, deletion, logins, resets, tokens
+from grader.services import accounts, addresses, deletion, logins, resets, tokens
 from grader.services.deletion import LastAdministrator
+from grader.services.leaderboards import leaderboard
 from grader.services.mail import outbox
 from grader.services.people import directory
 
@@ -62,10 +63,10 @@ def test_standings_stay_under_a_neutral_name(service: Any) -> None:
     second = service.submit(competition, user="Bob", skill=0.1, seed=8)
     service.score(first, second)
     with service.database.read() as session:
-        before = boards.public_board(session, competition=service.reload(competition))
+        before = leaderboard.public_board(session, competition=service.reload(competition))
     gone = delete(service, "Ada")
     with service.database.read() as session:
-        after = boards.public_board(session, competition=service.reload(competition))
+        after = leaderboard.public_board(session, competition=service.reload(competition))
         submission = session.get_one(Submission, first.submission.id)
         assert submission.user_id == gone.id
         assert session.scalar(select(func.count()).select_from(TeamMember)) == 2

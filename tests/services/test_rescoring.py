@@ -20,9 +20,10 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.ranking import order
-from grader.services import benchmark_entries, boards, rescoring, rescoring_publication
+from grader.services import benchmark_entries, rescoring, rescoring_publication
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.leaderboards import leaderboard
 from grader.services.rescoring import NotPreparing, RescoringUnderWay
 from grader.services.rescoring_publication import RescoringIncomplete, RescoringLosesScores
 from grader.services.scoring import jobs
@@ -83,12 +84,12 @@ def publish(service: Any, version: ScoringVersion, **options: Any) -> ScoringVer
         )
 
 
-def board(service: Any, competition: Any, *, private: bool = False) -> boards.Board:
+def board(service: Any, competition: Any, *, private: bool = False) -> leaderboard.Board:
     with service.database.read() as session:
         current = lookup.get(session, slug=competition.slug)
         if private:
-            return boards.private_board(session, competition=current, phase=Phase.REVEALED)
-        return boards.public_board(session, competition=current)
+            return leaderboard.private_board(session, competition=current, phase=Phase.REVEALED)
+        return leaderboard.public_board(session, competition=current)
 
 
 def test_nothing_changes_before_the_publication_and_everything_with_it(

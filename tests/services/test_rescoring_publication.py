@@ -27,7 +27,6 @@ from grader.models import (
     User,
 )
 from grader.services import (
-    boards,
     rescoring,
     rescoring_difference,
     rescoring_notices,
@@ -40,6 +39,7 @@ from grader.services.closing import close as closing
 from grader.services.closing.close import SelectionOpen
 from grader.services.competitions import lookup, phases
 from grader.services.jobs import organizer_jobs
+from grader.services.leaderboards import leaderboard
 from grader.services.rescoring import NotPreparing, ReasonNeeded, RescoringUnderWay
 from grader.services.rescoring_amends import Amends, InvalidPublication
 from grader.services.rescoring_publication import NotRetired
@@ -110,9 +110,9 @@ def roll_back(service: Any, competition: Any, number: int = 1, **options: Any) -
         )
 
 
-def board(service: Any, competition: Any) -> boards.Board:
+def board(service: Any, competition: Any) -> leaderboard.Board:
     with service.database.read() as session:
-        return boards.public_board(session, competition=lookup.get(session, slug=competition.slug))
+        return leaderboard.public_board(session, competition=lookup.get(session, slug=competition.slug))
 
 
 def states(service: Any) -> dict[int, ScoringVersionState]:

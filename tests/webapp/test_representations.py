@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from grader.services.results import SplitResult, Summary
+from grader.services.leaderboards.submission_results import SplitResult, Summary
 from webapp import formats, prose
 from webapp.representations import heat
 from webapp.representations.submission import verdict

@@ -6,9 +6,9 @@ from flask import g, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import boards
-from grader.services import counted as counted_submissions
 from grader.services.competitions import phases
+from grader.services.leaderboards import counted_submission as counted_submissions
+from grader.services.leaderboards import leaderboard as boards
 from grader.services.standings import final_standings as final_boards
 from grader.services.teams import rosters
 from webapp import board_requests, finding

@@ -4,8 +4,9 @@ from flask import Response, g, send_file, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import results, selections, submissions, viewers
+from grader.services import selections, submissions, viewers
 from grader.services.competitions import lookup, phases
+from grader.services.leaderboards import submission_results
 from grader.services.quotas import limits
 from grader.services.teams import rosters
 from webapp import checking, finding, uploads
@@ -63,7 +64,7 @@ def submission_list(slug: str) -> ResponseReturnValue:
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         page = submissions.list_own(session, competition=competition, user=g.user, page=number)
-        scores = results.public_scores(
+        scores = submission_results.public_scores(
             session, submissions=page.submissions, version=lookup.live(competition)
         )
         team = rosters.find_team(session, competition=competition, user=g.user)
@@ -87,7 +88,9 @@ def submission(submission_id: int) -> ResponseReturnValue:
     with current_site().database.read() as session:
         opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
         phase = phases.phase(opened.submission.competition, db.now(session))
-        summary = results.summary(session, submission=opened.submission, viewer=opened.viewer, phase=phase)
+        summary = submission_results.summary(
+            session, submission=opened.submission, viewer=opened.viewer, phase=phase
+        )
         return submission_json(opened.submission, summary)
 
 

@@ -7,8 +7,9 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Submission, SubmissionStatus
-from grader.services import results, submissions, viewers
-from grader.services.results import Summary
+from grader.services import submissions, viewers
+from grader.services.leaderboards import submission_results
+from grader.services.leaderboards.submission_results import Summary
 from grader.services.submissions import UnknownSubmission
 from grader.visibility import Phase
 from webapp import auth, finding
@@ -47,5 +48,7 @@ def _asked(session: Any, slug: str, name: str, phase: Phase) -> tuple[Submission
     opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
     if opened.submission.competition.slug != slug:
         raise UnknownSubmission(submission_id)
-    summary = results.summary(session, submission=opened.submission, viewer=opened.viewer, phase=phase)
+    summary = submission_results.summary(
+        session, submission=opened.submission, viewer=opened.viewer, phase=phase
+    )
     return opened.submission, summary

@@ -5,11 +5,12 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Split
-from grader.services import boards, diagnoses, score_steps, team_results, ties
-from grader.services import counted as counted_submissions
+from grader.services import diagnoses
 from grader.services.closing import close
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
+from grader.services.leaderboards import counted_submission as counted_submissions
+from grader.services.leaderboards import leaderboard, score_steps, team_results, ties
 from grader.services.standings import final_standings
 from grader.services.teams import rosters
 from grader.visibility import Viewer
@@ -148,7 +149,7 @@ def results(slug: str) -> ResponseReturnValue:
         )
         stage = phases.stage(competition, now)
     if found is None and not view.is_revealed:
-        raise boards.NotRevealed
+        raise leaderboard.NotRevealed
     return render_template(
         "leaderboards/results.html",
         competition=view,
@@ -165,7 +166,7 @@ def _board_page(slug: str, split: Split) -> str:
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
         own_team_id = team.id if team else None
         asked = board_requests.asked_lines(own_team_id=own_team_id)
-        board = boards.board_of(
+        board = leaderboard.board_of(
             session,
             competition=competition,
             split=split,
@@ -206,14 +207,14 @@ def _csv(slug: str, split: Split) -> Response:
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         now = db.now(session)
-        board = boards.board_of(
+        board = leaderboard.board_of(
             session,
             competition=competition,
             split=split,
             phase=phases.phase(competition, now),
             viewer=finding.viewer(),
             now=now,
-            asked=boards.Asked(page_size=WHOLE),
+            asked=leaderboard.Asked(page_size=WHOLE),
         )
     response = Response(board_csv(board), mimetype="text/csv")
     name = f"{competition.slug}-{split.value}-leaderboard.csv"

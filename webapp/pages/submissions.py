@@ -23,12 +23,12 @@ from grader.services import (
     own_analysis,
     receipts,
     rescoring_notices,
-    results,
     selections,
     submissions,
     viewers,
 )
 from grader.services.competitions import lookup, phases
+from grader.services.leaderboards import submission_results
 from grader.services.quotas import limits
 from grader.services.scoring import retries
 from grader.services.solutions import other_labels
@@ -56,7 +56,7 @@ def index(slug: str) -> ResponseReturnValue:
         view = CompetitionView(competition, now)
         page = submissions.list_own(session, competition=competition, user=g.user, page=asked_page())
         version = lookup.live(competition)
-        scores = results.public_scores(session, submissions=page.submissions, version=version)
+        scores = submission_results.public_scores(session, submissions=page.submissions, version=version)
         team = submissions.team_of(session, competition=competition, user=g.user)
         is_test = g.organizer_role is not None
         allowance = limits.allowance(session, competition=competition, team=team, now=now)
@@ -106,7 +106,9 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
         submission = opened.submission
         _require_here(submission, slug)
-        summary = results.summary(session, submission=submission, viewer=opened.viewer, phase=view.phase)
+        summary = submission_results.summary(
+            session, submission=submission, viewer=opened.viewer, phase=view.phase
+        )
         allowance = limits.allowance(session, competition=competition, team=submission.team, now=now)
         position = retries.queue_position(session, submission=submission, now=now)
         asked = disputes.of_submission(session, submission=submission)

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from grader.models import Split
-from grader.services.board_lines import BoardRow
-from grader.services.board_orders import Sort
-from grader.services.boards import Asked, Board
+from grader.services.leaderboards.leaderboard import Asked, Board
+from grader.services.leaderboards.lines import BoardRow
+from grader.services.leaderboards.sorting import Sort
 from grader.services.standings.final_standings import FinalPage, FinalRow
 from webapp import formats
 from webapp.representations.terms import TERMS, Term

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from grader.ranking.order import score_text
-from grader.services.board_lines import BoardRow
-from grader.services.boards import Asked, Board
-from grader.services.score_steps import TEAM_COUNT, TeamSteps
+from grader.services.leaderboards.leaderboard import Asked, Board
+from grader.services.leaderboards.lines import BoardRow
+from grader.services.leaderboards.score_steps import TEAM_COUNT, TeamSteps
 from webapp import charts
 from webapp.charts import SlopeChart, StepChart
 

@@ -1,7 +1,7 @@
 """A leaderboard as CSV (RFC 4180): numbers stay numbers, and no name becomes a formula in a spreadsheet."""
 
-from grader.services.board_lines import BoardRow
-from grader.services.boards import Board
+from grader.services.leaderboards.leaderboard import Board
+from grader.services.leaderboards.lines import BoardRow
 from grader.text.spreadsheets import csv_lines
 from webapp import formats
 from webapp.representations.board import term_texts

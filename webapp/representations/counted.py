@@ -3,8 +3,8 @@
 from typing import Any
 
 from grader.models import Split
-from grader.services.counted import Counted
-from grader.services.results import SplitResult
+from grader.services.leaderboards.counted_submission import Counted
+from grader.services.leaderboards.submission_results import SplitResult
 from webapp import formats
 from webapp.representations.submission import SplitView, identities_json
 

@@ -10,7 +10,7 @@ from grader.models import Submission
 from grader.ranking.order import score_text
 from grader.reports.blocks import Cell, Chart, Table, table
 from grader.reports.svg import Axis, bar_chart
-from grader.services.results import IdentityRow, SplitResult, Summary
+from grader.services.leaderboards.submission_results import IdentityRow, SplitResult, Summary
 from webapp.representations.terms import IDENTITY_TERMS, NAMES, TERMS
 
 SHOWN_GAINS = 10

@@ -1,6 +1,6 @@
 """The reveal night of one team, in words: what each file got, which one counted, and why."""
 
-from grader.services.team_results import ResultLine, TeamResults
+from grader.services.leaderboards.team_results import ResultLine, TeamResults
 from webapp import formats
 from webapp.representations.board import change
 

@@ -8,7 +8,7 @@ from typing import Any
 from grader.models import Submission, SubmissionKind, SubmissionStatus
 from grader.ranking.order import score_text
 from grader.services import rejected_files, selections
-from grader.services.results import IdentityRow, SplitResult, Summary
+from grader.services.leaderboards.submission_results import IdentityRow, SplitResult, Summary
 from grader.services.selections import Choice, Reason
 from grader.visibility import Viewer
 from webapp import formats

@@ -20,9 +20,8 @@ from grader.models import (
     SubmissionStatus,
     User,
 )
-from grader.services import boards, moderation, rescoring, rescoring_publication, team_results
+from grader.services import moderation, rescoring, rescoring_publication
 from grader.services.audit.log import Actor
-from grader.services.boards import NotRevealed
 from grader.services.closing import close as closing
 from grader.services.closing.close import (
     AlreadyRevealed,
@@ -34,6 +33,8 @@ from grader.services.closing.close import (
 )
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Archived, Stage
+from grader.services.leaderboards import leaderboard, team_results
+from grader.services.leaderboards.leaderboard import NotRevealed
 from grader.services.solutions import intake
 from grader.services.standings import final_standings
 from grader.services.standings.final_standings import UnknownFinalBoard
@@ -194,7 +195,9 @@ def test_the_reveal_switches_on_what_the_settling_computed(service: Any) -> None
     assert len(before) == 3
     with service.database.read() as session, pytest.raises(NotRevealed):
         found = lookup.get(session, slug="toxicity")
-        boards.private_board(session, competition=found, phase=phases.phase(found, service.now + 2 * HOUR))
+        leaderboard.private_board(
+            session, competition=found, phase=phases.phase(found, service.now + 2 * HOUR)
+        )
     reveal(service, competition, 3 * HOUR)
     assert standings(service, Split.PRIVATE) == before
 
@@ -285,7 +288,7 @@ def test_final_standings_are_stored_and_a_publish_appends_the_next_number(
     first = final_page(service, competition, 1)
     with service.database.read() as session:
         found = lookup.get(session, slug="toxicity")
-        board = boards.private_board(session, competition=found, phase=Phase.REVEALED)
+        board = leaderboard.private_board(session, competition=found, phase=Phase.REVEALED)
     assert [(row.rank, row.team, row.score, row.rank_change) for row in first.rows] == [
         (row.rank, row.team, row.score, row.rank_change) for row in board.rows
     ]

@@ -12,10 +12,11 @@ from grader.files import read_solution
 from grader.models import Competition, ScoringVersion, ScoringVersionState, Split, Standing, Submission
 from grader.ranking import selection
 from grader.ranking.selection import SubmissionKind
-from grader.services import boards, moderation, rescoring, rescoring_publication
+from grader.services import moderation, rescoring, rescoring_publication
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup, phases
+from grader.services.leaderboards import leaderboard
 from grader.services.solutions import intake
 from grader.services.standings import places, scored_submissions
 from grader.services.standings import rows as standing_rows
@@ -175,8 +176,8 @@ def stored(session: Any, version: ScoringVersion, split: Split) -> list[Any]:
 def check_pages(session: Any, competition: Competition, expected: selection.Boards) -> None:
     if phases.phase(competition, competition.closes_at) is not Phase.REVEALED:
         return
-    asked = boards.Asked(page_size=3)
-    board = boards.private_board(session, competition=competition, phase=Phase.REVEALED, asked=asked)
+    asked = leaderboard.Asked(page_size=3)
+    board = leaderboard.private_board(session, competition=competition, phase=Phase.REVEALED, asked=asked)
     ranked = [(row.rank, row.submission_id) for row in board.rows if not row.is_benchmark]
     assert ranked == [(line.rank, line.entry.submission_id) for line in expected.private[:3]]
 

@@ -19,8 +19,9 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import boards, deletion, submissions
+from grader.services import deletion, submissions
 from grader.services.competitions import lookup
+from grader.services.leaderboards import leaderboard
 from grader.services.quotas import limits
 from grader.services.quotas.limits import DailyLimitReached
 from grader.services.teams import invitations, mergers, rosters, teams
@@ -328,7 +329,7 @@ def test_the_better_entry_stands_for_both_teams_at_once(
         service.score(service.submit(competition, user=name, skill=skill))
     team = merge(competition, "ada", "bob", after=DAY)
     with service.database.read() as session:
-        found = boards.public_board(session, competition=service.reload(competition))
+        found = leaderboard.public_board(session, competition=service.reload(competition))
         rows = session.scalars(select(Standing).where(Standing.split == Split.PUBLIC)).all()
     assert [row.team for row in found.rows] == ["Team ada", "Team cleo"]
     assert [row.team_id for row in rows].count(team.id) == 1

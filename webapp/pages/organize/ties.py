@@ -5,8 +5,8 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import OrganizerJob, Role, Split
-from grader.services import ties as tied_teams
 from grader.services.jobs import organizer_jobs
+from grader.services.leaderboards import ties as tied_teams
 from webapp import finding
 from webapp.errors import wants_json
 from webapp.organizing import actor, organizers_only

@@ -10,10 +10,11 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, ScoringVersion, Split, Standing
-from grader.services import benchmarks, board_lines, board_orders
-from grader.services.board_lines import BoardRow
-from grader.services.board_orders import Sort
 from grader.services.competitions import lookup, phases
+from grader.services.leaderboards import benchmark_lines, sorting
+from grader.services.leaderboards import lines as board_lines
+from grader.services.leaderboards.lines import BoardRow
+from grader.services.leaderboards.sorting import Sort
 from grader.services.paging import Paging, paging
 from grader.services.standings import places
 from grader.visibility import Field, Phase, Viewer, visible
@@ -180,13 +181,15 @@ def _board(
     terms = board_lines.TERMS if has_terms else ()
     version = lookup.live(competition)
     team_count = places.count_teams(session, scoring_version_id=version.id, split=split)
-    unranked = benchmarks.rows(session, competition=competition, version=version, split=split, terms=terms)
+    unranked = benchmark_lines.rows(
+        session, competition=competition, version=version, split=split, terms=terms
+    )
     if asked.is_plain:
         place = paging(team_count, page=asked.page, page_size=asked.page_size)
         lines = _plain_page(session, version, split, place, unranked)
         found_count = team_count
     else:
-        found = board_orders.lines(
+        found = sorting.lines(
             session,
             version=version,
             split=split,
@@ -224,8 +227,8 @@ def _plain_page(
     version: ScoringVersion,
     split: Split,
     asked: Paging,
-    unranked: Sequence[benchmarks.Placed],
-) -> list[board_orders.Line]:
+    unranked: Sequence[benchmark_lines.Placed],
+) -> list[sorting.Line]:
     """Return the page that the index of the table gives at once, with the benchmarks that lie in it."""
     team_ids = session.scalars(
         select(Standing.team_id)
@@ -234,7 +237,7 @@ def _plain_page(
         .limit(asked.page_size)
         .offset(asked.first)
     ).all()
-    lines: list[board_orders.Line] = []
+    lines: list[sorting.Line] = []
     for place, team_id in enumerate(team_ids, asked.first):
         lines += [each.row for each in unranked if each.place == place]
         lines.append((team_id, place + 1))

@@ -10,8 +10,8 @@ from grader.models import Competition, Split, Submission, Team
 from grader.ranking import order, selection
 from grader.ranking.order import Entry
 from grader.ranking.selection import Choice, Scored, SubmissionKind
-from grader.services.boards import NotRevealed
 from grader.services.competitions import lookup
+from grader.services.leaderboards.leaderboard import NotRevealed
 from grader.services.standings import places, scored_submissions
 from grader.visibility import Field, Phase, Viewer, visible
 

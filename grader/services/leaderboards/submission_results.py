@@ -11,9 +11,9 @@ from grader.metrics import PairCounts, report
 from grader.models import Score, ScoringVersion, Split, Submission, SubmissionKind
 from grader.ranking import order
 from grader.ranking.order import Entry
-from grader.services import board_lines
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
+from grader.services.leaderboards import lines
 from grader.services.standings import places
 from grader.visibility import Field, Phase, Viewer, visible_fields
 
@@ -157,7 +157,7 @@ def _split_result(
     score: Score, rules: Rules, *, has_terms: bool = False, cells: Sequence[str] = ()
 ) -> SplitResult:
     units = order.score_units(score.score)
-    terms = board_lines.rounded_terms(score) if has_terms else {}
+    terms = lines.rounded_terms(score) if has_terms else {}
     return SplitResult(
         score=order.score_text(units),
         score_units=units,

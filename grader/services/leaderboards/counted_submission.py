@@ -8,9 +8,9 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, Split, Standing
-from grader.services import boards, results
 from grader.services.competitions import lookup
-from grader.services.results import SplitResult
+from grader.services.leaderboards import leaderboard, submission_results
+from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.standings import places
 from grader.services.standings.rows import to_entry
 from grader.visibility import Phase, Viewer, visible_fields
@@ -43,7 +43,7 @@ def get(
     session: Session, *, competition: Competition, submission_id: int, viewer: Viewer, phase: Phase
 ) -> Counted:
     """Return a submission that counted; raise what `boards.require_private` raises, NotCounted for others."""
-    boards.require_private(competition, viewer=viewer, phase=phase)
+    leaderboard.require_private(competition, viewer=viewer, phase=phase)
     version = lookup.live(competition)
     standing = session.scalar(
         select(Standing)
@@ -64,7 +64,7 @@ def get(
             session, scoring_version_id=version.id, split=Split.PRIVATE, entry=to_entry(standing)
         ),
         team_count=places.count_teams(session, scoring_version_id=version.id, split=Split.PRIVATE),
-        results=results.split_results(
+        results=submission_results.split_results(
             session,
             submission=standing.submission,
             version=version,

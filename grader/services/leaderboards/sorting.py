@@ -14,9 +14,9 @@ from sqlalchemy.orm import Session
 
 from grader.models import Score, ScoringVersion, Split, Standing, Team
 from grader.ranking import order
-from grader.services import board_lines
-from grader.services.benchmarks import Placed
-from grader.services.board_lines import BoardRow
+from grader.services.leaderboards import lines as board_lines
+from grader.services.leaderboards.benchmark_lines import Placed
+from grader.services.leaderboards.lines import BoardRow
 from grader.services.people.names import folded
 from grader.services.standings import places
 

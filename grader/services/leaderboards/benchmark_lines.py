@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session, defer
 from grader.models import Competition, Score, ScoringVersion, Split, Submission, SubmissionKind, Team
 from grader.ranking import order
 from grader.ranking.order import Entry
-from grader.services import board_lines
-from grader.services.board_lines import BoardRow
+from grader.services.leaderboards import lines
+from grader.services.leaderboards.lines import BoardRow
 from grader.services.standings import places as placing
 from grader.text.plain import one_line
 
@@ -58,7 +58,7 @@ def rows(
     places = placing.places_of(session, scoring_version_id=version.id, split=split, entries=entries)
     placed = zip(entries, found, places, strict=True)
     return [
-        Placed(_row(entry, submission, name, board_lines.rounded_terms(score, terms)), place - 1)
+        Placed(_row(entry, submission, name, lines.rounded_terms(score, terms)), place - 1)
         for entry, (submission, name, score), place in sorted(placed, key=lambda each: order.order(each[0]))
     ]
 

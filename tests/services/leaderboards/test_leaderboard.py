@@ -9,11 +9,11 @@ from sqlalchemy import select, update
 from grader.metrics import PairCounts, report
 from grader.models import Score, Split, Standing, Team
 from grader.ranking import order
-from grader.services import boards, results
-from grader.services.boards import NotRevealed
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
-from grader.services.results import Summary
+from grader.services.leaderboards import leaderboard, submission_results
+from grader.services.leaderboards.leaderboard import NotRevealed
+from grader.services.leaderboards.submission_results import Summary
 from grader.services.standings import places
 from grader.services.standings.rows import to_entry
 from grader.visibility import Phase, Viewer
@@ -33,23 +33,23 @@ def competition(service: Any) -> Any:
     return service.reload(competition)
 
 
-def public(service: Any, competition: Any, **options: Any) -> boards.Board:
+def public(service: Any, competition: Any, **options: Any) -> leaderboard.Board:
     with service.database.read() as session:
-        asked = boards.Asked(**options)
-        return boards.public_board(session, competition=competition, now=service.now, asked=asked)
+        asked = leaderboard.Asked(**options)
+        return leaderboard.public_board(session, competition=competition, now=service.now, asked=asked)
 
 
 def private(
     service: Any, competition: Any, phase: Phase, *, viewer: Viewer = Viewer.PUBLIC, **options: Any
-) -> boards.Board:
+) -> leaderboard.Board:
     with service.database.read() as session:
-        return boards.private_board(
+        return leaderboard.private_board(
             session,
             competition=competition,
             phase=phase,
             viewer=viewer,
             now=service.now,
-            asked=boards.Asked(**options),
+            asked=leaderboard.Asked(**options),
         )
 
 
@@ -58,7 +58,7 @@ def summary_of(service: Any, submission_id: int, viewer: Viewer, phase: Phase = 
 
     with service.database.read() as session:
         submission = session.get_one(Submission, submission_id)
-        return results.summary(session, submission=submission, viewer=viewer, phase=phase)
+        return submission_results.summary(session, submission=submission, viewer=viewer, phase=phase)
 
 
 def test_an_empty_board_has_one_page_and_no_rows(service: Any) -> None:
@@ -241,6 +241,8 @@ def test_the_scores_of_a_list_come_in_one_go(service: Any, competition: Any) -> 
 
     with service.database.read() as session:
         submissions = session.scalars(select(Submission)).all()
-        found = results.public_scores(session, submissions=submissions, version=lookup.live(competition))
+        found = submission_results.public_scores(
+            session, submissions=submissions, version=lookup.live(competition)
+        )
     assert found.keys() == {submission.id for submission in submissions}
     assert all(result.identities == () for result in found.values())

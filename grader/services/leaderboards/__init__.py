@@ -1,0 +1,1 @@
+"""Leaderboard pages: lines, columns, sort, results behind a line, ties."""
