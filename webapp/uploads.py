@@ -13,10 +13,11 @@ from grader import db, disk
 from grader.crash_points import reach
 from grader.files.solution import SIZE_CAP
 from grader.models import Competition, Role, Submission
-from grader.services import blobs, submissions
+from grader.services import blobs
 from grader.services.competitions import organizers
 from grader.services.data_files import files
-from grader.services.submissions import Accepted
+from grader.services.submissions import accepting
+from grader.services.submissions.accepting import Accepted
 from grader.storage import BlobMissing, StoredBlob
 from webapp import auth, finding, heads
 from webapp.errors import BadRequest, FileTooLarge
@@ -82,7 +83,7 @@ def set_limit() -> ResponseReturnValue | None:
         return auth.ask_to_log_in() if request.endpoint == PAGE_ENDPOINT else None
     with current_site().database.read() as session:
         competition = finding.competition_of(session, (request.view_args or {})["slug"])
-        g.file_limit_bytes = submissions.size_cap(competition)
+        g.file_limit_bytes = accepting.size_cap(competition)
     request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
     if request.endpoint != CHECK_ENDPOINT:
         _require_room()
@@ -109,7 +110,7 @@ def _set_organizers_limit(limit_bytes: int | None) -> ResponseReturnValue | None
         competition = finding.competition_of(session, (request.view_args or {})["slug"])
     if not organizers.reaches(g.organizer_role, Role.EDITOR):
         return None
-    g.file_limit_bytes = submissions.size_cap(competition) if limit_bytes is None else limit_bytes
+    g.file_limit_bytes = accepting.size_cap(competition) if limit_bytes is None else limit_bytes
     request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
     _require_room()
     return None
@@ -142,7 +143,7 @@ def require_acceptable(slug: str, upload: Upload) -> Competition:
     """Return the competition; raise what accepting the file would raise, before it is checked or stored."""
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
-        submissions.require_acceptable(
+        accepting.require_acceptable(
             session,
             competition=competition,
             user=g.user,
@@ -178,7 +179,7 @@ def _store_and_record(competition: Competition, upload: Upload) -> Accepted:
 
 def accept_again(earlier: Submission, *, description: str) -> Accepted:
     """Submit the bytes of an own submission once more; raise FileDeleted where they are not kept."""
-    submissions.require_file(earlier)
+    accepting.require_file(earlier)
     try:
         return _record(
             earlier.competition,
@@ -188,14 +189,14 @@ def accept_again(earlier: Submission, *, description: str) -> Accepted:
             again=True,
         )
     except BlobMissing as error:  # a rejected file's bytes were deleted just then
-        raise submissions.FileDeleted(earlier) from error
+        raise accepting.FileDeleted(earlier) from error
 
 
 def _record(competition: Competition, *, blob: StoredBlob, **what: Any) -> Accepted:
     site = current_site()
     with site.database.write() as session:
         blobs.hold(session, storage=site.storage, sha256=blob.sha256)
-        accepted = submissions.accept(session, competition=competition, user=g.user, blob=blob, **what)
+        accepted = accepting.accept(session, competition=competition, user=g.user, blob=blob, **what)
         reach("accept.before_commit")
     reach("accept.after_commit")
     site.hints.send(accepted.job_ids)

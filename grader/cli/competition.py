@@ -26,7 +26,7 @@ from grader.cli.results import bundle, publish_solution, receipt, verify
 from grader.cli.running import announce, export, free_team_name, grant, pause, rename_team, resume, retry
 from grader.cli.solution_report import describe
 from grader.models import Competition
-from grader.services import benchmark_entries, versions
+from grader.services import versions
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
 from grader.services.competitions import settings as competition_settings
@@ -36,6 +36,7 @@ from grader.services.people import directory
 from grader.services.setup import drafts, lifecycle
 from grader.services.solutions import intake, split
 from grader.services.solutions.intake import StoredSolution
+from grader.services.submissions import benchmark_entries
 
 if TYPE_CHECKING:
     from grader.metrics import MetricSettings, Weights

@@ -17,7 +17,7 @@ from grader.cli.parameters import LocalPath
 from grader.cli.solution_report import describe
 from grader.errors import FairboardError, OrganizerError
 from grader.models import Competition, CompetitionState, User
-from grader.services import benchmark_entries, versions
+from grader.services import versions
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions import settings as competition_settings
@@ -28,6 +28,7 @@ from grader.services.people import directory
 from grader.services.setup import cloning, drafts, lifecycle, settings_file
 from grader.services.setup.settings_file import CompetitionFile
 from grader.services.solutions import intake, split
+from grader.services.submissions import benchmark_entries
 
 FILE = LocalPath(exists=True, dir_okay=False)
 

@@ -24,7 +24,6 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.receipts import Receipt
-from grader.services import receipts
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import organizers, phases
@@ -36,6 +35,7 @@ from grader.services.leaderboards import submission_results
 from grader.services.leaderboards.lines import TERMS
 from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.standings import final_standings, places
+from grader.services.submissions import receipts
 from grader.visibility import Phase, Viewer, visible_fields
 
 

@@ -9,13 +9,13 @@ from sqlalchemy.orm import Session, joinedload
 from grader import db
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Dispute, Submission, Team, TeamMember, User
-from grader.services import submissions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Notice
 from grader.services.paging import paging
+from grader.services.submissions import accepting
 from grader.text.plain import plain_text
 
 TEXT_MAX_LENGTH = 5_000
@@ -88,7 +88,7 @@ def ask(
 
     Raises UnknownSubmission, InvalidQuestion, AlreadyAsked, TooManyOpen.
     """
-    submission = submissions.get_own(session, user=user, submission_id=submission_id)
+    submission = accepting.get_own(session, user=user, submission_id=submission_id)
     question = _checked(question, InvalidQuestion, "question")
     competition = lookup.lock(session, competition_id=submission.competition_id)
     now = now or db.now(session)

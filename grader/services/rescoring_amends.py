@@ -10,10 +10,10 @@ from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
 from grader.models import Competition, ScoringVersion
-from grader.services import selections
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings
 from grader.services.quotas import grants
+from grader.services.submissions import selections
 from grader.text.plain import plain_text
 from grader.text.wording import counted
 

@@ -5,8 +5,9 @@ import threading
 import time
 
 from grader.db import Database
-from grader.services import blobs, rejected_files
+from grader.services import blobs
 from grader.services.blobs import SuspiciousStorage
+from grader.services.submissions import rejected_files
 from grader.storage import Storage
 from grader.worker.insisting import tell_of
 

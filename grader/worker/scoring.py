@@ -8,10 +8,10 @@ from functools import partial
 from grader import db
 from grader.crash_points import reach
 from grader.db import Database
-from grader.services import rejected_files
 from grader.services.histograms import Histograms
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Claim, Outcome, Rejection
+from grader.services.submissions import rejected_files
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.worker import holders, stopping

@@ -4,10 +4,10 @@ from typing import Any
 
 from grader.models import ScoringVersion, Submission
 from grader.receipts import Receipt, Settings, read_truth
-from grader.services import receipts
 from grader.services.closing import verification
 from grader.services.closing.verification import Verified
 from grader.services.solutions import canonical
+from grader.services.submissions import receipts
 from grader.worker.digests import with_digest
 from grader.worker.work import Work
 

@@ -13,12 +13,13 @@ from playwright.sync_api import Browser, Page
 
 from grader import db
 from grader.models import EntryMode
-from grader.services import setup_links, submissions
+from grader.services import setup_links
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Breakdown
+from grader.services.submissions import accepting
 from grader.services.teams import invitations, mergers, teams
 
 pytestmark = pytest.mark.browser
@@ -182,7 +183,7 @@ def _accept(
     """Record a submission without hinting anybody; `break_it` makes its job fail as if scoring had broken."""
 
     with live.database.write() as session:
-        accepted = submissions.accept(
+        accepted = accepting.accept(
             session,
             competition=lookup.get(session, slug=slug),
             user=person.user,

@@ -28,7 +28,7 @@ from grader.models import Score, ScoringJob, ScoringVersion, SubmissionKind
 from grader.receipts import read_predictions, read_truth
 from grader.receipts import recount as slowly
 from grader.receipts.verification import shown
-from grader.services import moderation, rescoring, rescoring_publication, selections, submissions
+from grader.services import moderation, rescoring, rescoring_publication
 from grader.services.audit.log import Actor
 from grader.services.closing import close as closing
 from grader.services.competitions import lookup
@@ -37,6 +37,7 @@ from grader.services.quotas import limits
 from grader.services.scoring import jobs as scoring
 from grader.services.solutions import intake
 from grader.services.standings import final_standings
+from grader.services.submissions import accepting, selections
 from grader.services.teams import mergers, participations, rosters
 from grader.settings import Settings
 from grader.storage import open_storage
@@ -158,7 +159,7 @@ class BoardMachine(RuleBasedStateMachine):
         model, team = self.model, self.model.team_of.get(user)
         refusal: Any = None
         if model.is_closed(self.now) and not model.is_revealed:
-            refusal = submissions.CompetitionClosed
+            refusal = accepting.CompetitionClosed
         elif team is None and self.now >= model.closes_at - WEEK:
             refusal = participations.EntryRefused
         elif model.used_on(team, self.now) >= DAILY_LIMIT:
@@ -204,7 +205,7 @@ class BoardMachine(RuleBasedStateMachine):
         user = data.draw(st.sampled_from(USERS if is_own == 4 else members))
         refusal: Any = None
         if user not in members:
-            refusal = submissions.UnknownSubmission
+            refusal = accepting.UnknownSubmission
         elif self.model.is_closed(self.now):
             refusal = selections.SelectionClosed
         elif wanted and not sent.is_selected:

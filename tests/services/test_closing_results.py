@@ -14,16 +14,17 @@ from sqlalchemy import select, update
 
 from grader.models import AuditEntry, Competition, JobState, OrganizerJob, Score, Solution, Split, Submission
 from grader.receipts import Receipt, verify
-from grader.services import bundle_files, bundles, receipts
+from grader.services import bundle_files, bundles
 from grader.services.audit.log import Actor
 from grader.services.bundles import NotFinal
 from grader.services.closing import close, verification
 from grader.services.closing.close import NotClosed
 from grader.services.closing.verification import NotSettled
 from grader.services.competitions import lookup
-from grader.services.receipts import CommitmentPending, NoReceipt
 from grader.services.solutions import publication
 from grader.services.solutions.publication import NotRevealed, SolutionNotPublished, SolutionPublished
+from grader.services.submissions import receipts
+from grader.services.submissions.receipts import CommitmentPending, NoReceipt
 from grader.visibility import Phase, Viewer
 from grader.worker import work
 from grader.worker.digests import note_missing, write_missing_files

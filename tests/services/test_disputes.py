@@ -9,7 +9,7 @@ from grader.models import AuditEntry, Mail, User
 from grader.services import disputes
 from grader.services.audit.log import Actor
 from grader.services.disputes import AlreadyAsked, InvalidAnswer, InvalidQuestion, TooManyOpen, UnknownDispute
-from grader.services.submissions import UnknownSubmission
+from grader.services.submissions.accepting import UnknownSubmission
 
 
 def ask(

@@ -20,7 +20,7 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.ranking import order
-from grader.services import benchmark_entries, rescoring, rescoring_publication
+from grader.services import rescoring, rescoring_publication
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard
@@ -31,6 +31,7 @@ from grader.services.scoring.jobs import Breakdown, Rejection
 from grader.services.solutions import intake
 from grader.services.solutions.assessment import UnusableSolution
 from grader.services.solutions.truth import Truth
+from grader.services.submissions import benchmark_entries
 from grader.visibility import Phase
 from tests.fixtures import rescorings
 

@@ -32,7 +32,6 @@ from grader.services import (
     rescoring_notices,
     rescoring_publication,
     rescoring_tables,
-    selections,
 )
 from grader.services.audit.log import Actor
 from grader.services.closing import close as closing
@@ -43,9 +42,10 @@ from grader.services.leaderboards import leaderboard
 from grader.services.rescoring import NotPreparing, ReasonNeeded, RescoringUnderWay
 from grader.services.rescoring_amends import Amends, InvalidPublication
 from grader.services.rescoring_publication import NotRetired
-from grader.services.selections import SelectionClosed, SelectionStays
 from grader.services.solutions import intake, publication
 from grader.services.standings import final_standings
+from grader.services.submissions import selections
+from grader.services.submissions.selections import SelectionClosed, SelectionStays
 from grader.services.teams import rosters
 from grader.worker.organizer_work import OrganizerWorker
 from grader.worker.scoring import Scorer

@@ -7,8 +7,8 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, User
-from grader.services import selections
 from grader.services.quotas import limits
+from grader.services.submissions import selections
 from grader.services.teams import given_names, participations
 from grader.services.teams import situation as situations
 from webapp import finding

@@ -4,10 +4,10 @@ from flask import Response, g, send_file, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import selections, submissions, viewers
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
 from grader.services.quotas import limits
+from grader.services.submissions import accepting, selections, viewers
 from grader.services.teams import rosters
 from webapp import checking, finding, uploads
 from webapp.api.v1 import blueprint
@@ -63,7 +63,7 @@ def submission_list(slug: str) -> ResponseReturnValue:
     number = asked_page()
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
-        page = submissions.list_own(session, competition=competition, user=g.user, page=number)
+        page = accepting.list_own(session, competition=competition, user=g.user, page=number)
         scores = submission_results.public_scores(
             session, submissions=page.submissions, version=lookup.live(competition)
         )
@@ -100,7 +100,7 @@ def submission_file(submission_id: int) -> Response:
     site = current_site()
     with site.database.read() as session:
         own = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
-    submissions.require_file(own)
+    accepting.require_file(own)
     return send_file(
         site.storage.open(own.sha256),
         mimetype="application/octet-stream",

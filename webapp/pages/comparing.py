@@ -7,10 +7,10 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Submission, SubmissionStatus
-from grader.services import submissions, viewers
 from grader.services.leaderboards import submission_results
 from grader.services.leaderboards.submission_results import Summary
-from grader.services.submissions import UnknownSubmission
+from grader.services.submissions import accepting, viewers
+from grader.services.submissions.accepting import UnknownSubmission
 from grader.visibility import Phase
 from webapp import auth, finding
 from webapp.pages.submissions import blueprint
@@ -27,7 +27,7 @@ def compare(slug: str) -> ResponseReturnValue:
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
-        page = submissions.list_own(session, competition=competition, user=g.user, page=1)
+        page = accepting.list_own(session, competition=competition, user=g.user, page=1)
         pair = [_asked(session, slug, name, view.phase) for name in ("candidate", "baseline")]
     candidate, baseline = pair
     return render_template(

@@ -18,21 +18,14 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Split, Submission
-from grader.services import (
-    disputes,
-    own_analysis,
-    receipts,
-    rescoring_notices,
-    selections,
-    submissions,
-    viewers,
-)
+from grader.services import disputes, own_analysis, rescoring_notices
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
 from grader.services.quotas import limits
 from grader.services.scoring import retries
 from grader.services.solutions import other_labels
 from grader.services.standings import places
+from grader.services.submissions import accepting, receipts, selections, viewers
 from webapp import auth, finding
 from webapp.reading import asked_number, asked_page
 from webapp.representations import heat
@@ -54,10 +47,10 @@ def index(slug: str) -> ResponseReturnValue:
         now = db.now(session)
         competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, now)
-        page = submissions.list_own(session, competition=competition, user=g.user, page=asked_page())
+        page = accepting.list_own(session, competition=competition, user=g.user, page=asked_page())
         version = lookup.live(competition)
         scores = submission_results.public_scores(session, submissions=page.submissions, version=version)
-        team = submissions.team_of(session, competition=competition, user=g.user)
+        team = accepting.team_of(session, competition=competition, user=g.user)
         is_test = g.organizer_role is not None
         allowance = limits.allowance(session, competition=competition, team=team, now=now)
         choice = None
@@ -76,7 +69,7 @@ def index(slug: str) -> ResponseReturnValue:
         reason_words=REASONS,
         can_select=selections.is_open(competition, now),
         selection_closes_at=selections.closes_at(competition),
-        takes_files=submissions.takes_files(competition, now),
+        takes_files=accepting.takes_files(competition, now),
         is_test=is_test,
         is_disqualified=team is not None and team.disqualified_at is not None,
         allowance=AllowanceView(allowance),
@@ -91,7 +84,7 @@ def statuses(slug: str) -> ResponseReturnValue:
     """Tell how the submissions of one page of the list stand."""
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
-        page = submissions.list_own(session, competition=competition, user=g.user, page=asked_page())
+        page = accepting.list_own(session, competition=competition, user=g.user, page=asked_page())
     return _statuses(page.submissions).make_conditional(request)
 
 
@@ -160,7 +153,7 @@ def file(slug: str, submission_id: int) -> Response:
     with site.database.read() as session:
         submission = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
         _require_here(submission, slug)
-        submissions.require_file(submission)
+        accepting.require_file(submission)
     return send_file(
         site.storage.open(submission.sha256),
         mimetype="application/octet-stream",  # never shown, whatever is in it
@@ -203,7 +196,7 @@ def describe(slug: str, submission_id: int) -> ResponseReturnValue:
     """Change the description of a submission."""
     with current_site().database.write() as session:
         description = request.form.get("description", "")
-        described = submissions.describe(
+        described = accepting.describe(
             session, user=g.user, submission_id=submission_id, description=description
         )
         _require_here(described, slug)
@@ -238,7 +231,7 @@ def select(slug: str, submission_id: int) -> ResponseReturnValue:
 
 def _require_here(submission: Submission, slug: str) -> None:
     if submission.competition.slug != slug:
-        raise submissions.UnknownSubmission(submission.id)
+        raise accepting.UnknownSubmission(submission.id)
 
 
 def _statuses(shown: Iterable[Submission], positions: Mapping[int, int | None] | None = None) -> Response:

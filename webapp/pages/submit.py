@@ -9,9 +9,9 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import ParticipantError
 from grader.models import Competition, Submission
-from grader.services import repeats, submissions
 from grader.services.quotas import limits
 from grader.services.solutions import other_labels
+from grader.services.submissions import accepting, repeats
 from grader.services.teams import participations
 from webapp import auth, checking, errors, finding, uploads
 from webapp.pages.submissions import blueprint
@@ -27,7 +27,7 @@ NOT_CHECKED = "There was no time to check your file before, so it was accepted f
 TOLD_HERE = (
     limits.LimitReached,
     repeats.IdenticalFile,
-    submissions.DescriptionTooLong,
+    accepting.DescriptionTooLong,
     uploads.FileMissing,
 )
 
@@ -90,9 +90,9 @@ def submit(slug: str) -> ResponseReturnValue:
 def submit_again(slug: str, submission_id: int) -> ResponseReturnValue:
     """Submit the bytes of an own submission once more."""
     with current_site().database.read() as session:
-        earlier = submissions.get_own(session, user=g.user, submission_id=submission_id)
+        earlier = accepting.get_own(session, user=g.user, submission_id=submission_id)
         if earlier.competition.slug != slug:
-            raise submissions.UnknownSubmission(submission_id)
+            raise accepting.UnknownSubmission(submission_id)
     try:
         accepted = uploads.accept_again(earlier, description=request.form.get("description", ""))
     except TOLD_HERE as error:
@@ -127,7 +127,7 @@ def _page(slug: str, refusal: Refusal | None = None) -> str:
         view = CompetitionView(competition, now)
         context = _team_context(session, competition)
         entry_fault = _entry_fault(session, competition)
-        file_limit_bytes = submissions.size_cap(competition)
+        file_limit_bytes = accepting.size_cap(competition)
         names = other_labels.names(session, competition_id=competition.id)
     is_test = g.organizer_role is not None
     with site.storage.open(view.sample_submission_sha256) as sample:
@@ -137,7 +137,7 @@ def _page(slug: str, refusal: Refusal | None = None) -> str:
         slug=slug,
         competition=view,
         refusal=refusal,
-        takes_files=is_test or submissions.takes_files(competition, now),
+        takes_files=is_test or accepting.takes_files(competition, now),
         is_test=is_test,
         entry_fault=entry_fault,
         clock=Clock.of(competition, now),
@@ -149,7 +149,7 @@ def _page(slug: str, refusal: Refusal | None = None) -> str:
 
 
 def _team_context(session: Any, competition: Competition) -> dict[str, Any]:
-    team = submissions.team_of(session, competition=competition, user=g.user)
+    team = accepting.team_of(session, competition=competition, user=g.user)
     allowance = limits.allowance(session, competition=competition, team=team, now=db.now(session))
     return {"allowance": AllowanceView(allowance), "description": request.form.get("description", "")}
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from grader.models import Submission, SubmissionKind, SubmissionStatus
 from grader.ranking.order import score_text
-from grader.services import rejected_files, selections
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult, Summary
-from grader.services.selections import Choice, Reason
+from grader.services.submissions import rejected_files, selections
+from grader.services.submissions.selections import Choice, Reason
 from grader.visibility import Viewer
 from webapp import formats
 from webapp.representations import heat

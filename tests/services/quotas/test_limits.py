@@ -9,7 +9,6 @@ from sqlalchemy import func, select
 
 from grader.db import Database
 from grader.models import JobState, ScoringJob, Submission, SubmissionStatus
-from grader.services import submissions
 from grader.services.quotas import limits
 from grader.services.quotas.limits import (
     DailyLimitReached,
@@ -19,6 +18,7 @@ from grader.services.quotas.limits import (
 )
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Breakdown, Rejection
+from grader.services.submissions import accepting
 from grader.services.teams import rosters
 from grader.storage import StoredBlob
 
@@ -60,7 +60,7 @@ def rush(service: Any, competition: Any, user: Any) -> list[type[Exception] | No
         try:
             start.wait()
             with database.write() as session:
-                submissions.accept(
+                accepting.accept(
                     session,
                     competition=competition,
                     user=user,

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from grader.db import Base
 from grader.files import read_solution
 from grader.models import AuditEntry, Competition, Organizer, Submission, Team
-from grader.services import benchmark_entries, blobs, versions
+from grader.services import blobs, versions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import announcements, lookup
@@ -18,6 +18,7 @@ from grader.services.data_files import files
 from grader.services.setup import draft_deletion, drafts
 from grader.services.solutions import checks, intake
 from grader.services.solutions.checks import UploadedFile
+from grader.services.submissions import benchmark_entries
 
 SHELL = Actor(None, "shell (tests)")
 

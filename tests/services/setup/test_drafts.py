@@ -24,7 +24,7 @@ from grader.models import (
     Solution,
     SubmissionStatus,
 )
-from grader.services import benchmark_entries, versions
+from grader.services import versions
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
@@ -33,6 +33,7 @@ from grader.services.competitions.settings import CompetitionSettings
 from grader.services.data_files import files
 from grader.services.setup import cloning, drafts, lifecycle
 from grader.services.solutions import canonical, intake
+from grader.services.submissions import benchmark_entries
 from grader.worker import digests
 
 DAY = timedelta(days=1)

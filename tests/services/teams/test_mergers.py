@@ -19,11 +19,12 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import deletion, submissions
+from grader.services import deletion
 from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard
 from grader.services.quotas import limits
 from grader.services.quotas.limits import DailyLimitReached
+from grader.services.submissions import accepting
 from grader.services.teams import invitations, mergers, rosters, teams
 from grader.services.teams.mergers import (
     AlreadyAsked,
@@ -62,7 +63,7 @@ def send(service: Any) -> Any:
     def accept(competition: Any, user: str, *, after: Any = timedelta(), **options: Any) -> Submission:
         who = service.user(user)
         with service.database.write() as session:
-            return submissions.accept(
+            return accepting.accept(
                 session,
                 competition=competition,
                 user=who,

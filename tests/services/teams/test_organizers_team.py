@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import Organizer, Role, Standing, SubmissionKind, Team, User
-from grader.services import submissions
 from grader.services.audit.log import Actor
 from grader.services.competitions import pauses
-from grader.services.submissions import UnknownSubmission
+from grader.services.submissions import accepting
+from grader.services.submissions.accepting import UnknownSubmission
 from grader.services.teams import rosters
 
 HOUR = timedelta(hours=1)
@@ -54,10 +54,10 @@ def test_organizers_test_before_the_opening_and_in_a_pause_and_share_their_files
     accepted = service.submit(competition, user="rosa")
     with service.database.read() as session:
         for name in ("rosa", "other"):
-            mine = submissions.list_own(session, competition=competition, user=service.user(name))
+            mine = accepting.list_own(session, competition=competition, user=service.user(name))
             assert [each.id for each in mine.submissions] == [accepted.submission.id]
         with pytest.raises(UnknownSubmission):
-            submissions.get_own(session, user=service.user("eve"), submission_id=accepted.submission.id)
+            accepting.get_own(session, user=service.user("eve"), submission_id=accepted.submission.id)
 
 
 def test_the_team_of_organizers_takes_a_free_name(service: Any) -> None:

@@ -6,11 +6,12 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError, ParticipantError
 from grader.models import Role
-from grader.services import benchmark_entries, blobs
+from grader.services import blobs
 from grader.services.data_files import checks as data_checks
 from grader.services.data_files import files as data_files
 from grader.services.data_files import release
-from grader.services.submissions import NothingToScore
+from grader.services.submissions import benchmark_entries
+from grader.services.submissions.accepting import NothingToScore
 from webapp import checking, finding, uploads
 from webapp.confirmation import Question, confirm
 from webapp.errors import status_of, wants_json

@@ -8,12 +8,13 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, CompetitionState, Role
-from grader.services import benchmark_entries, leak_budgets
+from grader.services import leak_budgets
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.conditions import Fault
 from grader.services.competitions.settings import CompetitionSettings
 from grader.services.data_files import files, release
 from grader.services.setup import draft_deletion, drafts, lifecycle
+from grader.services.submissions import benchmark_entries
 from webapp import finding, formats
 from webapp.confirmation import Question, confirm
 from webapp.organizing import actor, organizers_only

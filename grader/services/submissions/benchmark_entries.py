@@ -12,7 +12,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.scoring import jobs as scoring
 from grader.services.setup import lifecycle
-from grader.services.submissions import Accepted, NothingToScore, versions_in_use
+from grader.services.submissions.accepting import Accepted, NothingToScore, versions_in_use
 from grader.services.teams import organizers_team
 from grader.storage import Storage, StoredBlob
 from grader.text.plain import one_line

@@ -20,27 +20,27 @@ from grader.models import (
     Team,
     TeamMember,
 )
-from grader.services import submissions
 from grader.services.competitions.pauses import SubmissionsPaused
-from grader.services.repeats import IdempotencyKeyReused, IdenticalFile, InvalidIdempotencyKey
 from grader.services.scoring import jobs as scoring
-from grader.services.submissions import (
+from grader.services.submissions import accepting
+from grader.services.submissions.accepting import (
     CompetitionClosed,
     CompetitionNotOpen,
     DescriptionTooLong,
     FileDeleted,
     UnknownSubmission,
 )
+from grader.services.submissions.repeats import IdempotencyKeyReused, IdenticalFile, InvalidIdempotencyKey
 from grader.storage import StoredBlob
 
 HOUR = timedelta(hours=1)
 BLOB = StoredBlob("0" * 64, 10)
 
 
-def accept(service: Any, competition: Any, **options: Any) -> submissions.Accepted:
+def accept(service: Any, competition: Any, **options: Any) -> accepting.Accepted:
     options = {"blob": BLOB, "file_name": "a.csv", "user": service.user(), "again": True} | options
     with service.database.write() as session:
-        return submissions.accept(session, competition=competition, **({"now": service.now} | options))
+        return accepting.accept(session, competition=competition, **({"now": service.now} | options))
 
 
 def test_an_accepted_file_waits_with_one_job_under_the_live_version(service: Any) -> None:
@@ -170,26 +170,26 @@ def test_a_description_has_a_limit_and_can_be_changed_by_its_team_only(service: 
     accepted = accept(service, service.competition())
     submission_id = accepted.submission.id
     with service.database.write() as session:
-        submissions.describe(session, user=service.user(), submission_id=submission_id, description="a\0b")
+        accepting.describe(session, user=service.user(), submission_id=submission_id, description="a\0b")
         with pytest.raises(DescriptionTooLong, match="501"):
-            submissions.describe(
+            accepting.describe(
                 session, user=service.user(), submission_id=submission_id, description="x" * 501
             )
     assert service.submission(accepted).description == "a b"
     stranger = service.user("eve")
     with pytest.raises(UnknownSubmission), service.database.write() as session:
-        submissions.describe(session, user=stranger, submission_id=submission_id, description="mine")
+        accepting.describe(session, user=stranger, submission_id=submission_id, description="mine")
 
 
 def test_another_teams_submission_is_as_unknown_as_none(service: Any) -> None:
     accepted = accept(service, service.competition())
     stranger = service.user("eve")
     with service.database.read() as session:
-        own = submissions.get_own(session, user=service.user(), submission_id=accepted.submission.id)
+        own = accepting.get_own(session, user=service.user(), submission_id=accepted.submission.id)
         assert own.competition.slug == "toxicity"
         for submission_id in (accepted.submission.id, 999):
             with pytest.raises(UnknownSubmission, match="You have no submission"):
-                submissions.get_own(session, user=stranger, submission_id=submission_id)
+                accepting.get_own(session, user=stranger, submission_id=submission_id)
 
 
 def test_own_submissions_are_listed_newest_first_in_pages(service: Any) -> None:
@@ -198,14 +198,10 @@ def test_own_submissions_are_listed_newest_first_in_pages(service: Any) -> None:
     accept(service, competition, user=service.user("eve"))
     stranger = service.user("new")
     with service.database.read() as session:
-        first = submissions.list_own(session, competition=competition, user=service.user(), page_size=2)
-        last = submissions.list_own(
-            session, competition=competition, user=service.user(), page=3, page_size=2
-        )
-        past = submissions.list_own(
-            session, competition=competition, user=service.user(), page=99, page_size=2
-        )
-        none = submissions.list_own(session, competition=competition, user=stranger)
+        first = accepting.list_own(session, competition=competition, user=service.user(), page_size=2)
+        last = accepting.list_own(session, competition=competition, user=service.user(), page=3, page_size=2)
+        past = accepting.list_own(session, competition=competition, user=service.user(), page=99, page_size=2)
+        none = accepting.list_own(session, competition=competition, user=stranger)
     assert [row.id for row in first.submissions] == ids[:2:-1]
     assert (first.page, first.page_count, first.submission_count) == (1, 3, 5)
     assert ([row.id for row in last.submissions], last.page) == (ids[:1], 3)
@@ -214,7 +210,7 @@ def test_own_submissions_are_listed_newest_first_in_pages(service: Any) -> None:
 
 
 def test_the_size_cap_grows_with_the_solution(service: Any) -> None:
-    assert submissions.size_cap(service.reload(service.competition())) == 50_000_000
+    assert accepting.size_cap(service.reload(service.competition())) == 50_000_000
 
 
 def test_one_of_many_that_claim_a_job_at_once_gets_it(service: Any) -> None:
@@ -310,14 +306,14 @@ def test_a_submission_is_of_the_members_of_its_team_alone(service: Any) -> None:
     with service.database.read() as session:
         submission = session.get_one(Submission, accepted.submission.id)
         for name, is_own in (("ada", True), ("eve", False), ("zoe", False)):
-            assert submissions.is_own(session, submission=submission, user=service.user(name)) is is_own
+            assert accepting.is_own(session, submission=submission, user=service.user(name)) is is_own
 
 
 def test_who_has_no_team_has_an_empty_list_of_one_page(service: Any) -> None:
     competition = service.competition()
     with service.database.read() as session:
-        page = submissions.list_own(session, competition=competition, user=service.user("eve"), page=3)
-    assert page == submissions.Page((), page=3, page_count=1, submission_count=0)
+        page = accepting.list_own(session, competition=competition, user=service.user("eve"), page=3)
+    assert page == accepting.Page((), page=3, page_count=1, submission_count=0)
 
 
 MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -381,18 +377,18 @@ def test_what_a_file_is_follows_from_its_moment(
 ) -> None:
     competition, now = Competition(**of_competition), MOMENT + after
     is_taken = isinstance(kind, SubmissionKind)
-    assert submissions.takes_files(competition, now) is is_taken
+    assert accepting.takes_files(competition, now) is is_taken
     if is_taken:
-        assert submissions._kind(competition, now) is kind
+        assert accepting._kind(competition, now) is kind
     else:
         with pytest.raises(kind):
-            submissions._kind(competition, now)
+            accepting._kind(competition, now)
 
 
 def test_a_file_of_which_the_bytes_are_kept_is_there() -> None:
-    submissions.require_file(Submission(id=7))
+    accepting.require_file(Submission(id=7))
     with pytest.raises(FileDeleted):
-        submissions.require_file(Submission(id=7, file_deleted_at=MOMENT))
+        accepting.require_file(Submission(id=7, file_deleted_at=MOMENT))
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

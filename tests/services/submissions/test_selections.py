@@ -7,10 +7,11 @@ import pytest
 from sqlalchemy import select, update
 
 from grader.models import Score, ScoringJob, Submission, SubmissionKind
-from grader.services import selections
 from grader.services.audit.log import Actor
 from grader.services.competitions import phases
-from grader.services.selections import (
+from grader.services.submissions import selections
+from grader.services.submissions.accepting import UnknownSubmission
+from grader.services.submissions.selections import (
     Choice,
     NotSelectable,
     Reason,
@@ -18,7 +19,6 @@ from grader.services.selections import (
     SelectionStays,
     TooManySelected,
 )
-from grader.services.submissions import UnknownSubmission
 
 MINUTE = timedelta(minutes=1)
 SECOND = timedelta(seconds=1)

@@ -12,9 +12,10 @@ from sqlalchemy import update
 
 from grader import db
 from grader.models import ScoringJob, Submission, SubmissionStatus
-from grader.services import blobs, rejected_files
-from grader.services.rejected_files import KEPT_FOR, UNTOUCHED_FOR
+from grader.services import blobs
 from grader.services.scoring import jobs
+from grader.services.submissions import rejected_files
+from grader.services.submissions.rejected_files import KEPT_FOR, UNTOUCHED_FOR
 from grader.storage import BlobMissing
 from grader.worker.calculator import Calculator
 from grader.worker.scoring import Scorer

@@ -19,11 +19,11 @@ from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team, User
 from grader.ranking import order
 from grader.ranking.order import Entry
-from grader.services import submissions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
 from grader.services.standings import scored_submissions
+from grader.services.submissions import accepting
 from grader.visibility import Phase
 
 
@@ -111,7 +111,7 @@ def select(
 
     Raises UnknownSubmission, SelectionClosed, NotSelectable, TooManySelected.
     """
-    found = submissions.get_own(session, user=user, submission_id=submission_id)
+    found = accepting.get_own(session, user=user, submission_id=submission_id)
     competition = lookup.lock(session, competition_id=found.competition_id)
     now = now or db.now(session)
     if not is_open(competition, now):

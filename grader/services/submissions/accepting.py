@@ -22,11 +22,11 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import repeats
 from grader.services.competitions import lookup, pauses, phases
 from grader.services.paging import paging
 from grader.services.quotas import limits
 from grader.services.scoring import jobs as scoring
+from grader.services.submissions import repeats
 from grader.services.teams import organizers_team, participations, rosters
 from grader.storage import StoredBlob
 from grader.text.plain import one_line

@@ -6,9 +6,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import Competition, ScoringVersion, Submission, User
-from grader.services import submissions
 from grader.services.competitions import organizers
-from grader.services.submissions import UnknownSubmission
+from grader.services.submissions import accepting
+from grader.services.submissions.accepting import UnknownSubmission
 from grader.visibility import Viewer
 
 
@@ -39,7 +39,7 @@ def open_submission(session: Session, *, user: User, submission_id: int) -> Open
     )
     if submission is None:
         raise UnknownSubmission(submission_id)
-    is_own = submissions.is_own(session, submission=submission, user=user)
+    is_own = accepting.is_own(session, submission=submission, user=user)
     if organizers.role_of(session, competition=submission.competition, user=user) is not None:
         return Opened(submission, Viewer.ORGANIZER, is_own)
     if not is_own:

@@ -1,0 +1,1 @@
+"""Submissions: accepting an upload, selection, identical files, receipts."""
