@@ -21,7 +21,8 @@ from urllib.parse import urlencode
 from grader import db
 from grader.db import Database
 from grader.files import read_solution
-from grader.services import accounts, schema, tokens
+from grader.services import schema
+from grader.services.accounts import accounts, api_tokens
 from grader.services.audit.log import Actor
 from grader.services.competitions.conditions import Conditions
 from grader.services.solutions import intake
@@ -109,7 +110,7 @@ def fill(settings: Settings) -> str:
         user, _ = accounts.create_user(
             session, name="ada", passwords=accounts.password_hasher(settings), now=now
         )
-        _, token = tokens.create(session, user=user, name="benchmark", now=now)
+        _, token = api_tokens.create(session, user=user, name="benchmark", now=now)
     database.dispose()
     return token
 

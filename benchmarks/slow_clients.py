@@ -22,16 +22,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from grader.db import Database  # noqa: E402
-from grader.services import schema, tokens  # noqa: E402
-from grader.settings import Settings  # noqa: E402
-from grader.storage import open_storage  # noqa: E402
-from tests.fixtures.service import Service, write_predictions  # noqa: E402
-from tests.fixtures.slow_clients import SlowClients  # noqa: E402
-from tests.fixtures.web import Caller  # noqa: E402
+from grader.db import Database
+from grader.services import schema
+from grader.services.accounts import api_tokens
+from grader.settings import Settings
+from grader.storage import open_storage
+from tests.fixtures.service import Service, write_predictions
+from tests.fixtures.slow_clients import SlowClients
+from tests.fixtures.web import Caller
 
 BOARD = "/competitions/toxicity/leaderboard"
 CROWD = {"half heads": 200, "slow bodies": 100, "silent": 200}
@@ -119,7 +117,9 @@ def _site() -> Iterator[tuple[Settings, list[str]]]:
         service.competition()
         users = [service.user(name) for name in PEOPLE]
         with database.write() as session:
-            made = [tokens.create(session, user=user, name="benchmark", now=service.now)[1] for user in users]
+            made = [
+                api_tokens.create(session, user=user, name="benchmark", now=service.now)[1] for user in users
+            ]
         yield settings, made
     finally:
         database.dispose()

@@ -4,7 +4,7 @@ from flask import Flask
 from jinja2 import StrictUndefined
 
 from grader.db import Database
-from grader.services.accounts import password_hasher
+from grader.services.accounts.accounts import password_hasher
 from grader.services.histograms import Histograms
 from grader.settings import Settings
 from grader.storage import Storage, open_storage

@@ -20,8 +20,8 @@ from werkzeug.exceptions import Forbidden, HTTPException, Unauthorized
 
 from grader import db, disk
 from grader.models import ApiToken, Login, User
-from grader.services import guesses, known_addresses, logins, tokens
-from grader.services.tokens import Scope
+from grader.services.accounts import api_tokens, known_addresses, login_guesses, logins
+from grader.services.accounts.api_tokens import Scope
 from webapp import devices
 from webapp.errors import LoginNeeded, wants_json
 from webapp.site import Site, current_site
@@ -55,7 +55,7 @@ def identify() -> None:
         used: ApiToken | Login | None = None
         if request.blueprint == "api":
             if bearer := _bearer():
-                used = g.token = tokens.find(db_session, token=bearer, now=now)
+                used = g.token = api_tokens.find(db_session, token=bearer, now=now)
         elif cookie := request.cookies.get(login_cookie(site)):
             used = g.login = logins.find(db_session, token=cookie, now=now)
     if used is None:
@@ -79,7 +79,7 @@ def require_token() -> None:
     """Refuse an API request without a valid token, or with one that was made for something else."""
     if g.token is None:
         raise Unauthorized(www_authenticate=WWWAuthenticate("bearer"))
-    tokens.require_scope(g.token, Scope.READ if request.method in READING_METHODS else Scope.SUBMIT)
+    api_tokens.require_scope(g.token, Scope.READ if request.method in READING_METHODS else Scope.SUBMIT)
 
 
 def login_required(view: View) -> View:
@@ -203,7 +203,7 @@ def _note_address(db_session: Any, user: User) -> None:
     known_addresses.note(
         db_session,
         user=user,
-        address_hash=guesses.address_hash(
+        address_hash=login_guesses.address_hash(
             request.remote_addr, secret=current_site().settings.secret(), user_id=user.id
         ),
         now=db.now(db_session),

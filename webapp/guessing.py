@@ -7,8 +7,8 @@ from flask import g, request
 
 from grader import db
 from grader.models import User
-from grader.services import accounts, guesses, known_addresses
-from grader.services.guesses import Guesser
+from grader.services.accounts import accounts, known_addresses, login_guesses
+from grader.services.accounts.login_guesses import Guesser
 from grader.services.people import directory
 from webapp import auth, devices
 from webapp.site import Site, current_site
@@ -25,13 +25,13 @@ def authenticate(name: str, password: str) -> User | None:
         secret, here = site.settings.secret(), request.remote_addr
         number = 0 if user is None else user.id
         guesser = Guesser(
-            account=guesses.account_hash(name, secret=secret),
-            address=guesses.address_hash(here, secret=secret),
+            account=login_guesses.account_hash(name, secret=secret),
+            address=login_guesses.address_hash(here, secret=secret),
             device=devices.number_of(site, user, cookie_name=auth.device_cookie(site)),
             is_known_address=known_addresses.is_known(
                 session,
                 user_id=number,
-                address_hash=guesses.address_hash(here, secret=secret, user_id=number),
+                address_hash=login_guesses.address_hash(here, secret=secret, user_id=number),
                 now=db.now(session),
             ),
         )
@@ -47,8 +47,8 @@ def own_password_is_right(password: str) -> bool:
     site = current_site()
     secret = site.settings.secret()
     guesser = Guesser(
-        account=guesses.account_hash(g.user.name, secret=secret),
-        address=guesses.address_hash(request.remote_addr, secret=secret),
+        account=login_guesses.account_hash(g.user.name, secret=secret),
+        address=login_guesses.address_hash(request.remote_addr, secret=secret),
         is_logged_in=True,
     )
     return _look(site, guesser, partial(accounts.has_password, g.user, password, passwords=site.passwords))
@@ -60,12 +60,12 @@ def _look(site: Site, guesser: Guesser, is_right: Callable[[], bool]) -> bool:
         return is_right()
     site.passwords.require_place(is_known=guesser.is_known)
     with site.database.read() as session:
-        guesses.require_room(session, guesser=guesser, now=db.now(session))
+        login_guesses.require_room(session, guesser=guesser, now=db.now(session))
     with site.passwords.turn(is_known=guesser.is_known):
         with site.database.write() as session:
-            counted = guesses.begin(session, guesser=guesser, now=db.now(session))
+            counted = login_guesses.begin(session, guesser=guesser, now=db.now(session))
         found = is_right()
     if found:
         with site.database.write() as session:
-            guesses.take_back(session, counted=counted)
+            login_guesses.take_back(session, counted=counted)
     return found

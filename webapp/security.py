@@ -10,7 +10,7 @@ from flask_limiter import Limiter, RequestLimit
 from flask_wtf.csrf import CSRFError, CSRFProtect  # type: ignore[import-untyped]
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from grader.services import guesses
+from grader.services.accounts import login_guesses
 from grader.settings import Settings
 from webapp.broker import TIMEOUTS, broker_url
 from webapp.site import Site
@@ -43,7 +43,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 def address() -> str:
     """Return the address that a request comes from; of IPv6 the part that one holder has."""
-    return guesses.network(request.remote_addr)
+    return login_guesses.network(request.remote_addr)
 
 
 def person() -> str:

@@ -7,7 +7,7 @@ from typing import Protocol, cast
 from flask import current_app
 
 from grader.db import Database
-from grader.services.hashing import BoundedHasher
+from grader.services.accounts.password_hashing import BoundedHasher
 from grader.services.histograms import Histograms
 from grader.settings import Settings
 from grader.storage import Storage

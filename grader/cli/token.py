@@ -8,9 +8,9 @@ from grader import db
 from grader.cli.alignment import aligned
 from grader.cli.group import SubcommandGroup
 from grader.cli.installation import opened
-from grader.services import tokens
+from grader.services.accounts import api_tokens
+from grader.services.accounts.api_tokens import Scope
 from grader.services.people import directory
-from grader.services.tokens import Scope
 
 
 @click.group(cls=SubcommandGroup)
@@ -36,7 +36,7 @@ def create(user: str, name: str, scopes: tuple[str, ...], days: int | None) -> N
     fairboard token create ada --name nightly --scope submit --days 30
     """
     with opened() as installation, installation.database.write() as session:
-        _, text = tokens.create(
+        _, text = api_tokens.create(
             session,
             user=directory.get(session, name=user),
             name=name,
@@ -53,7 +53,7 @@ def list_(user: str) -> None:
     """List the API tokens of USER."""
     lines = [["id", "name", "begins with", "may", "ends"]]
     with opened() as installation, installation.database.read() as session:
-        for each in tokens.list_own(session, user=directory.get(session, name=user)):
+        for each in api_tokens.list_own(session, user=directory.get(session, name=user)):
             ends = f"{each.expires_at:%Y-%m-%d %H:%M} UTC" if each.expires_at else "never"
             lines.append([str(each.id), each.name, each.prefix, " and ".join(each.scopes), ends])
     for line in aligned(lines, numbers=False):
@@ -67,4 +67,4 @@ def revoke(user: str, token_id: int) -> None:
     """Revoke the API token TOKEN_ID of USER; `list` shows the ids."""
     with opened() as installation, installation.database.write() as session:
         account = directory.get(session, name=user)
-        tokens.revoke(session, user=account, token_id=token_id, now=db.now(session))
+        api_tokens.revoke(session, user=account, token_id=token_id, now=db.now(session))

@@ -6,7 +6,7 @@ from grader import db
 from grader.cli.alignment import aligned
 from grader.cli.group import SubcommandGroup
 from grader.cli.installation import Installation, opened
-from grader.services import accounts, administrators, resets, sign_ups
+from grader.services.accounts import accounts, administrators, password_resets, sign_ups
 from grader.services.audit.log import Actor, operator
 from grader.services.people import directory
 from grader.settings import SignUp
@@ -76,7 +76,7 @@ def reset_link(name: str) -> None:
     """Print a link with which NAME sets a new password, once, within a day."""
     with opened() as installation, installation.database.write() as session:
         account = directory.get(session, name=name)
-        token = resets.create_link(session, user=account, created_by=operator(), now=db.now(session))
+        token = password_resets.create_link(session, user=account, created_by=operator(), now=db.now(session))
     _show_link(installation, f"/reset/{token}")
 
 

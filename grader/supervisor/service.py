@@ -7,7 +7,8 @@ from pathlib import Path
 
 from grader import db
 from grader.db import Database
-from grader.services import backups, setup_links
+from grader.services import backups
+from grader.services.accounts import first_administrator
 from grader.settings import PREFIX, Settings
 from grader.supervisor import leftovers, listener, lock, programs, valkey
 from grader.supervisor.child import Child
@@ -49,7 +50,7 @@ def _prepare_database(settings: Settings, announce: Callable[[str], None]) -> st
     try:
         backups.migrate(settings, database, say=announce)
         with database.write() as session:
-            return setup_links.create(session, now=db.now(session))
+            return first_administrator.create(session, now=db.now(session))
     finally:
         database.dispose()
 

@@ -2,7 +2,7 @@
 
 from grader import db
 from grader.db import Database
-from grader.services import known_addresses
+from grader.services.accounts import known_addresses
 from grader.services.counting import counters
 
 INTERVAL_SECONDS = 600

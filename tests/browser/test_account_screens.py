@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from grader.models import User
-from grader.services import resets, sign_ups
+from grader.services.accounts import password_resets, sign_ups
 from grader.worker.mailer import Mailer
 
 pytestmark = pytest.mark.browser
@@ -32,7 +32,7 @@ def test_account_pages_are_drawn_without_serious_faults(
     with live.database.write() as session:
         person = session.get_one(User, ann.user.id)
         person.is_admin, person.email, person.about = True, "ann@example.org", "I count things."
-        reset = resets.create_link(session, user=person, created_by="tests", now=live.now())
+        reset = password_resets.create_link(session, user=person, created_by="tests", now=live.now())
         invitation = sign_ups.invite(session, created_by="tests", now=live.now())
     for place in range(3):
         live.person(f"Person {place}")

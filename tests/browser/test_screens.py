@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page
 
 from grader import db
 from grader.models import EntryMode
-from grader.services import setup_links
+from grader.services.accounts import first_administrator
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
@@ -83,7 +83,7 @@ def populate(live: Any) -> Paths:
         close.finalize(session, competition=lookup.get(session, slug="old"), actor=Actor(None, "tests"))
     here = "/competitions/toxicity"
     with live.database.write() as session:
-        setup_token = setup_links.create(session, now=db.now(session))
+        setup_token = first_administrator.create(session, now=db.now(session))
     strangers = {
         "competitions": "/",
         "overview": here,

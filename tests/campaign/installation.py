@@ -19,7 +19,8 @@ from redis import Redis
 
 from grader.db import Database
 from grader.files import read_solution
-from grader.services import accounts, schema, tokens
+from grader.services import schema
+from grader.services.accounts import accounts, api_tokens
 from grader.services.audit.log import Actor
 from grader.services.competitions.conditions import Conditions
 from grader.services.solutions import intake
@@ -116,7 +117,7 @@ class Installation:
                     session, name=name, password="correct horse", passwords=passwords, now=now
                 )
                 participations.join(session, competition=competition, user=user, now=now)
-                _, token = tokens.create(session, user=user, name="campaign", now=now)
+                _, token = api_tokens.create(session, user=user, name="campaign", now=now)
                 teams.append(TeamAccess(name, token))
         return teams
 

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from grader.models import ScoringVersionState
-from grader.services import accounts, addresses, rescoring, resets, schema, sign_ups, tokens
+from grader.services import rescoring, schema
+from grader.services.accounts import accounts, api_tokens, email_addresses, password_resets, sign_ups
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import leaderboard
@@ -89,7 +90,7 @@ def test_token_create_prints_the_token_and_nothing_else(admin, service):
 
     assert re.fullmatch(r"fb_\S+\n", result.stdout)
     with service.database.read() as session:
-        assert tokens.find(session, token=result.stdout.strip(), now=service.now).user.name == "ada"
+        assert api_tokens.find(session, token=result.stdout.strip(), now=service.now).user.name == "ada"
 
 
 def test_tokens_have_scopes_and_an_end_and_are_listed_and_revoked(admin, service):
@@ -102,7 +103,7 @@ def test_tokens_have_scopes_and_an_end_and_are_listed_and_revoked(admin, service
     token_id = re.findall(r"^(\d+)", listed, flags=re.MULTILINE)[0]
     assert admin("token", "revoke", "ada", token_id).exit_code == 0
     with service.database.read() as session:
-        assert tokens.find(session, token=text, now=service.now) is None
+        assert api_tokens.find(session, token=text, now=service.now) is None
     assert admin("token", "revoke", "ada", "999").exit_code == 1
 
 
@@ -110,7 +111,7 @@ def test_accounts_are_listed_with_their_addresses(admin, service):
     service.user("ada")
     service.user("root", is_admin=True)
     with service.database.write() as session:
-        addresses.note(session, user=service.user("ada"), address="ada@example.org")
+        email_addresses.note(session, user=service.user("ada"), address="ada@example.org")
 
     listed = admin("user", "list").stdout.splitlines()
 
@@ -127,7 +128,7 @@ def test_a_reset_link_is_for_one_person(admin, service):
 
     token = re.fullmatch(r"http://127\.0\.0\.1:7777/reset/(\S+)", link)[1]
     with service.database.read() as session:
-        assert resets.whose(session, token=token, now=datetime.now(UTC)).name == "ada"
+        assert password_resets.whose(session, token=token, now=datetime.now(UTC)).name == "ada"
     assert "'nobody'" in admin("user", "reset-link", "nobody").stderr
 
 

@@ -151,11 +151,11 @@ def test_a_web_process_that_is_killed_after_its_commit_and_before_its_hint_loses
     import http.client
     import socket
 
-    from grader.services import tokens
+    from grader.services.accounts import api_tokens
 
     service.competition()
     with service.database.write() as session:
-        _, token = tokens.create(session, user=service.user(), name="test", now=service.now)
+        _, token = api_tokens.create(session, user=service.user(), name="test", now=service.now)
     (tmp_path / "fatal.py").write_text(WEB_THAT_DIES_BEFORE_ITS_HINT)
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from grader.services import tokens
+from grader.services.accounts import api_tokens
 
 
 @dataclass
@@ -47,7 +47,7 @@ def make_scene(make_arena: Callable[..., Any]) -> Callable[..., Scene]:
         if revealed:
             arena.reveal()
         with arena.database.write() as session:
-            spare, _ = tokens.create(session, user=ann.user, name="spare", now=arena.now())
+            spare, _ = api_tokens.create(session, user=ann.user, name="spare", now=arena.now())
         return Scene(arena, ann, bob, scored_id, rejected_id, spare.id)
 
     return make

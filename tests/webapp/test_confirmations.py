@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.models import ApiToken, MergeRequest, Role, User
-from grader.services import tokens
+from grader.services.accounts import api_tokens
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.teams import rosters
@@ -227,7 +227,7 @@ def test_a_token_is_not_revoked_at_one_click(arena: Any, people: dict[str, Any])
     ann = people["Ann"]
     with arena.database.write() as session:
         user = session.get_one(User, ann.user.id)
-        number = tokens.create(session, user=user, name="laptop", now=arena.now())[0].id
+        number = api_tokens.create(session, user=user, name="laptop", now=arena.now())[0].id
     path = f"/account/tokens/{number}/revoke"
     asked = ann.post(path)
     assert asked.status_code == 409 and "Revoke the token laptop?" in asked.text

@@ -86,8 +86,8 @@ def test_a_login_whose_last_use_cannot_be_noted_still_reads(
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("grader.services.logins.needs_touch", lambda used, now: True)
-    monkeypatch.setattr("grader.services.logins.touch", full)
+    monkeypatch.setattr("grader.services.accounts.logins.needs_touch", lambda used, now: True)
+    monkeypatch.setattr("grader.services.accounts.logins.touch", full)
     assert ann.browser.get("/competitions/toxicity/leaderboard").status_code == 200
 
 

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from grader.services import accounts, guesses, hashing, resets, setup_links, sign_ups
+from grader.services.accounts import (
+    accounts,
+    first_administrator,
+    login_guesses,
+    password_hashing,
+    password_resets,
+    sign_ups,
+)
 from webapp.front import lanes
 
 PASSWORD = "correct horse battery"
@@ -113,7 +120,7 @@ def test_a_reset_link_lets_a_person_in_who_is_locked_everywhere(site: Any) -> No
     ada = site.person("Ada")
     attack(site, "Ada")
     with site.database.write() as session:
-        token = resets.create_link(session, user=ada.user, created_by="tests", now=site.now())
+        token = password_resets.create_link(session, user=ada.user, created_by="tests", now=site.now())
     browser = site.app.test_client()
     form = {"csrf_token": site.form_token(browser, f"/reset/{token}"), "password": "another good one"}
     assert browser.post(f"/reset/{token}", data=form).status_code == 302
@@ -124,11 +131,13 @@ def test_a_reset_link_lets_a_person_in_who_is_locked_everywhere(site: Any) -> No
 def test_forms_that_ask_for_the_password_count_wrong_ones_together(site: Any, path: str) -> None:
     ada = site.person("Ada")
     with site.database.write() as session:
-        who = guesses.Guesser(
-            account=guesses.account_hash("Ada", secret=site.settings.secret()), address="", is_logged_in=True
+        who = login_guesses.Guesser(
+            account=login_guesses.account_hash("Ada", secret=site.settings.secret()),
+            address="",
+            is_logged_in=True,
         )
-        for _ in range(guesses.LOGGED_IN[0].count - 2):
-            guesses.begin(session, guesser=who, now=site.now())
+        for _ in range(login_guesses.LOGGED_IN[0].count - 2):
+            login_guesses.begin(session, guesser=who, now=site.now())
     form = {"current_password": "guess", "new_password": "another good one", "email": "ada@example.org"}
     answers = [ada.post(path, form) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [422, 422, 429]
@@ -153,9 +162,9 @@ def test_a_busy_site_says_so_and_counts_nothing(site: Any, monkeypatch: pytest.M
     browser = site.app.test_client()
     token = site.form_token(browser)
     form = {"csrf_token": token, "name": "Bob", "password": "guess"}
-    hasher._waiting[False].extend(range(hashing.MOST_WAITING))  # a long line
+    hasher._waiting[False].extend(range(password_hashing.MOST_WAITING))  # a long line
     looked: list[object] = []
-    monkeypatch.setattr(guesses, "require_room", lambda *_, **given: looked.append(given))
+    monkeypatch.setattr(login_guesses, "require_room", lambda *_, **given: looked.append(given))
     answer = browser.post("/login", data=form)
     assert looked == []  # whom a flood sends away costs little
     hasher._waiting[False].clear()
@@ -168,10 +177,10 @@ def test_every_form_that_hashes_a_password_has_the_lane_of_its_own(
     site: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with site.database.write() as session:
-        setup = setup_links.create(session, now=site.now())
+        setup = first_administrator.create(session, now=site.now())
     ada = site.person("Ada")
     with site.database.write() as session:
-        reset = resets.create_link(session, user=ada.user, created_by="tests", now=site.now())
+        reset = password_resets.create_link(session, user=ada.user, created_by="tests", now=site.now())
         invitation = sign_ups.invite(session, created_by="tests", now=site.now())
     tokens = {"/setup": setup, "/reset": reset, "/sign-up": invitation}
     waited: set[str] = set()
@@ -179,10 +188,10 @@ def test_every_form_that_hashes_a_password_has_the_lane_of_its_own(
     @contextmanager
     def turn(_hasher: object, *, is_known: bool = False) -> Iterator[None]:
         waited.add(path)
-        raise hashing.TooManyHashes
+        raise password_hashing.TooManyHashes
         yield
 
-    monkeypatch.setattr(hashing.BoundedHasher, "turn", turn)
+    monkeypatch.setattr(password_hashing.BoundedHasher, "turn", turn)
     form = {
         "name": "Bob",
         "email": "ada@example.org",
@@ -207,13 +216,13 @@ def test_who_waits_to_sign_up_holds_no_connection_to_the_database(
 ) -> None:
     pool = site.app.extensions["fairboard"].database.engine.pool
     held: list[int] = []
-    real = hashing.BoundedHasher.turn
+    real = password_hashing.BoundedHasher.turn
 
-    def turn(hasher: hashing.BoundedHasher, *, is_known: bool = False) -> Any:
+    def turn(hasher: password_hashing.BoundedHasher, *, is_known: bool = False) -> Any:
         held.append(pool.checkedout())
         return real(hasher, is_known=is_known)
 
-    monkeypatch.setattr(hashing.BoundedHasher, "turn", turn)
+    monkeypatch.setattr(password_hashing.BoundedHasher, "turn", turn)
     browser = site.app.test_client()
     form = {"csrf_token": site.form_token(browser, "/sign-up"), "name": "Bob", "password": PASSWORD}
     assert browser.post("/sign-up", data=form).status_code == 302

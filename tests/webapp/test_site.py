@@ -72,7 +72,7 @@ def test_an_error_of_ours_is_told_by_an_incident_that_the_log_explains_without_t
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("the shelf fell")
 
-    monkeypatch.setattr("grader.services.resets.whose", broken)
+    monkeypatch.setattr("grader.services.accounts.password_resets.whose", broken)
     page = arena.app.test_client().get("/reset/s3cr3t-t0k3n")
     assert page.status_code == 500
     incident = re.search(r"incident ([0-9A-F]{8})", page.text)

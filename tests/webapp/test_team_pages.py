@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from grader.models import EntryMode
-from grader.services import accounts
+from grader.services.accounts import accounts
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings
 

@@ -3,12 +3,12 @@
 A crowd that logs in together waits for seconds. Uploads and pages do not wait for it.
 """
 
-from grader.services import hashing
+from grader.services.accounts import password_hashing
 
 # Each begins the address of forms that take a password; a test compares them with the application.
 PATHS = ("/login", "/sign-up", "/setup", "/reset", "/account/password", "/account/email", "/account/delete")
 # As many as may wait or have their turn, and some that send away who is too much.
-THREADS = hashing.AT_ONCE + hashing.MOST_WAITING + hashing.MOST_KNOWN_WAITING + 4
+THREADS = password_hashing.AT_ONCE + password_hashing.MOST_WAITING + password_hashing.MOST_KNOWN_WAITING + 4
 
 
 def hashes_a_password(method: str, path: str) -> bool:

@@ -9,11 +9,19 @@ from flask import Blueprint, flash, g, make_response, redirect, render_template,
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import accounts, addresses, deletion, guesses, hashing, logins, tokens
+from grader.services.accounts import (
+    accounts,
+    api_tokens,
+    deletion,
+    email_addresses,
+    login_guesses,
+    logins,
+    password_hashing,
+)
+from grader.services.accounts.api_tokens import Scope
 from grader.services.mail import addresses as mail_addresses
 from grader.services.mail import limits
 from grader.services.people import directory
-from grader.services.tokens import Scope
 from webapp import auth, errors, guessing
 from webapp.confirmation import Question, confirm
 from webapp.representations.account import LIFETIMES, NOTICES, SCOPES, LoginLine, TokenLine
@@ -57,9 +65,9 @@ def change_email() -> ResponseReturnValue:
             if is_confirmed_later and site.settings.rate_limits:
                 limits.count_for_address(session, address=address, now=now)
             if is_confirmed_later:
-                addresses.ask_to_verify(session, user=g.user, address=address, now=now)
+                email_addresses.ask_to_verify(session, user=g.user, address=address, now=now)
             else:
-                addresses.note(session, user=g.user, address=address)
+                email_addresses.note(session, user=g.user, address=address)
     except (mail_addresses.InvalidAddress, limits.TooMuchMail) as error:
         status = 422 if isinstance(error, mail_addresses.InvalidAddress) else errors.status_of(error)
         return _page(problems={"email": error.message}, email=address), status, errors.headers_of(error)
@@ -106,7 +114,7 @@ def create_token() -> ResponseReturnValue:
     days = LIFETIMES.get(request.form.get("lifetime", "90"), 90)
     scopes = SCOPES.get(request.form.get("scope", ""), tuple(Scope))
     with current_site().database.write() as session:
-        token, text = tokens.create(
+        token, text = api_tokens.create(
             session,
             user=g.user,
             name=request.form.get("token_name", ""),
@@ -122,7 +130,7 @@ def create_token() -> ResponseReturnValue:
 def revoke_token(token_id: int) -> ResponseReturnValue:
     """Make an API token useless."""
     with current_site().database.write() as session:
-        token = tokens.revoke(session, user=g.user, token_id=token_id, now=db.now(session))
+        token = api_tokens.revoke(session, user=g.user, token_id=token_id, now=db.now(session))
         confirm(
             Question(
                 heading=f"Revoke the token {token.name}?",
@@ -182,7 +190,7 @@ def _password_fault() -> _Fault | None:
     """Return why the password that came with a form is not taken, None if it is right."""
     try:
         is_right = guessing.own_password_is_right(request.form.get("current_password", ""))
-    except (guesses.TooManyGuesses, hashing.TooManyHashes) as error:
+    except (login_guesses.TooManyGuesses, password_hashing.TooManyHashes) as error:
         return _Fault(error.message, errors.status_of(error), errors.headers_of(error))
     return None if is_right else _Fault(WRONG_PASSWORD, 422, {})
 
@@ -195,7 +203,7 @@ def _saved(message: str) -> ResponseReturnValue:
 def _page(*, problems: Mapping[str, str] | None = None, **shown: Any) -> str:
     with current_site().database.read() as session:
         now = db.now(session)
-        own_tokens = tokens.list_own(session, user=g.user)
+        own_tokens = api_tokens.list_own(session, user=g.user)
         own_logins = logins.list_own(session, user=g.user, now=now)
     defaults = {"new_token": None, "new_token_name": "", "email": g.user.email or ""}
     return render_template(

@@ -10,7 +10,16 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import LinkPurpose
-from grader.services import accounts, addresses, guesses, hashing, links, resets, setup_links, sign_ups
+from grader.services.accounts import (
+    accounts,
+    email_addresses,
+    first_administrator,
+    login_guesses,
+    one_time_links,
+    password_hashing,
+    password_resets,
+    sign_ups,
+)
 from grader.services.mail import addresses as mail_addresses
 from grader.services.mail import limits
 from grader.settings import SignUp
@@ -32,7 +41,7 @@ def log_in() -> ResponseReturnValue:
     name, password = _credentials()
     try:
         user = guessing.authenticate(name, password)
-    except (guesses.TooManyGuesses, hashing.TooManyHashes) as error:
+    except (login_guesses.TooManyGuesses, password_hashing.TooManyHashes) as error:
         page = render_template("account/log_in.html", problems={"password": error.message}, name=name)
         return page, errors.status_of(error), errors.headers_of(error)
     if user is None:
@@ -64,7 +73,7 @@ def sign_up() -> ResponseReturnValue:
             user = accounts.sign_up(
                 session, name=name, password=password, passwords=site.passwords, now=db.now(session)
             )
-    except (accounts.InvalidAccount, hashing.TooManyHashes) as error:
+    except (accounts.InvalidAccount, password_hashing.TooManyHashes) as error:
         return _not_taken("account/sign_up.html", error, name=name)
     return auth.log_in(user)
 
@@ -90,7 +99,7 @@ def sign_up_by_link(token: str) -> ResponseReturnValue:
                 passwords=site.passwords,
                 now=db.now(session),
             )
-    except (accounts.InvalidAccount, hashing.TooManyHashes) as error:
+    except (accounts.InvalidAccount, password_hashing.TooManyHashes) as error:
         return _not_taken("account/sign_up.html", error, name=name)
     return auth.log_in(user)
 
@@ -100,14 +109,14 @@ def set_up(token: str) -> ResponseReturnValue:
     """Make the first administrator by the one-time link that `serve` prints."""
     site = current_site()
     with site.database.read() as session:
-        if not setup_links.is_open(session, token=token):
-            raise setup_links.InvalidSetupLink
+        if not first_administrator.is_open(session, token=token):
+            raise first_administrator.InvalidSetupLink
     if request.method == "GET":
         return render_template("account/set_up.html", problems={}, name="")
     name, password = _credentials()
     try:
         with site.passwords.turn(), site.database.write() as session:  # who waits holds no connection
-            user = setup_links.use(
+            user = first_administrator.use(
                 session,
                 token=token,
                 name=name,
@@ -115,7 +124,7 @@ def set_up(token: str) -> ResponseReturnValue:
                 passwords=site.passwords,
                 now=db.now(session),
             )
-    except (accounts.InvalidAccount, hashing.TooManyHashes) as error:
+    except (accounts.InvalidAccount, password_hashing.TooManyHashes) as error:
         return _not_taken("account/set_up.html", error, name=name)
     return auth.log_in(user)
 
@@ -126,10 +135,12 @@ def verify(token: str) -> ResponseReturnValue:
     site = current_site()
     if request.method == "GET":
         with site.database.read() as session:
-            link = links.require(session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=db.now(session))
+            link = one_time_links.require(
+                session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=db.now(session)
+            )
         return render_template("account/verify.html", address=link.email)
     with site.database.write() as session:
-        user = addresses.verify(session, token=token, now=db.now(session))
+        user = email_addresses.verify(session, token=token, now=db.now(session))
     flash(f"{user.email} is confirmed.")
     return redirect(url_for("competitions.index" if g.user is None else "account.show"))
 
@@ -148,7 +159,7 @@ def ask_for_reset() -> ResponseReturnValue:
             now = db.now(session)
             if site.settings.rate_limits:
                 limits.count_for_address(session, address=address, now=now)
-            resets.ask(session, address=address, now=now)
+            password_resets.ask(session, address=address, now=now)
     except (mail_addresses.InvalidAddress, limits.TooMuchMail) as error:
         return _not_mailed("account/ask_for_reset.html", error, address)
     return render_template("account/mailed.html", address=address.strip(), again="account.ask_for_reset")
@@ -159,15 +170,15 @@ def reset(token: str) -> ResponseReturnValue:
     """Set a new password by a link."""
     site = current_site()
     with site.database.read() as session:
-        name = resets.whose(session, token=token, now=db.now(session)).name
+        name = password_resets.whose(session, token=token, now=db.now(session)).name
     if request.method == "GET":
         return render_template("account/reset.html", problems={}, name=name)
     try:
         password_hash = accounts.hashed(request.form.get("password", ""), name=name, passwords=site.passwords)
-    except (accounts.InvalidAccount, hashing.TooManyHashes) as error:
+    except (accounts.InvalidAccount, password_hashing.TooManyHashes) as error:
         return _not_taken("account/reset.html", error, name=name)
     with site.database.write() as session:
-        user = resets.use(session, token=token, password_hash=password_hash, now=db.now(session))
+        user = password_resets.use(session, token=token, password_hash=password_hash, now=db.now(session))
     cookie.clear()
     flash("Your new password is set, and all logins have ended. Log in with it.")
     # Who was locked out by strangers' guesses gets in with the new password from here.
@@ -210,7 +221,7 @@ def _at_its_own_pace() -> Iterator[None]:
 
 
 def _not_taken(
-    template: str, error: accounts.InvalidAccount | hashing.TooManyHashes, *, name: str
+    template: str, error: accounts.InvalidAccount | password_hashing.TooManyHashes, *, name: str
 ) -> ResponseReturnValue:
     """Show a form again, the name kept, with what was wrong with it."""
     if isinstance(error, accounts.InvalidAccount):

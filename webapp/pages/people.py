@@ -4,7 +4,7 @@ from flask import Blueprint, abort, g, render_template
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import accounts, resets, sign_ups
+from grader.services.accounts import accounts, password_resets, sign_ups
 from webapp import auth, hosts
 from webapp.reading import asked_page, asked_text
 from webapp.site import current_site
@@ -27,7 +27,7 @@ def create_reset_link(user_id: int) -> ResponseReturnValue:
         person = accounts.find(session, user_id=user_id)
         if person is None:
             abort(404)
-        token = resets.create_link(session, user=person, created_by=g.user.name, now=db.now(session))
+        token = password_resets.create_link(session, user=person, created_by=g.user.name, now=db.now(session))
     return _page(link=hosts.link("account.reset", token=token), link_for=person.name), 201
 
 

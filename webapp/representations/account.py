@@ -4,8 +4,8 @@ import re
 from datetime import datetime
 
 from grader.models import ApiToken, Login
+from grader.services.accounts.api_tokens import Scope
 from grader.services.mail.outbox import Notice
-from grader.services.tokens import Scope
 
 LIFETIMES: dict[str, int | None] = {"7": 7, "30": 30, "90": 90, "365": 365, "never": None}
 SCOPES = {"both": tuple(Scope), "read": (Scope.READ,), "submit": (Scope.SUBMIT,)}

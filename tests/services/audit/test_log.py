@@ -10,7 +10,8 @@ from sqlalchemy import delete, text, update
 from sqlalchemy.exc import DBAPIError
 
 from grader.models import AuditEntry, EntryMode, SubmissionKind
-from grader.services import deletion, moderation
+from grader.services import moderation
+from grader.services.accounts import deletion
 from grader.services.audit import actions, log
 from grader.services.audit.actions import UnknownAction
 from grader.services.audit.log import Actor

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from grader.models import Role
-from grader.services import deletion
+from grader.services.accounts import deletion
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import organizers

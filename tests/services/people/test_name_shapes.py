@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import select, update
 
 from grader.models import Team, User
-from grader.services import deletion
-from grader.services.accounts import InvalidAccount, NameTaken
+from grader.services.accounts import deletion
+from grader.services.accounts.accounts import InvalidAccount, NameTaken
 from grader.services.people import directory, name_shapes, names
 from grader.services.people.names import ReservedName
 from grader.services.teams import rosters, teams

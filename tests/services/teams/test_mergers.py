@@ -19,7 +19,7 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import deletion
+from grader.services.accounts import deletion
 from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard
 from grader.services.quotas import limits

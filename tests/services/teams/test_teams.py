@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import Participation, Team, TeamInvite, TeamMember
-from grader.services import deletion
+from grader.services.accounts import deletion
 from grader.services.competitions import lookup
 from grader.services.people.names import InvalidName
 from grader.services.teams import invitations, participations, rosters, teams

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import AccountLink, LinkPurpose, User
-from grader.services import secret_tokens
+from grader.services.accounts import secret_tokens
 
 
 class InvalidLink(ParticipantError):

@@ -18,7 +18,7 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import logins, tokens
+from grader.services.accounts import api_tokens, logins
 from grader.services.competitions import lookup, organizers
 from grader.services.people import name_shapes, names
 from grader.services.teams import rosters
@@ -50,7 +50,7 @@ def delete_account(session: Session, *, user: User, now: datetime) -> None:
     person = session.get_one(User, user.id, populate_existing=True)
     _forget_traces(session, person)
     logins.end_all(session, user=person)
-    tokens.forget_all(session, user=person)
+    api_tokens.forget_all(session, user=person)
     person.name = names.of_deleted(person.id)
     person.name_folded, person.name_key = names.folded(person.name), names.name_key(person.name)
     person.name_shape = None  # somebody may have had a name that looks like it before it was reserved

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.services import password_rules
-from grader.services.password_rules import problem
+from grader.services.accounts import password_rules
+from grader.services.accounts.password_rules import problem
 
 COMMON = "one of the passwords that many people have"
 

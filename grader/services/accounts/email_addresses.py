@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ParticipantError
 from grader.models import LinkPurpose, User
-from grader.services import links
+from grader.services.accounts import one_time_links
 from grader.services.mail import addresses, outbox
 
 VERIFIABLE_FOR = timedelta(days=1)
@@ -55,7 +55,7 @@ def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) 
     InvalidAddress.
     """
     address = addresses.clean_address(address)
-    token = links.create(
+    token = one_time_links.create(
         session,
         purpose=LinkPurpose.VERIFY_EMAIL,
         user=user,
@@ -78,7 +78,7 @@ def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) 
 
 def verify(session: Session, *, token: str, now: datetime) -> User:
     """Make the address of a link its person's, and tell the old one; raise InvalidLink or AddressTaken."""
-    link = links.require(session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=now, lock=True)
+    link = one_time_links.require(session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=now, lock=True)
     person, address = session.get_one(User, link.user_id), link.email or ""
     if person.email_key != addresses.key(address):
         require_free(session, address=address)
@@ -87,7 +87,7 @@ def verify(session: Session, *, token: str, now: datetime) -> User:
             subject = "Your e-mail address was changed"
             outbox.write(session, to_address=person.email, subject=subject, body=body, now=now)
     person.email, person.email_key, person.email_verified_at = address, addresses.key(address), now
-    links.spend(session, link=link, now=now)
+    one_time_links.spend(session, link=link, now=now)
     return person
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import ApiToken, User
-from grader.services import secret_tokens
+from grader.services.accounts import secret_tokens
 from grader.text.plain import one_line
 
 PREFIX = "fb_"

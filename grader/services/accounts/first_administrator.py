@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import SetupLink, User
-from grader.services import accounts, secret_tokens
+from grader.services.accounts import accounts, secret_tokens
 
 
 class InvalidSetupLink(ParticipantError):

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import AuditEntry, User
-from grader.services import administrators
-from grader.services.administrators import LastAdministrator
+from grader.services.accounts import administrators
+from grader.services.accounts.administrators import LastAdministrator
 from grader.services.audit.log import Actor
 
 

@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ParticipantError
 from grader.models import Login, User
-from grader.services import known_addresses, logins, password_rules
-from grader.services.hashing import BoundedHasher
+from grader.services.accounts import known_addresses, logins, password_rules
+from grader.services.accounts.password_hashing import BoundedHasher
 from grader.services.mail.outbox import Notice
 from grader.services.paging import paging
 from grader.services.people import name_shapes, names

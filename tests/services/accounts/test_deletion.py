@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import AccountLink, ApiToken, Login, Mail, Submission, Team, TeamMember, User
-from grader.services import accounts, addresses, deletion, logins, resets, tokens
-from grader.services.deletion import LastAdministrator
+from grader.services.accounts import accounts, api_tokens, deletion, email_addresses, logins, password_resets
+from grader.services.accounts.deletion import LastAdministrator
 from grader.services.leaderboards import leaderboard
 from grader.services.mail import outbox
 from grader.services.people import directory
@@ -32,15 +32,15 @@ def test_a_deleted_person_has_no_name_address_password_login_or_token(service: A
         person.email_verified_at = service.now
         accounts.describe(session, user=ada, about="I count.")
         login = logins.start(session, user=ada, user_agent="", lifetime=timedelta(days=1), now=service.now)
-        _, token = tokens.create(session, user=ada, name="Ada's laptop", now=service.now)
-        resets.create_link(session, user=ada, created_by="root", now=service.now)
+        _, token = api_tokens.create(session, user=ada, name="Ada's laptop", now=service.now)
+        password_resets.create_link(session, user=ada, created_by="root", now=service.now)
         outbox.notify(session, user=person, kind="scored", key="1", subject="S", body="B", now=service.now)
     gone = delete(service, "Ada")
     assert gone.name == f"deleted-{gone.id}"
     assert (gone.email, gone.email_key, gone.email_verified_at, gone.about) == (None, None, None, "")
     with service.database.read() as session:
         assert logins.find(session, token=login, now=service.now) is None
-        assert tokens.find(session, token=token, now=service.now) is None
+        assert api_tokens.find(session, token=token, now=service.now) is None
         for table in (Login, ApiToken, AccountLink, Mail):
             assert session.scalar(select(func.count()).select_from(table)) == 0
         assert accounts.find(session, user_id=gone.id) is None
@@ -101,4 +101,4 @@ def test_an_address_is_free_again(service: Any) -> None:
         person.email_verified_at = service.now
     delete(service, "Ada")
     with service.database.read() as session:
-        addresses.require_free(session, address="ada@example.org")
+        email_addresses.require_free(session, address="ada@example.org")

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import AccountLink, Mail, User
-from grader.services import accounts, addresses, logins, resets, sign_ups
-from grader.services.addresses import AddressTaken
-from grader.services.links import InvalidLink
+from grader.services.accounts import accounts, email_addresses, logins, password_resets, sign_ups
+from grader.services.accounts.email_addresses import AddressTaken
+from grader.services.accounts.one_time_links import InvalidLink
 from grader.services.mail import addresses as mail_addresses
 from grader.services.mail import outbox as mail
 from grader.services.mail.addresses import InvalidAddress
@@ -83,7 +83,7 @@ def test_an_address_that_has_an_account_gets_a_way_back_in_and_no_second_account
     letter = ask(service, sign_ups.ask, "ADA@example.org")
     assert "You have one already: Ada" in letter.body
     with service.database.read() as session:
-        assert resets.whose(session, token=token_of_reset(letter), now=service.now).name == "Ada"
+        assert password_resets.whose(session, token=token_of_reset(letter), now=service.now).name == "Ada"
         with pytest.raises(InvalidLink):
             sign_ups.find(session, token=token_of_reset(letter), now=service.now)
 
@@ -108,12 +108,12 @@ def test_a_reset_sets_the_password_once_and_ends_all_logins_and_other_links(
     service: Any, passwords: Any
 ) -> None:
     ada = sign_up(service, passwords)
-    other = token_of_reset(ask(service, resets.ask, ADA))
-    token = token_of_reset(ask(service, resets.ask, ADA))
+    other = token_of_reset(ask(service, password_resets.ask, ADA))
+    token = token_of_reset(ask(service, password_resets.ask, ADA))
     new = accounts.hashed("another password", name="Ada", passwords=passwords)
     with service.database.write() as session:
         login = logins.start(session, user=ada, user_agent="", lifetime=DAY, now=service.now)
-        resets.use(session, token=token, password_hash=new, now=service.now)
+        password_resets.use(session, token=token, password_hash=new, now=service.now)
     with service.database.read() as session:
         assert logins.find(session, token=login, now=service.now) is None
         for password, is_right in ((PASSWORD, False), ("another password", True)):
@@ -121,24 +121,24 @@ def test_a_reset_sets_the_password_once_and_ends_all_logins_and_other_links(
             assert accounts.has_password(user, password, passwords=passwords) is is_right
         for spent in (token, other):
             with pytest.raises(InvalidLink):
-                resets.whose(session, token=spent, now=service.now)
+                password_resets.whose(session, token=spent, now=service.now)
     assert outbox(service)[-1].subject == "Your password was changed"
 
 
 def test_a_mailed_reset_lasts_an_hour_and_a_handed_one_a_day(service: Any, passwords: Any) -> None:
     ada = sign_up(service, passwords)
-    mailed = token_of_reset(ask(service, resets.ask, ADA))
+    mailed = token_of_reset(ask(service, password_resets.ask, ADA))
     with service.database.write() as session:
-        handed = resets.create_link(session, user=ada, created_by="root", now=service.now)
+        handed = password_resets.create_link(session, user=ada, created_by="root", now=service.now)
     for token, lifetime in ((mailed, HOUR), (handed, DAY)):
         with service.database.read() as session:
-            resets.whose(session, token=token, now=service.now + lifetime - timedelta(seconds=1))
+            password_resets.whose(session, token=token, now=service.now + lifetime - timedelta(seconds=1))
             with pytest.raises(InvalidLink):
-                resets.whose(session, token=token, now=service.now + lifetime)
+                password_resets.whose(session, token=token, now=service.now + lifetime)
 
 
 def test_an_address_that_nobody_has_is_told_so_and_gets_no_link(service: Any) -> None:
-    letter = ask(service, resets.ask, "nobody@example.org")
+    letter = ask(service, password_resets.ask, "nobody@example.org")
     assert "No account has this address" in letter.body
     assert "/reset/" not in letter.body
     assert letter.user_id is None
@@ -149,18 +149,18 @@ def test_a_new_address_counts_when_its_link_is_used_and_the_old_one_is_told(
 ) -> None:
     ada = sign_up(service, passwords)
     with service.database.write() as session:
-        addresses.ask_to_verify(session, user=ada, address="new@example.org", now=service.now)
+        email_addresses.ask_to_verify(session, user=ada, address="new@example.org", now=service.now)
     token = token_of(outbox(service)[-1])
     with service.database.read() as session:
         assert session.get_one(User, ada.id).email == ADA
     with service.database.write() as session:
-        addresses.verify(session, token=token, now=service.now)
+        email_addresses.verify(session, token=token, now=service.now)
     with service.database.read() as session:
         assert session.get_one(User, ada.id).email_key == "new@example.org"
     told = outbox(service)[-1]
     assert (told.to_address, told.subject) == (ADA, "Your e-mail address was changed")
     with service.database.write() as session, pytest.raises(InvalidLink):
-        addresses.verify(session, token=token, now=service.now)
+        email_addresses.verify(session, token=token, now=service.now)
 
 
 def test_an_address_of_somebody_else_is_not_given_away_and_its_holder_is_told(
@@ -169,7 +169,7 @@ def test_an_address_of_somebody_else_is_not_given_away_and_its_holder_is_told(
     sign_up(service, passwords)
     bob = service.user("Bob")
     with service.database.write() as session:
-        addresses.ask_to_verify(session, user=bob, address=ADA, now=service.now)
+        email_addresses.ask_to_verify(session, user=bob, address=ADA, now=service.now)
     letter = outbox(service)[-1]
     assert letter.to_address == ADA
     assert "belongs to another account" in letter.body
@@ -181,12 +181,12 @@ def test_two_who_ask_for_one_address_cannot_both_have_it(service: Any) -> None:
     for name in ("Ada", "Bob"):
         user = service.user(name)
         with service.database.write() as session:
-            addresses.ask_to_verify(session, user=user, address=ADA, now=service.now)
+            email_addresses.ask_to_verify(session, user=user, address=ADA, now=service.now)
         links_of.append(token_of(outbox(service)[-1]))
     with service.database.write() as session:
-        addresses.verify(session, token=links_of[0], now=service.now)
+        email_addresses.verify(session, token=links_of[0], now=service.now)
     with service.database.write() as session, pytest.raises(AddressTaken):
-        addresses.verify(session, token=links_of[1], now=service.now)
+        email_addresses.verify(session, token=links_of[1], now=service.now)
 
 
 def test_of_two_who_use_one_link_at_once_one_succeeds(service: Any, passwords: Any) -> None:
@@ -225,9 +225,9 @@ def test_of_look_alikes_that_sign_up_at_once_one_succeeds(service: Any, password
 def test_a_link_serves_one_purpose(service: Any, passwords: Any) -> None:
     ada = sign_up(service, passwords)
     with service.database.write() as session:
-        token = resets.create_link(session, user=ada, created_by="root", now=service.now)
+        token = password_resets.create_link(session, user=ada, created_by="root", now=service.now)
         with pytest.raises(InvalidLink):
-            addresses.verify(session, token=token, now=service.now)
+            email_addresses.verify(session, token=token, now=service.now)
         with pytest.raises(InvalidLink):
             sign_ups.find(session, token=token, now=service.now)
         assert token not in {link.token_sha256 for link in session.scalars(select(AccountLink))}

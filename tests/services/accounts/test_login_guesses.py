@@ -10,9 +10,9 @@ from sqlalchemy import func, select
 
 from grader import db
 from grader.models import KnownAddress, Tally
-from grader.services import accounts, guesses, known_addresses
+from grader.services.accounts import accounts, known_addresses, login_guesses
+from grader.services.accounts.login_guesses import Guesser, TooManyGuesses
 from grader.services.counting import counters
-from grader.services.guesses import Guesser, TooManyGuesses
 from grader.worker.forgetting import Forgetting
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -21,8 +21,8 @@ SECRET = "key"
 
 def guesser(name: str = "Ada", address: str = "192.0.2.1", **known: Any) -> Guesser:
     return Guesser(
-        account=guesses.account_hash(name, secret=SECRET),
-        address=guesses.address_hash(address, secret=SECRET),
+        account=login_guesses.account_hash(name, secret=SECRET),
+        address=login_guesses.address_hash(address, secret=SECRET),
         **known,
     )
 
@@ -31,7 +31,7 @@ def guess(service: Any, who: Guesser, at: timedelta = timedelta()) -> bool:
     """Guess wrong; tell whether the guess was looked at."""
     try:
         with service.database.write() as session:
-            guesses.begin(session, guesser=who, now=service.now + at)
+            login_guesses.begin(session, guesser=who, now=service.now + at)
     except TooManyGuesses:
         return False
     return True
@@ -82,7 +82,7 @@ def test_all_together_look_at_no_more_than_1000_a_day_at_one_account(service: An
             while guess(service, who, at):
                 admitted.append(at)
     windows = [sum(start <= at < start + DAY for at in admitted) for start in admitted]
-    assert 900 < max(windows) <= guesses.MOST_PER_DAY == 1000
+    assert 900 < max(windows) <= login_guesses.MOST_PER_DAY == 1000
 
 
 def test_guesses_that_come_together_are_counted_one_by_one(service: Any) -> None:
@@ -103,8 +103,8 @@ def test_guesses_that_come_together_are_counted_one_by_one(service: Any) -> None
 def test_a_right_password_is_no_guess(service: Any) -> None:
     for _ in range(100):
         with service.database.write() as session:
-            counted = guesses.begin(session, guesser=guesser(), now=service.now)
-            guesses.take_back(session, counted=counted)
+            counted = login_guesses.begin(session, guesser=guesser(), now=service.now)
+            login_guesses.take_back(session, counted=counted)
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Tally)) == 0
 
@@ -114,7 +114,7 @@ def test_the_refusal_says_when_the_next_guess_is_looked_at_and_that_is_true(serv
         guess(service, guesser(address=f"10.0.{place}.1"), place * timedelta(seconds=10))
     stranger = guesser(address="10.9.9.9")
     with service.database.read() as session, pytest.raises(TooManyGuesses) as refused:
-        guesses.require_room(session, guesser=stranger, now=service.now + 20 * MINUTE)
+        login_guesses.require_room(session, guesser=stranger, now=service.now + 20 * MINUTE)
     assert refused.value.message == (
         "60 wrong passwords for this name came within an hour from places where nobody logged in with it "
         "before. The next one is looked at in 40 minutes, at 13:00:00 UTC."
@@ -145,14 +145,14 @@ def test_a_name_is_counted_in_any_case_and_no_name_or_address_is_kept(service: A
     with service.database.read() as session:
         kept = " ".join(f"{row.kind} {row.whose}" for row in session.scalars(select(Tally)))
     assert "ada" not in kept.lower() and "192.0.2.77" not in kept
-    assert guesser() != replace(guesser(), account=guesses.account_hash("Ada", secret="other key"))
+    assert guesser() != replace(guesser(), account=login_guesses.account_hash("Ada", secret="other key"))
 
 
 def test_a_known_address_is_one_persons_for_90_days_and_until_the_password_changes(service: Any) -> None:
     ada, bob = service.user("ada"), service.user("bob")
 
     def hashed(user: Any) -> str:
-        return guesses.address_hash("192.0.2.1", secret=SECRET, user_id=user.id)
+        return login_guesses.address_hash("192.0.2.1", secret=SECRET, user_id=user.id)
 
     def is_known(user: Any, after: timedelta = timedelta()) -> bool:
         with service.database.read() as session:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from grader.models import LinkPurpose, User
-from grader.services import accounts, addresses, links
+from grader.services.accounts import accounts, email_addresses, one_time_links
 from grader.services.mail import addresses as mail_addresses
 from grader.services.mail import outbox
 
@@ -19,8 +19,8 @@ def ask(session: Session, *, address: str, now: datetime) -> None:
     Both cost the same: nothing but the mailbox tells whether somebody has an account. Raises InvalidAddress.
     """
     address = mail_addresses.clean_address(address)
-    user = addresses.owner(session, address=address)
-    token = links.create(  # a link of nobody opens nothing
+    user = email_addresses.owner(session, address=address)
+    token = one_time_links.create(  # a link of nobody opens nothing
         session,
         purpose=LinkPurpose.RESET_PASSWORD,
         user=user,
@@ -38,7 +38,7 @@ def ask(session: Session, *, address: str, now: datetime) -> None:
 
 def create_link(session: Session, *, user: User, created_by: str, now: datetime) -> str:
     """Make a reset link that an organizer hands over, and return its token."""
-    return links.create(
+    return one_time_links.create(
         session,
         purpose=LinkPurpose.RESET_PASSWORD,
         user=user,
@@ -50,16 +50,18 @@ def create_link(session: Session, *, user: User, created_by: str, now: datetime)
 
 def whose(session: Session, *, token: str, now: datetime) -> User:
     """Return the person whose password a reset link can set; raise InvalidLink."""
-    link = links.require(session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now)
+    link = one_time_links.require(session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now)
     return _person(session, link.user_id)
 
 
 def use(session: Session, *, token: str, password_hash: str, now: datetime) -> User:
     """Set the new password; all logins and all reset links of the person end. Raises InvalidLink."""
-    link = links.require(session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now, lock=True)
+    link = one_time_links.require(
+        session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now, lock=True
+    )
     person = _person(session, link.user_id)
     accounts.set_password(session, user=person, password_hash=password_hash)
-    links.spend(session, link=link, now=now)
+    one_time_links.spend(session, link=link, now=now)
     if person.email and person.email_verified_at:
         body = _DONE.format(name=person.name, site=outbox.SITE)
         outbox.write(
@@ -71,7 +73,7 @@ def use(session: Session, *, token: str, password_hash: str, now: datetime) -> U
 def _person(session: Session, user_id: int | None) -> User:
     person = None if user_id is None else session.get(User, user_id)
     if person is None or person.deleted_at is not None:
-        raise links.InvalidLink
+        raise one_time_links.InvalidLink
     return person
 
 

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import ApiToken, Login, User
-from grader.services import secret_tokens
+from grader.services.accounts import secret_tokens
 from grader.text.plain import one_line
 
 USER_AGENT_MAX_LENGTH = 300

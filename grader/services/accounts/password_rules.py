@@ -68,5 +68,5 @@ def _is_tried(before: str, after: str) -> bool:
 
 @cache
 def _common() -> frozenset[str]:
-    text = resources.files("grader.services").joinpath("common_passwords.txt").read_text("utf-8")
+    text = resources.files("grader.services.accounts").joinpath("common_passwords.txt").read_text("utf-8")
     return frozenset(line for line in text.splitlines() if not line.startswith("#"))

@@ -9,12 +9,12 @@ from argon2 import PasswordHasher
 from sqlalchemy import func, select
 
 from grader.models import ApiToken, Login, SetupLink, User
-from grader.services import accounts, logins, setup_links, tokens
-from grader.services.accounts import InvalidAccount, NameTaken
+from grader.services.accounts import accounts, api_tokens, first_administrator, logins
+from grader.services.accounts.accounts import InvalidAccount, NameTaken
+from grader.services.accounts.api_tokens import UnknownToken
+from grader.services.accounts.first_administrator import InvalidSetupLink
 from grader.services.people import directory
 from grader.services.people.directory import UnknownUser
-from grader.services.setup_links import InvalidSetupLink
-from grader.services.tokens import UnknownToken
 
 GOOD = "correct horse battery"
 DAY = timedelta(days=1)
@@ -188,41 +188,41 @@ def test_the_time_of_last_use_is_written_at_most_every_five_minutes(service: Any
 def test_an_api_token_is_shown_once_and_works_until_it_is_revoked(service: Any) -> None:
     user = sign_up(service, "ada")
     with service.database.write() as session:
-        token, text = tokens.create(session, user=user, name=" my\nlaptop ", now=service.now)
+        token, text = api_tokens.create(session, user=user, name=" my\nlaptop ", now=service.now)
     assert (token.name, text.startswith(token.prefix)) == ("my laptop", True)
     assert text not in {token.token_sha256, token.prefix}
     with service.database.write() as session:
-        found = tokens.find(session, token=text, now=service.now)
+        found = api_tokens.find(session, token=text, now=service.now)
         assert found is not None and found.user.id == user.id
         logins.touch(session, used=found, now=service.now)
         assert found.last_used_at == service.now
-        assert [each.id for each in tokens.list_own(session, user=user)] == [token.id]
-        tokens.revoke(session, user=user, token_id=token.id, now=service.now)
-        assert tokens.find(session, token=text, now=service.now) is None
-        assert tokens.list_own(session, user=user) == []
+        assert [each.id for each in api_tokens.list_own(session, user=user)] == [token.id]
+        api_tokens.revoke(session, user=user, token_id=token.id, now=service.now)
+        assert api_tokens.find(session, token=text, now=service.now) is None
+        assert api_tokens.list_own(session, user=user) == []
 
 
 def test_nobody_revokes_another_persons_token(service: Any) -> None:
     ada, bob = sign_up(service, "ada"), sign_up(service, "bob")
     with service.database.write() as session:
-        token, _ = tokens.create(session, user=ada, name="mine", now=service.now)
+        token, _ = api_tokens.create(session, user=ada, name="mine", now=service.now)
         with pytest.raises(UnknownToken):
-            tokens.revoke(session, user=bob, token_id=token.id, now=service.now)
+            api_tokens.revoke(session, user=bob, token_id=token.id, now=service.now)
         assert session.get_one(ApiToken, token.id).revoked_at is None
 
 
 def test_the_setup_link_makes_one_administrator_once(service: Any, passwords: Any) -> None:
     with service.database.write() as session:
-        replaced = setup_links.create(session, now=service.now)
-        token = setup_links.create(session, now=service.now)
+        replaced = first_administrator.create(session, now=service.now)
+        token = first_administrator.create(session, now=service.now)
         assert replaced and token and replaced != token
         assert session.scalar(select(func.count()).select_from(SetupLink)) == 1
-        assert setup_links.is_open(session, token=token)
-        assert not setup_links.is_open(session, token=replaced)
+        assert first_administrator.is_open(session, token=token)
+        assert not first_administrator.is_open(session, token=replaced)
 
     def use(token: str, name: str) -> User:
         with service.database.write() as session:
-            return setup_links.use(
+            return first_administrator.use(
                 session, token=token, name=name, password=GOOD, passwords=passwords, now=service.now
             )
 
@@ -234,5 +234,5 @@ def test_the_setup_link_makes_one_administrator_once(service: Any, passwords: An
     with pytest.raises(InvalidSetupLink):
         use(token, "second")
     with service.database.write() as session:
-        assert setup_links.create(session, now=service.now) is None
-        assert not setup_links.is_open(session, token=token)
+        assert first_administrator.create(session, now=service.now) is None
+        assert not first_administrator.is_open(session, token=token)

@@ -7,7 +7,7 @@ from argon2 import PasswordHasher
 from sqlalchemy.orm import Session
 
 from grader.models import AccountLink, LinkPurpose, User
-from grader.services import accounts, addresses, links, resets
+from grader.services.accounts import accounts, email_addresses, one_time_links, password_resets
 from grader.services.mail import addresses as mail_addresses
 from grader.services.mail import outbox
 
@@ -22,14 +22,14 @@ def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> No
     which a new account goes on. Raises InvalidAddress.
     """
     address = mail_addresses.clean_address(address)
-    user = addresses.owner(session, address=address)
-    token = links.create(
+    user = email_addresses.owner(session, address=address)
+    token = one_time_links.create(
         session,
         purpose=LinkPurpose.SIGN_UP if user is None else LinkPurpose.RESET_PASSWORD,
         user=user,
         address=address,
         created_by="mail",
-        lifetime=MAILED_FOR if user is None else resets.MAILED_FOR,
+        lifetime=MAILED_FOR if user is None else password_resets.MAILED_FOR,
         now=now,
     )
     if user is None:
@@ -42,7 +42,7 @@ def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> No
 
 def invite(session: Session, *, created_by: str, now: datetime) -> str:
     """Make an invitation for one account, which an organizer hands over, and return its token."""
-    return links.create(
+    return one_time_links.create(
         session,
         purpose=LinkPurpose.SIGN_UP,
         created_by=created_by,
@@ -53,7 +53,7 @@ def invite(session: Session, *, created_by: str, now: datetime) -> str:
 
 def find(session: Session, *, token: str, now: datetime) -> AccountLink:
     """Return the sign-up link of a token; raise InvalidLink."""
-    return links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=now)
+    return one_time_links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=now)
 
 
 def use(
@@ -64,13 +64,13 @@ def use(
     Raises InvalidLink, InvalidAccount, NameTaken, AddressTaken.
     """
     user = accounts.draft(name=name, password=password, passwords=passwords, now=now)
-    link = links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=now, lock=True)
+    link = one_time_links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=now, lock=True)
     if link.email is not None:
-        addresses.require_free(session, address=link.email)
+        email_addresses.require_free(session, address=link.email)
         user.email, user.email_key = link.email, mail_addresses.key(link.email)
         user.email_verified_at = now
     accounts.add(session, user=user)
-    links.spend(session, link=link, now=now)
+    one_time_links.spend(session, link=link, now=now)
     return user
 
 

@@ -1,0 +1,1 @@
+"""Accounts: sign-up, login, password reset, API tokens, deletion of a user."""
