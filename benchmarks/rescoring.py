@@ -32,9 +32,10 @@ from sqlalchemy import insert, select
 from grader.db import Database
 from grader.files import read_solution
 from grader.models import Competition, Score, ScoringVersion, Split, Submission, Team, User
-from grader.services import rescoring, schema
+from grader.services import schema
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.rescoring import preparation
 from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
@@ -68,17 +69,17 @@ class Installation:
 
     def prepare(self, number: int) -> ScoringVersion:
         """Begin a rescoring with some labels turned round."""
-        columns = rescoring.columns(self.competition)
+        columns = preparation.columns(self.competition)
         corrected = read_solution(self._solution(number), label=columns.label, identities=columns.identities)
         stored = intake.store_corrected(self.storage, corrected, live=lookup.live(self.competition))
         with self.database.write() as session:
-            return rescoring.prepare(
+            return preparation.prepare(
                 session, competition=self.competition, solution=stored, reason="Corrected.", actor=ACTOR
             )
 
     def drop(self, version: ScoringVersion) -> None:
         with self.database.write() as session:
-            rescoring.drop(session, scoring_version_id=version.id, actor=ACTOR)
+            preparation.drop(session, scoring_version_id=version.id, actor=ACTOR)
 
     def scores(self, version: ScoringVersion) -> list[float]:
         """Return the scores of the first submission under a version."""

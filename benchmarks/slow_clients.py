@@ -136,7 +136,11 @@ def _serving(settings: Settings, name: str, command: tuple[str, ...]) -> Iterato
     }.get(name, (f"--bind={host}:{port}", "--log-level=error"))
     environment = {**os.environ, **settings.environment(), "FAIRBOARD_RATE_LIMITS": "false"}
     process = subprocess.Popen(
-        [*command, *where], cwd=ROOT, env=environment, start_new_session=True, stdout=subprocess.DEVNULL
+        [*command, *where],
+        cwd=Path(__file__).resolve().parents[1],
+        env=environment,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
     )
     try:
         deadline = time.monotonic() + 60

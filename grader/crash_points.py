@@ -51,13 +51,14 @@ POINTS = {
         "grader/worker/rescoring_batches.py", "The results of a batch are committed; no queue was hinted."
     ),
     "rescoring.before_commit": Point(
-        "grader/services/rescoring.py", "A scoring version and its jobs are written and not committed."
+        "grader/services/rescoring/preparation.py",
+        "A scoring version and its jobs are written and not committed.",
     ),
     "rescoring.after_prepare": Point(
         "grader/cli/rescore.py", "A scoring version is being prepared and nobody works on it."
     ),
     "publish.before_commit": Point(
-        "grader/services/rescoring_publication.py",
+        "grader/services/rescoring/publication.py",
         "A publication or rollback has written everything, and nothing is committed.",
     ),
     "publish.after_commit": Point(

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from grader.models import Competition
-from grader.services import rescoring_difference
-from grader.services.rescoring_difference import Compared, Preview
+from grader.services.rescoring import difference
+from grader.services.rescoring.difference import Compared, Preview
 
 MOST_KEPT = 4  # of 10,000 teams each takes some 20 MB
 
@@ -27,10 +27,10 @@ class Differences:
         """Return the difference of two versions, computed now or kept; who asks meanwhile waits for it."""
         key = versions.before.id, versions.after.id
         with self._lock:
-            state = rescoring_difference.state(session, competition=competition, versions=versions)
+            state = difference.state(session, competition=competition, versions=versions)
             kept_state, found = self._kept.pop(key, ("", None))
             if found is None or kept_state != state:
-                found = rescoring_difference.preview(session, competition=competition, versions=versions)
+                found = difference.preview(session, competition=competition, versions=versions)
             self._kept[key] = state, found
             while len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)

@@ -6,10 +6,10 @@ from typing import Any
 from flask import g
 
 from grader.models import Competition, CompetitionState, ScoringVersion
-from grader.services import rescoring
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.paging import paging
+from grader.services.rescoring import preparation
 from grader.visibility import Viewer
 
 PAGE_SIZE = 100
@@ -30,7 +30,7 @@ def competition_of(session: Any, slug: str) -> Competition:
 def scoring_version_of(session: Any, slug: str, number: int) -> tuple[Competition, ScoringVersion]:
     """Return a competition and one of its scoring versions; raise UnknownScoringVersion as well."""
     competition = competition_of(session, slug)
-    return competition, rescoring.get(session, competition=competition, number=number)
+    return competition, preparation.get(session, competition=competition, number=number)
 
 
 @dataclass(frozen=True, slots=True)

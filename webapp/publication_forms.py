@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from flask import request
 
-from grader.services.rescoring_amends import Amends, InvalidPublication
+from grader.services.rescoring.compensation import Amends, InvalidPublication
 
 MAX_EXTRA = 1_000
 FIELDS = ("reason", "notice", "extra_submissions", "extra_day", "closes_at", "selection_deadline")

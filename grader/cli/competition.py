@@ -26,13 +26,13 @@ from grader.cli.results import bundle, publish_solution, receipt, verify
 from grader.cli.running import announce, export, free_team_name, grant, pause, rename_team, resume, retry
 from grader.cli.solution_report import describe
 from grader.models import Competition
-from grader.services import versions
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.conditions import InvalidCompetition
 from grader.services.competitions.settings import CompetitionSettings
 from grader.services.people import directory
+from grader.services.rescoring import versions
 from grader.services.setup import drafts, lifecycle
 from grader.services.solutions import intake, split
 from grader.services.solutions.intake import StoredSolution

@@ -17,7 +17,6 @@ from grader.cli.parameters import LocalPath
 from grader.cli.solution_report import describe
 from grader.errors import FairboardError, OrganizerError
 from grader.models import Competition, CompetitionState, User
-from grader.services import versions
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions import settings as competition_settings
@@ -25,6 +24,7 @@ from grader.services.competitions.conditions import InvalidCompetition
 from grader.services.competitions.settings import CompetitionSettings
 from grader.services.data_files import files, release
 from grader.services.people import directory
+from grader.services.rescoring import versions
 from grader.services.setup import cloning, drafts, lifecycle, settings_file
 from grader.services.setup.settings_file import CompetitionFile
 from grader.services.solutions import intake, split

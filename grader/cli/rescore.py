@@ -20,14 +20,14 @@ from grader.crash_points import reach
 from grader.errors import OrganizerError
 from grader.files import ColumnRole, guess_columns, read_solution
 from grader.models import Competition, ScoringVersion, ScoringVersionState
-from grader.services import rescoring, rescoring_publication
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.metric import Rules
-from grader.services.rescoring import RescoringUnderWay
-from grader.services.rescoring_amends import Amends
-from grader.services.rescoring_publication import RescoringIncomplete
+from grader.services.rescoring import preparation, publication
+from grader.services.rescoring.compensation import Amends
+from grader.services.rescoring.preparation import RescoringUnderWay
+from grader.services.rescoring.publication import RescoringIncomplete
 from grader.services.setup import settings_file
 from grader.services.solutions import assessment, intake
 from grader.services.solutions.assessment import LiveSolution
@@ -197,13 +197,13 @@ def _prepare(
 ) -> ScoringVersion:
     """Begin a rescoring, or find the same one begun or published: the command may have been interrupted."""
     with installation.database.read() as session:
-        begun = rescoring.open_version(session, competition=competition)
+        begun = preparation.open_version(session, competition=competition)
     live = lookup.live(competition)
     if begun is None and live.replaced_number is not None and _is_of(live, stored):
         return live
     if begun is None:
         with installation.database.write() as session:
-            version = rescoring.prepare(
+            version = preparation.prepare(
                 session, competition=competition, solution=stored, reason=reason, actor=Actor.shell()
             )
         reach("rescoring.after_prepare")
@@ -235,7 +235,7 @@ def _roll_back(
 ) -> ScoringVersion:
     """Roll back at once, or prepare what the version lacks; go on with a rollback that was interrupted."""
     with installation.database.read() as session:
-        begun = rescoring.open_version(session, competition=competition)
+        begun = preparation.open_version(session, competition=competition)
     if begun is not None and begun.number == number and begun.published_at is not None:
         click.echo(f"Going on with scoring version {number}.")
         return begun
@@ -243,7 +243,7 @@ def _roll_back(
         installation,
         competition,
         number,
-        lambda session: rescoring_publication.roll_back(
+        lambda session: publication.roll_back(
             session,
             competition=competition,
             number=number,
@@ -288,7 +288,7 @@ def _publish(
     """
 
     def publish(session: Session) -> ScoringVersion:
-        return rescoring_publication.publish(
+        return publication.publish(
             session,
             scoring_version_id=version.id,
             actor=Actor.shell(),
@@ -315,14 +315,14 @@ def _publish(
 
 def _require_complete(installation: Installation, version: ScoringVersion) -> None:
     with installation.database.read() as session:
-        progress = rescoring.progress(session, scoring_version_id=version.id)
+        progress = preparation.progress(session, scoring_version_id=version.id)
     if progress.open:
         raise RescoringIncomplete(progress.open)
 
 
 def _show(installation: Installation, version: ScoringVersion, line: ProgressLine) -> None:
     with installation.database.read() as session:
-        progress = rescoring.progress(session, scoring_version_id=version.id)
+        progress = preparation.progress(session, scoring_version_id=version.id)
     line.show(progress.finished, progress.total)
 
 
@@ -339,7 +339,7 @@ def _tell_difference(
 
 def _under_way(installation: Installation, competition: Competition) -> ScoringVersion:
     with installation.database.read() as session:
-        version = rescoring.open_version(session, competition=competition)
+        version = preparation.open_version(session, competition=competition)
     if version is None:
         raise OrganizerError(f"No rescoring of {competition.slug} is under way.")
     return version
@@ -348,5 +348,5 @@ def _under_way(installation: Installation, competition: Competition) -> ScoringV
 def _drop(installation: Installation, competition: Competition) -> None:
     version = _under_way(installation, competition)
     with installation.database.write() as session:
-        rescoring.drop(session, scoring_version_id=version.id, actor=Actor.shell())
+        preparation.drop(session, scoring_version_id=version.id, actor=Actor.shell())
     click.echo(f"Scoring version {version.number} is dropped; the boards are as they were.")

@@ -7,8 +7,9 @@ from sqlalchemy.orm import Session
 
 from grader.models import Competition, ScoringVersion
 from grader.ranking.comparison import BoardChange, TeamChange
-from grader.services import rescoring_difference, rescoring_tables
-from grader.services.rescoring_difference import Compared, NothingToCompare, Preview
+from grader.services.rescoring import difference as rescoring_difference
+from grader.services.rescoring import difference_tables
+from grader.services.rescoring.difference import Compared, NothingToCompare, Preview
 from grader.text.wording import counted
 
 TOPS = (1, 3, 10)
@@ -53,10 +54,10 @@ def write_difference(
     for name, pieces in (
         (
             "submissions.csv",
-            rescoring_tables.submissions_csv(session, competition=competition, versions=versions),
+            difference_tables.submissions_csv(session, competition=competition, versions=versions),
         ),
-        ("teams.csv", rescoring_tables.teams_csv(found)),
-        ("selections.csv", rescoring_tables.selections_csv(found)),
+        ("teams.csv", difference_tables.teams_csv(found)),
+        ("selections.csv", difference_tables.selections_csv(found)),
     ):
         path = folder / name
         with path.open("w", encoding="utf-8", newline="") as file:

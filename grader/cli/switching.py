@@ -9,10 +9,10 @@ from grader.cli.installation import Installation
 from grader.cli.questions import is_answered_yes
 from grader.crash_points import reach
 from grader.models import Competition, ScoringVersion, ScoringVersionState
-from grader.services import rescoring, rescoring_difference
 from grader.services.competitions import lookup
-from grader.services.rescoring_difference import Compared
-from grader.services.rescoring_summary import Summary
+from grader.services.rescoring import difference, preparation
+from grader.services.rescoring.difference import Compared
+from grader.services.rescoring.summary import Summary
 
 
 class Agreement:
@@ -78,9 +78,9 @@ def _try(
 ) -> tuple[ScoringVersion, Summary]:
     with installation.database.write() as session:
         locked = lookup.lock(session, competition_id=competition.id)
-        version = rescoring.get(session, competition=locked, number=number)
+        version = preparation.get(session, competition=locked, number=number)
         versions = Compared(lookup.live(locked), version)
-        summary = Summary.of(rescoring_difference.preview(session, competition=locked, versions=versions))
+        summary = Summary.of(difference.preview(session, competition=locked, versions=versions))
         version = act(session)
         if not yes and version.state is ScoringVersionState.LIVE and summary.digest != agreed:
             raise _Unconfirmed(summary)

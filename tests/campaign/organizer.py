@@ -10,9 +10,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from grader.errors import FairboardError
 from grader.files import read_solution
 from grader.models import ScoringVersion, ScoringVersionState
-from grader.services import rescoring, rescoring_publication
 from grader.services.competitions import lookup
-from grader.services.rescoring_publication import RescoringIncomplete
+from grader.services.rescoring import preparation, publication
+from grader.services.rescoring.publication import RescoringIncomplete
 from grader.services.solutions import intake
 from tests.campaign.installation import ORGANIZER, SLUG, Installation
 from tests.campaign.ledger import Ledger
@@ -58,7 +58,7 @@ class Organizer(threading.Thread):
     def _act(self) -> str:
         with self._installation.database.read() as session:
             competition = lookup.get(session, slug=SLUG)
-            version = rescoring.open_version(session, competition=competition)
+            version = preparation.open_version(session, competition=competition)
             retired = session.scalars(
                 select(ScoringVersion.number).where(ScoringVersion.state == ScoringVersionState.RETIRED)
             ).all()
@@ -75,7 +75,7 @@ class Organizer(threading.Thread):
             stored = intake.store_corrected(self._installation.storage, corrected, live=live)
         with self._installation.database.write() as session:
             competition = lookup.get(session, slug=SLUG)
-            version = rescoring.prepare(
+            version = preparation.prepare(
                 session, competition=competition, solution=stored, reason="Labels.", actor=ORGANIZER
             )
         self._hints.send_rescoring(version.id)
@@ -84,15 +84,15 @@ class Organizer(threading.Thread):
     def _end(self, version: ScoringVersion) -> str:
         with self._installation.database.write() as session:
             if self._random.random() < 0.15:
-                rescoring.drop(session, scoring_version_id=version.id, actor=ORGANIZER)
+                preparation.drop(session, scoring_version_id=version.id, actor=ORGANIZER)
                 return "rescoring dropped"
-            rescoring_publication.publish(session, scoring_version_id=version.id, actor=ORGANIZER)
+            publication.publish(session, scoring_version_id=version.id, actor=ORGANIZER)
         return "rescoring published"
 
     def _roll_back(self, number: int) -> str:
         with self._installation.database.write() as session:
             competition = lookup.get(session, slug=SLUG)
-            version = rescoring_publication.roll_back(
+            version = publication.roll_back(
                 session, competition=competition, number=number, reason="Back.", actor=ORGANIZER
             )
         if version.state is ScoringVersionState.LIVE:

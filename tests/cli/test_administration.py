@@ -8,12 +8,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from grader.models import ScoringVersionState
-from grader.services import rescoring, schema
+from grader.services import schema
 from grader.services.accounts import accounts, api_tokens, email_addresses, password_resets, sign_ups
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import leaderboard
 from grader.services.people import directory
+from grader.services.rescoring import preparation
 from grader.services.standings import final_standings
 from grader.visibility import Phase
 from tests.fixtures.patience import eventually
@@ -340,7 +341,7 @@ def test_an_interrupted_rescoring_goes_on_with_the_same_command(admin, service, 
 
 def preparing(service, competition):
     with service.database.read() as session:
-        return rescoring.open_version(session, competition=competition)
+        return preparation.open_version(session, competition=competition)
 
 
 def test_a_rescoring_under_way_keeps_another_one_out_until_it_is_dropped(admin, service, solution):
@@ -351,7 +352,7 @@ def test_a_rescoring_under_way_keeps_another_one_out_until_it_is_dropped(admin, 
     path = corrected(solution())
     stored = intake.store_corrected(service.storage, read_solution(path), live=lookup.live(competition))
     with service.database.write() as session:
-        rescoring.prepare(
+        preparation.prepare(
             session, competition=competition, solution=stored, reason="First.", actor=Actor(None, "bo")
         )
 
@@ -364,7 +365,7 @@ def test_a_rescoring_under_way_keeps_another_one_out_until_it_is_dropped(admin, 
     assert "fairboard rescore toxicity --drop" in refused.stderr
     assert "No rescoring of toxicity is under way." in again.stderr
     with service.database.read() as session:
-        states = {v.state for v in session.query(rescoring.ScoringVersion)}
+        states = {v.state for v in session.query(preparation.ScoringVersion)}
     assert states == {ScoringVersionState.LIVE, ScoringVersionState.DROPPED}
 
 

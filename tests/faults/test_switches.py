@@ -17,12 +17,13 @@ from grader.cli import main
 from grader.db import Database
 from grader.files import read_solution
 from grader.models import AuditEntry, JobState, ScoringJob, ScoringVersion, ScoringVersionState
-from grader.services import backups, rescoring, rescoring_publication
+from grader.services import backups
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.jobs.lease import OPEN_STATES
 from grader.services.leaderboards import leaderboard
-from grader.services.rescoring_publication import RescoringIncomplete
+from grader.services.rescoring import preparation, publication
+from grader.services.rescoring.publication import RescoringIncomplete
 from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage import open_storage
@@ -86,7 +87,7 @@ def prepare(
         solution = read_solution(solution_csv(seed=seed), label="toxicity", identities=("female", "muslim"))
         stored = intake.store_corrected(service.storage, solution, live=live)
         with service.database.write() as session:
-            return rescoring.prepare(
+            return preparation.prepare(
                 session,
                 competition=competition,
                 solution=stored,
@@ -102,9 +103,7 @@ def is_published(service: Any, version: ScoringVersion) -> bool:
     """Publish a version unless something is unfinished."""
     try:
         with service.database.write() as session:
-            rescoring_publication.publish(
-                session, scoring_version_id=version.id, actor=TESTS, now=service.now
-            )
+            publication.publish(session, scoring_version_id=version.id, actor=TESTS, now=service.now)
     except RescoringIncomplete:
         return False
     return True

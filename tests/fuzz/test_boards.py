@@ -28,12 +28,13 @@ from grader.models import Score, ScoringJob, ScoringVersion, SubmissionKind
 from grader.receipts import read_predictions, read_truth
 from grader.receipts import recount as slowly
 from grader.receipts.verification import shown
-from grader.services import moderation, rescoring, rescoring_publication
+from grader.services import moderation
 from grader.services.audit.log import Actor
 from grader.services.closing import close as closing
 from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard
 from grader.services.quotas import limits
+from grader.services.rescoring import preparation, publication
 from grader.services.scoring import jobs as scoring
 from grader.services.solutions import intake
 from grader.services.standings import final_standings
@@ -264,9 +265,9 @@ class BoardMachine(RuleBasedStateMachine):
 
     @rule(solution=st.sampled_from(list(TRUTHS)))
     def prepare(self, solution: str) -> None:
-        refusal = rescoring.RescoringUnderWay if self.model.preparing else None
+        refusal = preparation.RescoringUnderWay if self.model.preparing else None
         with expecting(refusal), self.service.database.write() as session:
-            version = rescoring.prepare(
+            version = preparation.prepare(
                 session,
                 competition=self.here.competition,
                 solution=self.here.corrected[solution],
@@ -285,12 +286,12 @@ class BoardMachine(RuleBasedStateMachine):
         version_id = self.version_id(number)
         if drops == 4:
             with self.service.database.write() as session:
-                rescoring.drop(session, scoring_version_id=version_id, actor=TESTS)
+                preparation.drop(session, scoring_version_id=version_id, actor=TESTS)
             self.model.drop(number)
             return
-        refusal = rescoring_publication.RescoringIncomplete if self.model.is_incomplete(number) else None
+        refusal = publication.RescoringIncomplete if self.model.is_incomplete(number) else None
         with expecting(refusal), self.service.database.write() as session:
-            rescoring_publication.publish(session, scoring_version_id=version_id, actor=TESTS)
+            publication.publish(session, scoring_version_id=version_id, actor=TESTS)
             self.model.switch(number)
 
     @rule(data=st.data())
@@ -300,14 +301,14 @@ class BoardMachine(RuleBasedStateMachine):
         version = model.versions[number]
         refusal: Any = None
         if version.state != "retired":
-            refusal = rescoring_publication.NotRetired
+            refusal = publication.NotRetired
         else:
             kept = dict(version.jobs)
             model.add_missing_jobs(number)
             if model.is_incomplete(number) and model.preparing:
-                refusal, version.jobs = rescoring.RescoringUnderWay, kept
+                refusal, version.jobs = preparation.RescoringUnderWay, kept
         with expecting(refusal), self.service.database.write() as session:
-            rescoring_publication.roll_back(
+            publication.roll_back(
                 session, competition=self.here.competition, number=number, reason="Back.", actor=TESTS
             )
             if model.is_incomplete(number):
@@ -399,7 +400,7 @@ class BoardMachine(RuleBasedStateMachine):
 
     def version_id(self, number: int) -> int:
         with self.service.database.read() as session:
-            return rescoring.get(session, competition=self.here.competition, number=number).id
+            return preparation.get(session, competition=self.here.competition, number=number).id
 
     def any_sent(self, data: st.DataObject) -> Any:
         return self.model.sent[data.draw(st.sampled_from(sorted(self.model.sent)))]

@@ -11,11 +11,11 @@ import pytest
 from grader import db
 from grader.files import ColumnRole, read_solution
 from grader.models import Role, Submission
-from grader.services import rescoring
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.conditions import Conditions
 from grader.services.jobs import organizer_jobs
+from grader.services.rescoring import preparation
 from grader.services.scoring import jobs as scoring
 from grader.services.solutions import intake
 from grader.worker.calculator import Calculator
@@ -133,12 +133,12 @@ def test_a_solution_corrected_without_the_label_still_scores_the_file(scene: Any
     stored = intake.store_corrected(scene.storage, corrected, live=live)
     with scene.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
-        version = rescoring.prepare(
+        version = preparation.prepare(
             session, competition=competition, solution=stored, reason="Tests.", actor=Actor(None, "tests")
         )
     scene.score_all()
     with scene.database.read() as session:
-        assert rescoring.progress(session, scoring_version_id=version.id).done == 1
+        assert preparation.progress(session, scoring_version_id=version.id).done == 1
     assert told(scene, beside)["status"] == "scored"
 
 

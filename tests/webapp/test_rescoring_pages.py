@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Role, Team, User
-from grader.services import rescoring_difference
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.jobs import organizer_jobs
+from grader.services.rescoring import difference as rescoring_difference
 from grader.worker.organizer_work import OrganizerWorker
 
 ROOT = "/competitions/toxicity/organize"

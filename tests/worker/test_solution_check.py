@@ -11,11 +11,11 @@ import pytest
 from grader.files import ColumnRole
 from grader.metrics import MetricSettings
 from grader.models import Competition, JobState, OrganizerJob
-from grader.services import versions
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings import CompetitionSettings
 from grader.services.data_files import files
+from grader.services.rescoring import versions
 from grader.services.setup import drafts
 from grader.services.solutions import checks
 from grader.services.solutions.checks import NotAcceptable, UploadedFile

@@ -4,9 +4,9 @@ from flask import Blueprint, Response, g, render_template, send_file
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import rescoring_notices
 from grader.services.competitions import announcements
 from grader.services.competitions.lookup import NoScoringVersion
+from grader.services.rescoring import mail
 from grader.services.setup import drafts
 from grader.services.solutions import other_labels
 from grader.services.teams import participations
@@ -45,7 +45,7 @@ def show(slug: str) -> ResponseReturnValue:
         found = g.user and participations.find(session, competition=competition, user=g.user)
         posted = announcements.shown(session, competition=competition)
     view = CompetitionView(competition, now)
-    rescored = rescoring_notices.latest(competition)
+    rescored = mail.latest(competition)
     entry = participations.state(competition, found)
     is_to_join = entry is EntryState.OUTSIDE and participations.is_entry_open(competition, now)
     return render_template(

@@ -4,7 +4,7 @@ from flask import Blueprint, abort, g, render_template
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services import rescoring_notices
+from grader.services.rescoring import mail
 from grader.services.teams import rosters
 from webapp import finding
 from webapp.representations.competition import CompetitionView
@@ -18,11 +18,11 @@ def show(slug: str) -> ResponseReturnValue:
     """Show the notice, and to members of a team the public score of each of its files before and now."""
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
-        published = rescoring_notices.latest(competition)
+        published = mail.latest(competition)
         if published is None:
             abort(404)
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
-        lines = rescoring_notices.of_team(session, competition=competition, team=team) if team else []
+        lines = mail.of_team(session, competition=competition, team=team) if team else []
         view = CompetitionView(competition, db.now(session))
     return render_template(
         "submissions/rescored.html", competition=view, published=published, team=team, lines=lines

@@ -18,10 +18,11 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Split, Submission
-from grader.services import disputes, own_analysis, rescoring_notices
+from grader.services import disputes, own_analysis
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
 from grader.services.quotas import limits
+from grader.services.rescoring import mail
 from grader.services.scoring import retries
 from grader.services.solutions import other_labels
 from grader.services.standings import places
@@ -105,7 +106,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         allowance = limits.allowance(session, competition=competition, team=submission.team, now=now)
         position = retries.queue_position(session, submission=submission, now=now)
         asked = disputes.of_submission(session, submission=submission)
-        rescored = rescoring_notices.of_team(
+        rescored = mail.of_team(
             session, competition=competition, team=submission.team, submission_ids=[submission.id]
         )
         version = lookup.live(competition)

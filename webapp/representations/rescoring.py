@@ -9,9 +9,9 @@ from grader.models import JobState, OrganizerJob, ScoringVersion, ScoringVersion
 from grader.ranking import order
 from grader.ranking.comparison import BoardChange, ScorePair, TeamChange
 from grader.services.competitions.metric import Rules
-from grader.services.rescoring import Progress
-from grader.services.rescoring_difference import Compared, Preview
-from grader.services.rescoring_tables import change_text
+from grader.services.rescoring.difference import Compared, Preview
+from grader.services.rescoring.difference_tables import change_text
+from grader.services.rescoring.preparation import Progress
 from webapp import formats
 from webapp.representations.board import change
 from webapp.representations.terms import NAMES

@@ -20,7 +20,7 @@ from grader.models import (
     SubmissionStatus,
     User,
 )
-from grader.services import moderation, rescoring, rescoring_publication
+from grader.services import moderation
 from grader.services.audit.log import Actor
 from grader.services.closing import close as closing
 from grader.services.closing.close import (
@@ -35,6 +35,7 @@ from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Archived, Stage
 from grader.services.leaderboards import leaderboard, team_results
 from grader.services.leaderboards.leaderboard import NotRevealed
+from grader.services.rescoring import preparation, publication
 from grader.services.solutions import intake
 from grader.services.standings import final_standings
 from grader.services.standings.final_standings import UnknownFinalBoard
@@ -91,17 +92,17 @@ def own_results(service: Any, competition: Any, name: str, phase: Phase = Phase.
 
 def republish(service: Any, competition: Any, csv: bytes) -> None:
     competition = service.reload(competition)
-    columns = rescoring.columns(competition)
+    columns = preparation.columns(competition)
     solution = read_solution(csv, label=columns.label, identities=columns.identities)
     stored = intake.store_corrected(service.storage, solution, live=lookup.live(competition))
     with service.database.write() as session:
-        version = rescoring.prepare(
+        version = preparation.prepare(
             session, competition=competition, solution=stored, reason="Corrected.", actor=Actor(None, "tests")
         )
         jobs = rescorings.open_jobs(session, scoring_version_id=version.id)
     service.run(*jobs)
     with service.database.write() as session:
-        rescoring_publication.publish(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
+        publication.publish(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
 
 
 def test_a_reveal_writes_the_private_standings_and_closes_what_is_open(service: Any) -> None:

@@ -21,7 +21,6 @@ from grader.models import (
     OrganizerJobKind,
     Role,
 )
-from grader.services import rescoring, rescoring_publication, versions
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup, organizers
@@ -29,6 +28,8 @@ from grader.services.competitions.settings import CompetitionSettings
 from grader.services.data_files import checks, findings, release
 from grader.services.data_files import files as data_files
 from grader.services.data_files.release import BeingChecked, DataUnchecked, NotHeld, NotTyped
+from grader.services.rescoring import preparation, versions
+from grader.services.rescoring import publication as rescoring_publication
 from grader.services.setup import drafts, lifecycle
 from grader.services.solutions import intake, publication
 from grader.storage import StorageUnavailable
@@ -228,7 +229,7 @@ def test_a_rescoring_has_the_files_looked_through_with_its_solution(service: Any
     with service.database.write() as session:
         competition = lookup.get(session, slug=competition.slug)
         live = lookup.live(competition)
-        version = rescoring.prepare(
+        version = preparation.prepare(
             session,
             competition=competition,
             solution=intake.store_corrected(service.storage, corrected, live=live),

@@ -8,13 +8,14 @@ from sqlalchemy import func, select
 from grader.db import Base
 from grader.files import read_solution
 from grader.models import AuditEntry, Competition, Organizer, Submission, Team
-from grader.services import blobs, versions
+from grader.services import blobs
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import announcements, lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings import CompetitionSettings
 from grader.services.data_files import files
+from grader.services.rescoring import versions
 from grader.services.setup import draft_deletion, drafts
 from grader.services.solutions import checks, intake
 from grader.services.solutions.checks import UploadedFile

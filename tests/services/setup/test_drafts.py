@@ -24,13 +24,13 @@ from grader.models import (
     Solution,
     SubmissionStatus,
 )
-from grader.services import versions
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.conditions import InvalidCompetition
 from grader.services.competitions.settings import CompetitionSettings
 from grader.services.data_files import files
+from grader.services.rescoring import versions
 from grader.services.setup import cloning, drafts, lifecycle
 from grader.services.solutions import canonical, intake
 from grader.services.submissions import benchmark_entries

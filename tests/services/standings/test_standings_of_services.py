@@ -12,11 +12,12 @@ from grader.files import read_solution
 from grader.models import Competition, ScoringVersion, ScoringVersionState, Split, Standing, Submission
 from grader.ranking import selection
 from grader.ranking.selection import SubmissionKind
-from grader.services import moderation, rescoring, rescoring_publication
+from grader.services import moderation
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import leaderboard
+from grader.services.rescoring import preparation, publication
 from grader.services.solutions import intake
 from grader.services.standings import places, scored_submissions
 from grader.services.standings import rows as standing_rows
@@ -91,27 +92,27 @@ class Organizer:
     def rescore(self) -> None:
         competition = self.service.reload(self.competition)
         with self.service.database.read() as session:
-            begun = rescoring.open_version(session, competition=competition)
+            begun = preparation.open_version(session, competition=competition)
         if begun is None:
-            columns = rescoring.columns(competition)
+            columns = preparation.columns(competition)
             solution = read_solution(self.corrected, label=columns.label, identities=columns.identities)
             live = lookup.live(competition)
             stored = intake.store_corrected(self.service.storage, solution, live=live)
-            self.write(rescoring.prepare, solution=stored, reason="Corrected.", actor=TESTS)
+            self.write(preparation.prepare, solution=stored, reason="Corrected.", actor=TESTS)
             return
         self._score_all()
         with self.service.database.write() as session:
-            rescoring_publication.publish(session, scoring_version_id=begun.id, actor=TESTS, lose_scores=True)
+            publication.publish(session, scoring_version_id=begun.id, actor=TESTS, lose_scores=True)
 
     def roll_back(self) -> None:
         competition = self.service.reload(self.competition)
         with self.service.database.read() as session:
-            versions = rescoring.list_all(session, competition=competition)
+            versions = preparation.list_all(session, competition=competition)
         retired = [each.number for each in versions if each.state is ScoringVersionState.RETIRED]
         if not retired or any(each.state is ScoringVersionState.PREPARING for each in versions):
             return
         self.write(
-            rescoring_publication.roll_back,
+            publication.roll_back,
             number=self.dice.choice(retired),
             reason="It was better.",
             actor=TESTS,

@@ -7,10 +7,10 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services import versions
 from grader.services.competitions import organizers
 from grader.services.competitions.conditions import InvalidCompetition
 from grader.services.competitions.settings import CompetitionSettings
+from grader.services.rescoring import versions
 from grader.services.setup import cloning, drafts
 from webapp import auth, finding
 from webapp.organizing import actor

@@ -10,10 +10,10 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, OrganizerJob, Role
-from grader.services import rescoring
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.metric import Rules
+from grader.services.rescoring import preparation
 from grader.services.solutions import checks as solution_checks
 from grader.services.solutions import settings_checks
 from grader.services.solutions.checks import NotAcceptable
@@ -46,7 +46,7 @@ def prepare(slug: str) -> ResponseReturnValue:
         with current_site().database.write() as session:
             competition = finding.competition_of(session, slug)
             solution, changes = _checked(session, competition)
-            version = rescoring.prepare(
+            version = preparation.prepare(
                 session,
                 competition=competition,
                 solution=solution,
@@ -144,9 +144,9 @@ def _settings(
 def _index(slug: str, *, problem: str | None = None) -> str:
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
-        versions = rescoring.list_all(session, competition=competition)
+        versions = preparation.list_all(session, competition=competition)
         preparing = next((each for each in versions if VersionView(each).is_preparing), None)
-        progress = preparing and rescoring.progress(session, scoring_version_id=preparing.id)
+        progress = preparing and preparation.progress(session, scoring_version_id=preparing.id)
         checks = [
             job
             for job in solution_checks.newest(session, competition=competition)

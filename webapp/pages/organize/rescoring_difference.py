@@ -8,8 +8,9 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, Role, ScoringVersion
-from grader.services import rescoring_difference, rescoring_tables
-from grader.services.rescoring_difference import Compared, Preview
+from grader.services.rescoring import difference as rescoring_difference
+from grader.services.rescoring import difference_tables
+from grader.services.rescoring.difference import Compared, Preview
 from webapp import finding
 from webapp.organizing import organizers_only
 from webapp.pages.organize.rescoring import blueprint
@@ -42,7 +43,7 @@ def submissions_csv(slug: str, number: int) -> ResponseReturnValue:
     """Send every submission's scores under both versions."""
 
     def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
-        return rescoring_tables.submissions_csv(session, competition=competition, versions=versions)
+        return difference_tables.submissions_csv(session, competition=competition, versions=versions)
 
     return _csv(slug, number, "submissions", lines)
 
@@ -53,7 +54,7 @@ def teams_csv(slug: str, number: int) -> ResponseReturnValue:
     """Send every team's ranks on both boards under both versions."""
 
     def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
-        return rescoring_tables.teams_csv(_preview(session, competition, versions))
+        return difference_tables.teams_csv(_preview(session, competition, versions))
 
     return _csv(slug, number, "teams", lines)
 
@@ -64,7 +65,7 @@ def selections_csv(slug: str, number: int) -> ResponseReturnValue:
     """Send which submissions come to compete on the private leaderboard, or cease to."""
 
     def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
-        return rescoring_tables.selections_csv(_preview(session, competition, versions))
+        return difference_tables.selections_csv(_preview(session, competition, versions))
 
     return _csv(slug, number, "selections", lines)
 

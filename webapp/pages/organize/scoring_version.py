@@ -10,10 +10,10 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, Role, ScoringVersion
-from grader.services import rescoring, rescoring_difference, rescoring_publication
 from grader.services.competitions import lookup
 from grader.services.quotas import grants
-from grader.services.rescoring_summary import Summary
+from grader.services.rescoring import difference, preparation, publication
+from grader.services.rescoring.summary import Summary
 from grader.text.wording import counted
 from webapp import finding
 from webapp.confirmation import Question, confirm, wants_to_change
@@ -44,7 +44,7 @@ def status(slug: str, number: int) -> ResponseReturnValue:
     """Tell how far a scoring version is."""
     with current_site().database.read() as session:
         _, version = finding.scoring_version_of(session, slug, number)
-        progress = rescoring.progress(session, scoring_version_id=version.id)
+        progress = preparation.progress(session, scoring_version_id=version.id)
     return _status(ProgressView(progress)).make_conditional(request)
 
 
@@ -54,7 +54,7 @@ def publish(slug: str, number: int) -> ResponseReturnValue:
     """Make a prepared version the live one, with everything that the form gives."""
 
     def act(session: Any, _competition: Competition, version: ScoringVersion, given: dict[str, Any]) -> None:
-        rescoring_publication.publish(session, scoring_version_id=version.id, **given)
+        publication.publish(session, scoring_version_id=version.id, **given)
 
     words = _Words(
         heading=f"Publish scoring version {number}?",
@@ -71,9 +71,7 @@ def roll_back(slug: str, number: int) -> ResponseReturnValue:
 
     def act(session: Any, competition: Competition, _version: ScoringVersion, given: dict[str, Any]) -> None:
         reason = request.form.get("reason", "")
-        rescoring_publication.roll_back(
-            session, competition=competition, number=number, reason=reason, **given
-        )
+        publication.roll_back(session, competition=competition, number=number, reason=reason, **given)
 
     words = _Words(
         heading=f"Roll back to scoring version {number}?",
@@ -90,8 +88,8 @@ def drop(slug: str, number: int) -> ResponseReturnValue:
     try:
         with current_site().database.write() as session:
             _, version = finding.scoring_version_of(session, slug, number)
-            progress = rescoring.progress(session, scoring_version_id=version.id)
-            rescoring.drop(session, scoring_version_id=version.id, actor=actor())
+            progress = preparation.progress(session, scoring_version_id=version.id)
+            preparation.drop(session, scoring_version_id=version.id, actor=actor())
             confirm(
                 Question(
                     heading=f"Cancel the rescoring with scoring version {number}?",
@@ -162,7 +160,7 @@ def _summary(session: Any, competition: Competition, version: ScoringVersion) ->
     """Return what a switch to a version changes; None of the live one."""
     if competition.live_scoring_version_id == version.id:
         return None
-    versions = rescoring_difference.Compared(lookup.live(competition), version)
+    versions = difference.Compared(lookup.live(competition), version)
     return Summary.of(current_site().differences.preview(session, competition=competition, versions=versions))
 
 
@@ -192,9 +190,9 @@ def _show(
     with current_site().database.read() as session:
         now = db.now(session)
         competition, version = finding.scoring_version_of(session, slug, number)
-        progress = ProgressView(rescoring.progress(session, scoring_version_id=version.id, now=now))
-        gaps = rescoring_difference.gaps(session, competition=competition, version=version)
-        versions = rescoring_difference.versions_of(session, competition=competition, version=version)
+        progress = ProgressView(preparation.progress(session, scoring_version_id=version.id, now=now))
+        gaps = difference.gaps(session, competition=competition, version=version)
+        versions = difference.versions_of(session, competition=competition, version=version)
         view = CompetitionView(competition, now)
         days = grants.choice(competition, now=now)
     shown = VersionView(version)

@@ -20,11 +20,11 @@ from grader.models import (
     SubmissionStatus,
     Team,
 )
-from grader.services import rescoring_publication
 from grader.services.audit.log import Actor
 from grader.services.closing import close
-from grader.services.rescoring_amends import Amends
-from grader.services.rescoring_publication import NotRetired, RescoringIncomplete, RescoringLosesScores
+from grader.services.rescoring import publication
+from grader.services.rescoring.compensation import Amends
+from grader.services.rescoring.publication import NotRetired, RescoringIncomplete, RescoringLosesScores
 from tests.fixtures import rescorings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no rule here knows the kind
@@ -67,15 +67,13 @@ def end(service: Any, job_id: int, state: JobState, **values: Any) -> None:
 def publish(service: Any, version: ScoringVersion, **options: Any) -> ScoringVersion:
     options = {"now": service.now + 2 * HOUR} | options
     with service.database.write() as session:
-        return rescoring_publication.publish(session, scoring_version_id=version.id, actor=TESTS, **options)
+        return publication.publish(session, scoring_version_id=version.id, actor=TESTS, **options)
 
 
 def roll_back(service: Any, competition: Any, number: int = 1, **options: Any) -> ScoringVersion:
     options = {"reason": "It was right before.", "now": service.now + 2 * HOUR} | options
     with service.database.write() as session:
-        return rescoring_publication.roll_back(
-            session, competition=competition, number=number, actor=TESTS, **options
-        )
+        return publication.roll_back(session, competition=competition, number=number, actor=TESTS, **options)
 
 
 def statuses(service: Any) -> list[SubmissionStatus]:
@@ -150,7 +148,7 @@ def test_the_switch_is_in_the_log_with_its_versions_and_its_reason(
     service: Any, competition: Any, version: ScoringVersion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reached: list[str] = []
-    monkeypatch.setattr(rescoring_publication, "reach", reached.append)
+    monkeypatch.setattr(publication, "reach", reached.append)
     service.run(*jobs_of(service, version))
     with service.database.write() as session:
         live = session.get_one(ScoringVersion, competition.live_scoring_version_id)

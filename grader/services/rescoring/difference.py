@@ -28,10 +28,10 @@ from grader.models import (
 from grader.ranking import comparison, order
 from grader.ranking.comparison import Difference, ScorePair
 from grader.ranking.selection import Scored
-from grader.services import rescoring
 from grader.services.competitions import lookup
 from grader.services.jobs import lease
 from grader.services.leaderboards.lines import TERMS
+from grader.services.rescoring import preparation
 from grader.services.standings import scored_submissions
 
 CHUNK = 2_000
@@ -94,7 +94,7 @@ def versions_of(session: Session, *, competition: Competition, version: ScoringV
         return Compared(live, version)
     if live.replaced_number is None:
         return None
-    return Compared(rescoring.get(session, competition=competition, number=live.replaced_number), version)
+    return Compared(preparation.get(session, competition=competition, number=live.replaced_number), version)
 
 
 def preview(session: Session, *, competition: Competition, versions: Compared) -> Preview:
@@ -168,7 +168,7 @@ def gaps(session: Session, *, competition: Competition, version: ScoringVersion)
         )
         .select_from(Submission)
         .outerjoin(ScoringJob, job)
-        .where(Submission.competition_id == competition.id, Submission.status.in_(rescoring.RESCORED))
+        .where(Submission.competition_id == competition.id, Submission.status.in_(preparation.RESCORED))
     ).one()
     return Gaps(unfinished, lost)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from grader.errors import OrganizerError
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.ranking.order import score_text
-from grader.services.rescoring_difference import Preview
+from grader.services.rescoring.difference import Preview
 from grader.text.wording import counted
 
 

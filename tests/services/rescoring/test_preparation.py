@@ -20,12 +20,12 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.ranking import order
-from grader.services import rescoring, rescoring_publication
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard
-from grader.services.rescoring import NotPreparing, RescoringUnderWay
-from grader.services.rescoring_publication import RescoringIncomplete, RescoringLosesScores
+from grader.services.rescoring import preparation, publication
+from grader.services.rescoring.preparation import NotPreparing, RescoringUnderWay
+from grader.services.rescoring.publication import RescoringIncomplete, RescoringLosesScores
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Breakdown, Rejection
 from grader.services.solutions import intake
@@ -59,11 +59,11 @@ def competition(service: Any) -> Any:
 
 
 def prepare(service: Any, competition: Any, csv: bytes) -> ScoringVersion:
-    columns = rescoring.columns(competition)
+    columns = preparation.columns(competition)
     solution = read_solution(csv, label=columns.label, identities=columns.identities)
     stored = intake.store_corrected(service.storage, solution, live=lookup.live(competition))
     with service.database.write() as session:
-        return rescoring.prepare(
+        return preparation.prepare(
             session,
             competition=competition,
             solution=stored,
@@ -80,7 +80,7 @@ def open_jobs(service: Any, version: ScoringVersion) -> list[int]:
 
 def publish(service: Any, version: ScoringVersion, **options: Any) -> ScoringVersion:
     with service.database.write() as session:
-        return rescoring_publication.publish(
+        return publication.publish(
             session, scoring_version_id=version.id, actor=Actor(None, "tests"), now=service.now, **options
         )
 
@@ -149,7 +149,7 @@ def test_publishing_waits_until_every_job_is_finished(
     with pytest.raises(RescoringIncomplete, match="2 submissions are not yet scored"):
         publish(service, version)
     with service.database.read() as session:
-        progress = rescoring.progress(session, scoring_version_id=version.id)
+        progress = preparation.progress(session, scoring_version_id=version.id)
     assert (progress.total, progress.done, progress.open, progress.finished) == (3, 1, 2, 1)
 
 
@@ -297,7 +297,7 @@ def test_one_version_is_prepared_at_a_time(service: Any, competition: Any, corre
     with pytest.raises(RescoringUnderWay, match=r"Scoring version 2 is already being prepared"):
         prepare(service, competition, corrected_csv)
     with service.database.write() as session:
-        rescoring.drop(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
+        preparation.drop(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
     assert prepare(service, competition, corrected_csv).number == 3
 
 
@@ -311,14 +311,14 @@ def test_a_dropped_version_leaves_no_open_job_and_cannot_be_published(
         held = jobs.claim(session, job_id=second, lease=HOUR, now=service.now)
     assert held is not None
     with service.database.write() as session:
-        rescoring.drop(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
+        preparation.drop(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
     assert open_jobs(service, version) == []
     with service.database.write() as session:
         assert not jobs.record(
             session, job_id=second, token=held.token, outcome=Rejection([]), now=service.now
         )
         assert jobs.claim(session, job_id=third, lease=HOUR, now=service.now) is None
-    for act in (rescoring_publication.publish, rescoring.drop):
+    for act in (publication.publish, preparation.drop):
         with pytest.raises(NotPreparing), service.database.write() as session:
             act(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
 

@@ -24,12 +24,12 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import versions
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.data_files import checks
 from grader.services.jobs import lease
+from grader.services.rescoring import versions
 from grader.services.solutions.intake import StoredSolution
 from grader.text.plain import plain_text
 

@@ -26,22 +26,18 @@ from grader.models import (
     SubmissionStatus,
     User,
 )
-from grader.services import (
-    rescoring,
-    rescoring_difference,
-    rescoring_notices,
-    rescoring_publication,
-    rescoring_tables,
-)
 from grader.services.audit.log import Actor
 from grader.services.closing import close as closing
 from grader.services.closing.close import SelectionOpen
 from grader.services.competitions import lookup, phases
 from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards import leaderboard
-from grader.services.rescoring import NotPreparing, ReasonNeeded, RescoringUnderWay
-from grader.services.rescoring_amends import Amends, InvalidPublication
-from grader.services.rescoring_publication import NotRetired
+from grader.services.rescoring import difference, difference_tables, preparation
+from grader.services.rescoring import mail as rescoring_notices
+from grader.services.rescoring import publication as rescoring_publication
+from grader.services.rescoring.compensation import Amends, InvalidPublication
+from grader.services.rescoring.preparation import NotPreparing, ReasonNeeded, RescoringUnderWay
+from grader.services.rescoring.publication import NotRetired
 from grader.services.solutions import intake, publication
 from grader.services.standings import final_standings
 from grader.services.submissions import selections
@@ -71,11 +67,11 @@ def prepare(service: Any, competition: Any, solution_csv: Callable[..., bytes]) 
 
     def do(*, seed: int = 2, scored: bool = True) -> ScoringVersion:
         current = service.reload(competition)
-        columns = rescoring.columns(current)
+        columns = preparation.columns(current)
         solution = read_solution(solution_csv(seed=seed), label=columns.label, identities=columns.identities)
         stored = intake.store_corrected(service.storage, solution, live=lookup.live(current))
         with service.database.write() as session:
-            version = rescoring.prepare(
+            version = preparation.prepare(
                 session,
                 competition=current,
                 solution=stored,
@@ -169,7 +165,7 @@ def test_a_cancelled_rollback_leaves_a_version_that_can_still_be_rolled_back_to(
     service.score(service.submit(competition, user="dan", seed=9))
     version = roll_back(service, competition)
     with service.database.write() as session:
-        rescoring.drop(session, scoring_version_id=version.id, actor=TESTS, now=service.now)
+        preparation.drop(session, scoring_version_id=version.id, actor=TESTS, now=service.now)
     assert states(service)[1] is ScoringVersionState.RETIRED
     again = roll_back(service, competition)
     finish(service, again)
@@ -185,10 +181,10 @@ def test_a_rollback_to_what_was_never_live_or_without_a_reason_is_refused(
         with pytest.raises(NotRetired):
             roll_back(service, competition, number)
     with service.database.write() as session:
-        rescoring.drop(session, scoring_version_id=version.id, actor=TESTS)
+        preparation.drop(session, scoring_version_id=version.id, actor=TESTS)
     with pytest.raises(NotRetired):
         roll_back(service, competition, 2)
-    with pytest.raises(rescoring.UnknownScoringVersion):
+    with pytest.raises(preparation.UnknownScoringVersion):
         roll_back(service, competition, 3)
     with pytest.raises(ReasonNeeded):
         roll_back(service, competition, 1, reason=" \n ")
@@ -351,7 +347,7 @@ def test_progress_tells_the_rate_of_the_last_minute(service: Any, competition: A
             job.state, job.finished_at = JobState.DONE, service.now + timedelta(seconds=seconds)
     with service.database.read() as session:
         at = [
-            rescoring.progress(
+            preparation.progress(
                 session, scoring_version_id=version.id, now=service.now + timedelta(seconds=seconds)
             )
             for seconds in (40, 75, 200)
@@ -367,24 +363,24 @@ def test_the_preview_is_the_difference_of_the_boards_before_and_after(
     version = prepare(scored=False)
     with service.database.read() as session:
         current = lookup.get(session, slug="toxicity")
-        stored = rescoring.get(session, competition=current, number=2)
-        versions = rescoring_difference.versions_of(session, competition=current, version=stored)
-        early = rescoring_difference.preview(session, competition=current, versions=versions)
+        stored = preparation.get(session, competition=current, number=2)
+        versions = difference.versions_of(session, competition=current, version=stored)
+        early = difference.preview(session, competition=current, versions=versions)
     assert not early.is_complete and early.gaps.unfinished == 3
     finish(service, version)
 
     def preview() -> Any:
         with service.database.read() as session:
             current = lookup.get(session, slug="toxicity")
-            stored = rescoring.get(session, competition=current, number=2)
-            versions = rescoring_difference.versions_of(session, competition=current, version=stored)
-            found = rescoring_difference.preview(session, competition=current, versions=versions)
+            stored = preparation.get(session, competition=current, number=2)
+            versions = difference.versions_of(session, competition=current, version=stored)
+            found = difference.preview(session, competition=current, versions=versions)
             texts = [
                 "".join(each)
                 for each in (
-                    rescoring_tables.submissions_csv(session, competition=current, versions=versions),
-                    rescoring_tables.teams_csv(found),
-                    rescoring_tables.selections_csv(found),
+                    difference_tables.submissions_csv(session, competition=current, versions=versions),
+                    difference_tables.teams_csv(found),
+                    difference_tables.selections_csv(found),
                 )
             ]
         return found, texts
@@ -456,7 +452,7 @@ def test_of_a_publication_and_a_cancellation_at_once_one_happens(
 
     def drop() -> ScoringVersion:
         with service.database.write() as session:
-            return rescoring.drop(session, scoring_version_id=version.id, actor=TESTS)
+            return preparation.drop(session, scoring_version_id=version.id, actor=TESTS)
 
     results = race(lambda: publish(service, version), drop)
     assert sorted(type(each).__name__ for each in results) == ["NotPreparing", "ScoringVersion"]
@@ -511,7 +507,7 @@ def test_a_cancellation_while_jobs_are_scored_leaves_no_open_job(
 
     def drop() -> None:
         with service.database.write() as session:
-            rescoring.drop(session, scoring_version_id=version.id, actor=TESTS)
+            preparation.drop(session, scoring_version_id=version.id, actor=TESTS)
 
     assert race(score, drop) == [None, None]
     with service.database.read() as session:

@@ -8,8 +8,8 @@ from grader.models import Competition, Split
 from grader.ranking import order
 from grader.ranking.comparison import ScorePair
 from grader.ranking.order import Standing
-from grader.services import rescoring_difference
-from grader.services.rescoring_difference import Compared, Preview
+from grader.services.rescoring import difference
+from grader.services.rescoring.difference import Compared, Preview
 from grader.text.spreadsheets import csv_lines
 
 CHUNK = 2_000
@@ -28,7 +28,7 @@ def submissions_csv(session: Session, *, competition: Competition, versions: Com
         ]
     )
     batch: list[tuple[object, ...]] = []
-    for team, pair in rescoring_difference.pairs(session, competition=competition, versions=versions):
+    for team, pair in difference.pairs(session, competition=competition, versions=versions):
         batch.append(_submission_cells(team, pair))
         if len(batch) == CHUNK:
             yield csv_lines(batch)

@@ -22,13 +22,13 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import rescoring, rescoring_amends, rescoring_notices
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.data_files import release
 from grader.services.jobs import lease
-from grader.services.rescoring_amends import NO_AMENDS, Amends
+from grader.services.rescoring import compensation, mail, preparation
+from grader.services.rescoring.compensation import NO_AMENDS, Amends
 from grader.services.scoring import jobs
 from grader.services.solutions import publication
 from grader.services.standings import daily_ranks, final_standings, rows
@@ -87,7 +87,7 @@ def publish(
     with a score would have none, unless `lose_scores`, DataUnchecked while data files are looked through with
     the new solution, and InvalidPublication.
     """
-    version, competition = rescoring.lock_preparing(session, scoring_version_id)
+    version, competition = preparation.lock_preparing(session, scoring_version_id)
     now = now or db.now(session)
     unfinished = _count_unfinished(session, version)
     if unfinished:
@@ -123,18 +123,18 @@ def roll_back(
     of the version that is returned tells which. Raises UnknownScoringVersion, NotRetired, RescoringUnderWay,
     RescoringLosesScores, ReasonNeeded and InvalidPublication.
     """
-    reason = rescoring.checked_reason(reason)
+    reason = preparation.checked_reason(reason)
     competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
-    version = rescoring.get(session, competition=competition, number=number)
+    version = preparation.get(session, competition=competition, number=number)
     if version.state is not ScoringVersionState.RETIRED:
         raise NotRetired(version)
     version.reason = reason
-    rescoring.add_missing_jobs(session, version=version, now=now)
+    preparation.add_missing_jobs(session, version=version, now=now)
     # While it was retired nothing that teams or organizers did changed its standings.
     rows.write(session, competition=competition, scoring_version_id=version.id, splits=(Split.PUBLIC,))
     if _count_unfinished(session, version):
-        rescoring.begin_again(session, competition=competition, version=version, actor=actor, now=now)
+        preparation.begin_again(session, competition=competition, version=version, actor=actor, now=now)
         return version
     _switch(
         session,
@@ -168,7 +168,7 @@ def _switch(
     retired.state = ScoringVersionState.RETIRED
     version.state = ScoringVersionState.LIVE
     version.published_at, version.replaced_number = now, retired.number
-    version.notice = rescoring_amends.notice(amends, competition=competition, now=now)
+    version.notice = compensation.notice(amends, competition=competition, now=now)
     competition.live_scoring_version = version
     for job in changed:
         jobs.show_result(job)
@@ -195,9 +195,9 @@ def _switch(
         now=now,
     )
     publication.write_again(session, competition=competition, actor=actor, now=now)
-    rescoring_amends.give(session, amends, competition=competition, version=version, actor=actor, now=now)
+    compensation.give(session, amends, competition=competition, version=version, actor=actor, now=now)
     if version.notice:
-        rescoring_notices.write(session, competition=competition, version=version, before=retired, now=now)
+        mail.write(session, competition=competition, version=version, before=retired, now=now)
     reach("publish.before_commit")
 
 

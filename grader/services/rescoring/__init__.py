@@ -1,0 +1,1 @@
+"""Rescoring: prepare, difference, publish, roll back a scoring version."""
