@@ -9,12 +9,12 @@ from grader import db
 from grader.cli.installation import Installation, opened
 from grader.cli.questions import is_answered_yes
 from grader.models import SubmissionKind
-from grader.services import moderation
 from grader.services.audit.log import Actor
 from grader.services.closing import checklist, close
 from grader.services.closing.checklist import CloseState
 from grader.services.competitions import lookup
 from grader.services.competitions.phases import Stage
+from grader.services.moderation import decisions
 
 MARKS = [SubmissionKind.NORMAL.value, SubmissionKind.BENCHMARK.value, SubmissionKind.HIDDEN.value]
 RECOVERABLE = (
@@ -107,7 +107,7 @@ def finalize(slug: str, reason: str, yes: bool) -> None:
 def disqualify(slug: str, team: str, reason: str) -> None:
     """Take TEAM off every board of SLUG; ranks close up."""
     with opened() as installation, installation.database.write() as session:
-        found = moderation.disqualify(
+        found = decisions.disqualify(
             session,
             competition=lookup.get(session, slug=slug),
             team=team,
@@ -123,7 +123,7 @@ def disqualify(slug: str, team: str, reason: str) -> None:
 def reinstate(slug: str, team: str) -> None:
     """Put the disqualified TEAM back on the boards of SLUG."""
     with opened() as installation, installation.database.write() as session:
-        found = moderation.reinstate(
+        found = decisions.reinstate(
             session, competition=lookup.get(session, slug=slug), team=team, actor=Actor.shell()
         )
     click.echo(f"{found.name} is back on the boards of {slug}.")
@@ -136,7 +136,7 @@ def reinstate(slug: str, team: str) -> None:
 def mark(slug: str, submission: int, kind: str) -> None:
     """Make SUBMISSION of SLUG a benchmark (shown unranked), hidden (organizers only), or normal again."""
     with opened() as installation, installation.database.write() as session:
-        moderation.mark(
+        decisions.mark(
             session,
             competition=lookup.get(session, slug=slug),
             submission_id=submission,

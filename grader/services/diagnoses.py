@@ -23,7 +23,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards import counted_submission
-from grader.services.moderation import UnknownSubmissionHere
+from grader.services.moderation.decisions import UnknownSubmissionHere
 from grader.storage import Storage
 from grader.visibility import Phase, Viewer
 

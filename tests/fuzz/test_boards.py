@@ -28,11 +28,11 @@ from grader.models import Score, ScoringJob, ScoringVersion, SubmissionKind
 from grader.receipts import read_predictions, read_truth
 from grader.receipts import recount as slowly
 from grader.receipts.verification import shown
-from grader.services import moderation
 from grader.services.audit.log import Actor
 from grader.services.closing import close as closing
 from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard
+from grader.services.moderation import decisions
 from grader.services.quotas import limits
 from grader.services.rescoring import preparation, publication
 from grader.services.scoring import jobs as scoring
@@ -241,9 +241,9 @@ class BoardMachine(RuleBasedStateMachine):
         options: dict[str, Any] = {"competition": self.here.competition, "team": self.model.name[team]}
         with self.service.database.write() as session:
             if team in self.model.disqualified:
-                moderation.reinstate(session, actor=TESTS, **options)
+                decisions.reinstate(session, actor=TESTS, **options)
             else:
-                moderation.disqualify(session, actor=TESTS, reason="Two accounts.", **options)
+                decisions.disqualify(session, actor=TESTS, reason="Two accounts.", **options)
         self.model.disqualified ^= {team}
 
     @precondition(lambda self: any(not each.is_late for each in self.model.sent.values()))
@@ -253,7 +253,7 @@ class BoardMachine(RuleBasedStateMachine):
         if sent.is_late:
             return
         with self.service.database.write() as session:
-            moderation.mark(
+            decisions.mark(
                 session,
                 competition=self.here.competition,
                 submission_id=sent.number,

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from grader.services import moderation
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
+from grader.services.moderation import decisions
 from grader.services.standings import final_standings
 
 TESTS = Actor(None, "tests")
@@ -26,7 +26,7 @@ def revealed(scene: Any) -> Any:
 def test_final_standings_tell_that_a_team_was_disqualified_and_not_why(revealed: Any) -> None:
     with revealed.arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
-        moderation.disqualify(
+        decisions.disqualify(
             session, competition=competition, team="Bob", reason="Shared his labels.", actor=TESTS
         )
         newest = final_standings.page_of(session, competition=competition, number=2)

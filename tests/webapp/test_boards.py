@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import event, select
 
 from grader.models import DailyRank, Standing, Submission, SubmissionKind, Team
-from grader.services import moderation
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
+from grader.services.moderation import decisions
 from grader.services.standings import daily_ranks
 from grader.text.spreadsheets import safe
 
@@ -187,7 +187,7 @@ def test_the_ranks_at_the_start_of_a_day_are_those_of_what_had_come_by_then(aren
         assert daily_ranks.write(session, competition=competition, ranks=ranks, now=tomorrow)
         assert not daily_ranks.write(session, competition=competition, ranks=ranks, now=tomorrow)
         assert daily_ranks.missing(session, now=tomorrow) == []
-        moderation.disqualify(
+        decisions.disqualify(
             session, competition=competition, team="Bob", reason="Two accounts", actor=Actor(None, "tests")
         )
         assert session.scalars(select(DailyRank)).all() == []
@@ -201,7 +201,7 @@ def test_a_benchmark_stands_in_place_without_a_rank(arena: Any, crowd: Any) -> N
     arena.score_all()
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
-        moderation.mark(
+        decisions.mark(
             session,
             competition=competition,
             submission_id=benchmark,
@@ -223,7 +223,7 @@ def test_a_benchmark_stands_in_place_without_a_rank(arena: Any, crowd: Any) -> N
 def test_a_disqualified_team_is_on_no_board_and_ranks_close_up(arena: Any, crowd: Any) -> None:
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
-        moderation.disqualify(
+        decisions.disqualify(
             session, competition=competition, team="Ann", reason="Two accounts", actor=Actor(None, "tests")
         )
     assert _json(arena, API).json["team_count"] == 59
@@ -338,7 +338,7 @@ def test_final_standings_stay_readable_on_page_and_api(arena: Any) -> None:
         close.finalize(session, competition=lookup.get(session, slug="toxicity"), actor=Actor(None, "tests"))
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
-        moderation.disqualify(
+        decisions.disqualify(
             session, competition=competition, team="Bob", reason="Two accounts", actor=Actor(None, "tests")
         )
     assert "Final leaderboard" in _json(arena, f"{BOARD}/private").text

@@ -12,10 +12,10 @@ import pytest
 
 from grader import db
 from grader.models import Role
-from grader.services import moderation
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.jobs import organizer_jobs
+from grader.services.moderation import decisions
 from grader.worker.calendar import Calendar
 from grader.worker.organizer_work import OrganizerWorker
 
@@ -119,7 +119,7 @@ def test_what_is_older_than_the_newest_final_standings_is_told_to_be(scene: Any)
     assert ">final standings 1</a>." in page
     assert "not of the newest" not in page
     with scene.database.write() as session:
-        moderation.disqualify(
+        decisions.disqualify(
             session,
             competition=lookup.get(session, slug="toxicity"),
             team="Ann",

@@ -11,10 +11,10 @@ import pytest
 
 import webapp
 from grader.models import Competition, CompetitionState, Organizer, Role
-from grader.services import moderation
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions.settings import CompetitionSettings
+from grader.services.moderation import decisions
 from grader.services.setup import drafts, lifecycle
 
 HERE = "/competitions/toxicity"
@@ -190,7 +190,7 @@ def test_everybody_reads_in_the_log_what_changed_standings_and_not_by_whom(
     ann, root = arena.person("Ann"), arena.person("Root", is_admin=True)
     arena.submit(ann, arena.truth.predictions())
     with arena.database.write() as session:
-        moderation.disqualify(
+        decisions.disqualify(
             session, competition=competition, team="Ann", reason="Two accounts.", actor=Actor.of(root.user)
         )
     page = text(arena.app.test_client().get(f"{HERE}/log"))

@@ -18,9 +18,10 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Split, Submission
-from grader.services import disputes, own_analysis
+from grader.services import own_analysis
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
+from grader.services.moderation import disputes
 from grader.services.quotas import limits
 from grader.services.rescoring import mail
 from grader.services.scoring import retries

@@ -10,13 +10,13 @@ from sqlalchemy import delete, text, update
 from sqlalchemy.exc import DBAPIError
 
 from grader.models import AuditEntry, EntryMode, SubmissionKind
-from grader.services import moderation
 from grader.services.accounts import deletion
 from grader.services.audit import actions, log
 from grader.services.audit.actions import UnknownAction
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import settings
+from grader.services.moderation import decisions
 from grader.services.teams import admissions
 
 TESTS = Actor(None, "tests")
@@ -106,7 +106,7 @@ def test_an_entry_is_read_as_a_sentence_with_the_names_of_now(service: Any) -> N
     competition = service.competition()
     service.submit(competition, user="bob")
     with service.database.write() as session:
-        moderation.disqualify(
+        decisions.disqualify(
             session, competition=competition, team="bob", reason="Two.", actor=TESTS, now=service.now
         )
     with service.database.read() as session:
@@ -182,9 +182,9 @@ def test_every_act_of_the_running_and_the_close_is_recorded(service: Any) -> Non
     service.score(first)
     with service.database.write() as session:
         given = {"competition": competition, "actor": TESTS, "now": service.now}
-        moderation.disqualify(session, team="bob", reason="Two accounts.", **given)
-        moderation.reinstate(session, team="bob", **given)
-        moderation.mark(session, submission_id=first.submission.id, kind=SubmissionKind.BENCHMARK, **given)
+        decisions.disqualify(session, team="bob", reason="Two accounts.", **given)
+        decisions.reinstate(session, team="bob", **given)
+        decisions.mark(session, submission_id=first.submission.id, kind=SubmissionKind.BENCHMARK, **given)
         admissions.decide(session, user=dora, admits=False, **given)
         settings.change(session, changes={"max_daily_submissions": 7}, reason="A quiet week.", **given)
         close.reveal(session, **(given | {"now": service.now + WEEK}))
@@ -227,7 +227,7 @@ def test_nobody_reads_in_the_log_why_a_team_was_disqualified(service: Any) -> No
     competition = service.competition()
     service.submit(competition, user="bob")
     with service.database.write() as session:
-        moderation.disqualify(
+        decisions.disqualify(
             session, competition=competition, team="bob", reason="Two accounts.", actor=TESTS, now=service.now
         )
     assert told(service, competition) == ["The team bob was disqualified."]
@@ -245,7 +245,7 @@ def test_a_name_that_is_gone_is_not_kept_in_the_log(service: Any) -> None:
     competition = service.competition()
     service.submit(competition, user="bob")
     with service.database.write() as session:
-        moderation.disqualify(
+        decisions.disqualify(
             session, competition=competition, team="bob", reason="Two.", actor=TESTS, now=service.now
         )
     before = told(service, competition)

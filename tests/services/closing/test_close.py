@@ -20,7 +20,6 @@ from grader.models import (
     SubmissionStatus,
     User,
 )
-from grader.services import moderation
 from grader.services.audit.log import Actor
 from grader.services.closing import close as closing
 from grader.services.closing.close import (
@@ -35,6 +34,7 @@ from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Archived, Stage
 from grader.services.leaderboards import leaderboard, team_results
 from grader.services.leaderboards.leaderboard import NotRevealed
+from grader.services.moderation import decisions
 from grader.services.rescoring import preparation, publication
 from grader.services.solutions import intake
 from grader.services.standings import final_standings
@@ -319,7 +319,7 @@ def test_a_disqualification_after_the_final_appends_standings_in_which_ranks_clo
     finalize(service, competition)
     first = final_page(service, competition, 1)
     with service.database.write() as session:
-        moderation.disqualify(
+        decisions.disqualify(
             session,
             competition=competition,
             team=first.rows[0].team,

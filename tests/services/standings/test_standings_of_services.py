@@ -12,11 +12,11 @@ from grader.files import read_solution
 from grader.models import Competition, ScoringVersion, ScoringVersionState, Split, Standing, Submission
 from grader.ranking import selection
 from grader.ranking.selection import SubmissionKind
-from grader.services import moderation
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import leaderboard
+from grader.services.moderation import decisions
 from grader.services.rescoring import preparation, publication
 from grader.services.solutions import intake
 from grader.services.standings import places, scored_submissions
@@ -59,14 +59,14 @@ class Organizer:
                 submission.is_selected = self.dice.random() < chance
 
     def disqualify(self) -> None:
-        self._try(moderation.disqualify, team=self.dice.choice(NAMES), reason="Two accounts")
+        self._try(decisions.disqualify, team=self.dice.choice(NAMES), reason="Two accounts")
 
     def reinstate(self) -> None:
-        self._try(moderation.reinstate, team=self.dice.choice(NAMES))
+        self._try(decisions.reinstate, team=self.dice.choice(NAMES))
 
     def mark(self) -> None:
         kind = self.dice.choice((SubmissionKind.NORMAL, SubmissionKind.BENCHMARK, SubmissionKind.HIDDEN))
-        self._try(moderation.mark, submission_id=self.dice.randrange(1, 20), kind=kind)
+        self._try(decisions.mark, submission_id=self.dice.randrange(1, 20), kind=kind)
 
     def merge(self) -> None:
         """Let one team take another in, if the competition's rules let it."""
@@ -140,9 +140,9 @@ class Organizer:
     def _try(self, function: Any, **options: Any) -> None:
         try:
             self.write(function, actor=TESTS, **options)
-        except (rosters.UnknownTeam, moderation.AlreadyDisqualified, moderation.NotDisqualified):
+        except (rosters.UnknownTeam, decisions.AlreadyDisqualified, decisions.NotDisqualified):
             pass
-        except (moderation.UnknownSubmissionHere, rosters.MergedTeam):
+        except (decisions.UnknownSubmissionHere, rosters.MergedTeam):
             pass
 
 

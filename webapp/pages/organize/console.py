@@ -5,10 +5,11 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services import disputes, exports
+from grader.services import exports
 from grader.services.audit import log
 from grader.services.competitions import pauses
 from grader.services.competitions.conditions import InvalidCompetition
+from grader.services.moderation import disputes
 from grader.services.scoring import queue_health, retries
 from grader.services.teams import admissions
 from webapp import finding

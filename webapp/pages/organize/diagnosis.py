@@ -8,7 +8,7 @@ from grader.models import OrganizerJob, Role
 from grader.reports import html_page
 from grader.services import diagnoses
 from grader.services.jobs import organizer_jobs
-from grader.services.moderation import UnknownSubmissionHere
+from grader.services.moderation.decisions import UnknownSubmissionHere
 from webapp import finding
 from webapp.errors import status_of, wants_json
 from webapp.organizing import actor, organizers_only

@@ -5,7 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services import disputes
+from grader.services.moderation import disputes
 from webapp import finding
 from webapp.errors import status_of
 from webapp.organizing import actor, organizers_only

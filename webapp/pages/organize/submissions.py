@@ -9,9 +9,9 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role, SubmissionKind, SubmissionStatus
-from grader.services import equal_files, moderation, submission_search, team_search
+from grader.services.moderation import decisions, equal_files, submission_search, team_search
+from grader.services.moderation.submission_search import Sort, Wanted
 from grader.services.scoring import retries
-from grader.services.submission_search import Sort, Wanted
 from webapp import auth, finding
 from webapp.organizing import actor, organizers_only
 from webapp.reading import asked_choice, asked_number, asked_page, asked_text
@@ -100,7 +100,7 @@ def mark(slug: str, submission_id: int) -> ResponseReturnValue:
     kind = _choice(SubmissionKind, request.form.get("kind")) or SubmissionKind.NORMAL
     with current_site().database.write() as session:
         competition = finding.competition_of(session, slug)
-        moderation.mark(
+        decisions.mark(
             session, competition=competition, submission_id=submission_id, kind=kind, actor=actor()
         )
     return _back(slug, f"#{submission_id} is {kind} now.")

@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import FairboardError
 from grader.models import Role
-from grader.services import moderation, team_search
+from grader.services.moderation import decisions, team_search
 from grader.services.people import names
 from grader.services.quotas import grants, limits
 from grader.services.teams import given_names, rosters
@@ -26,8 +26,8 @@ blueprint = Blueprint("organize_teams", __name__, url_prefix="/competitions/<slu
 REFUSALS = (
     grants.InvalidGrant,
     rosters.ReasonNeeded,
-    moderation.AlreadyDisqualified,
-    moderation.NotDisqualified,
+    decisions.AlreadyDisqualified,
+    decisions.NotDisqualified,
     rosters.MergedTeam,
     given_names.NameTaken,
     given_names.NotGiven,
@@ -71,7 +71,7 @@ def free_name(slug: str, team_id: int) -> ResponseReturnValue:
 def disqualify(slug: str, team_id: int) -> ResponseReturnValue:
     """Take a team off the boards."""
     reason = request.form.get("reason", "")
-    return _decide(slug, team_id, moderation.disqualify, "The team is disqualified.", reason=reason)
+    return _decide(slug, team_id, decisions.disqualify, "The team is disqualified.", reason=reason)
 
 
 @blueprint.post("/<int:team_id>/reinstatement")
@@ -79,7 +79,7 @@ def disqualify(slug: str, team_id: int) -> ResponseReturnValue:
 def reinstate(slug: str, team_id: int) -> ResponseReturnValue:
     """Put a team back on the boards."""
     reason = request.form.get("reason", "")
-    return _decide(slug, team_id, moderation.reinstate, "The team is back on the boards.", reason=reason)
+    return _decide(slug, team_id, decisions.reinstate, "The team is back on the boards.", reason=reason)
 
 
 @blueprint.post("/<int:team_id>/grants")

@@ -20,16 +20,17 @@ from grader.models import (
     Team,
     User,
 )
-from grader.services import equal_files, exports, moderation, submission_search, team_search
+from grader.services import exports
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.exports import Format, Kind, NothingToExport
-from grader.services.moderation import OnlyATest
+from grader.services.moderation import decisions, equal_files, submission_search, team_search
+from grader.services.moderation.decisions import OnlyATest
+from grader.services.moderation.submission_search import Sort, Wanted
 from grader.services.scoring import jobs, queue_health, retries
 from grader.services.scoring.jobs import Breakdown
 from grader.services.scoring.queue_health import Sign
 from grader.services.scoring.retries import NothingFailed
-from grader.services.submission_search import Sort, Wanted
 from grader.services.teams import given_names, teams
 from grader.services.teams.given_names import NameHeld, NameTaken, NameTakenAway, NotGiven, SameName
 from grader.services.teams.rosters import ReasonNeeded, UnknownTeam
@@ -100,7 +101,7 @@ def test_submissions_are_filtered_by_state_kind_team_and_text(service: Any) -> N
     service.score(ada, bob, wrong)
     act(
         service,
-        moderation.mark,
+        decisions.mark,
         competition,
         submission_id=ada.submission.id,
         kind=SubmissionKind.BENCHMARK,
@@ -204,8 +205,8 @@ def test_a_disqualified_team_reads_the_reason_and_how_to_appeal(service: Any) ->
         user = session.get_one(User, service.users["ada"].id)
         user.email, user.email_verified_at = "ada@example.org", service.now
         lookup.get(session, slug="toxicity").contact = "chairs@example.org"
-    act(service, moderation.disqualify, competition, team="ada", reason="Two accounts")
-    act(service, moderation.reinstate, competition, team="ada")
+    act(service, decisions.disqualify, competition, team="ada", reason="Two accounts")
+    act(service, decisions.reinstate, competition, team="ada")
     with service.database.read() as session:
         first, second = session.scalars(select(Mail.body).order_by(Mail.id))
     assert "Two accounts" in first
@@ -230,9 +231,9 @@ def test_a_test_submission_becomes_a_benchmark_and_never_ranks(service: Any) -> 
     accepted = service.submit(competition, user="root")
     service.score(accepted)
     given = {"submission_id": accepted.submission.id}
-    act(service, moderation.mark, competition, kind=SubmissionKind.BENCHMARK, **given)
+    act(service, decisions.mark, competition, kind=SubmissionKind.BENCHMARK, **given)
     with pytest.raises(OnlyATest):
-        act(service, moderation.mark, competition, kind=SubmissionKind.NORMAL, **given)
+        act(service, decisions.mark, competition, kind=SubmissionKind.NORMAL, **given)
     with service.database.read() as session:
         assert session.scalars(select(Standing)).all() == []
 
@@ -299,7 +300,7 @@ def test_exports_hold_everything_as_csv_and_json(
     assert {"female: bpsn_auc", "muslim: positives"} <= scores["rows"][0].keys()
     board = list(csv.DictReader(io.StringIO(export(service, competition, Kind.STANDINGS, Format.CSV))))
     assert [(row["split"], row["rank"]) for row in board] == [("public", "1"), ("public", "2")]
-    act(service, moderation.disqualify, competition, team="bob", reason="Two accounts")
+    act(service, decisions.disqualify, competition, team="bob", reason="Two accounts")
     audit = json.loads(export(service, competition, Kind.AUDIT, Format.JSON))
     assert [row["action"] for row in audit["rows"]][-1] == "team.disqualify"
 

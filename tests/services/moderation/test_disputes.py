@@ -6,9 +6,15 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import AuditEntry, Mail, User
-from grader.services import disputes
 from grader.services.audit.log import Actor
-from grader.services.disputes import AlreadyAsked, InvalidAnswer, InvalidQuestion, TooManyOpen, UnknownDispute
+from grader.services.moderation import disputes
+from grader.services.moderation.disputes import (
+    AlreadyAsked,
+    InvalidAnswer,
+    InvalidQuestion,
+    TooManyOpen,
+    UnknownDispute,
+)
 from grader.services.submissions.accepting import UnknownSubmission
 
 

@@ -1,0 +1,1 @@
+"""Moderation: disqualify, mark, disputes, search submissions and teams."""
