@@ -10,11 +10,11 @@ from grader.cli.installation import opened
 from grader.cli.jobs import ended
 from grader.cli.parameters import LocalPath
 from grader.models import Submission
-from grader.services import bundles
 from grader.services.audit.log import Actor
 from grader.services.closing import verification
 from grader.services.closing.verification import Verified
 from grader.services.competitions import lookup
+from grader.services.exports import bundle as bundles
 from grader.services.solutions import publication
 from grader.services.submissions import receipts
 from grader.services.submissions.accepting import UnknownSubmission

@@ -8,10 +8,10 @@ import click
 
 from grader.cli.installation import opened
 from grader.cli.parameters import LocalPath, Time
-from grader.services import exports
 from grader.services.audit.log import Actor
 from grader.services.competitions import announcements, lookup, pauses
-from grader.services.exports import Format, Kind
+from grader.services.exports import tables
+from grader.services.exports.tables import Format, Kind
 from grader.services.people import names
 from grader.services.quotas import grants
 from grader.services.scoring import retries
@@ -154,7 +154,7 @@ def retry(slug: str, submission: int | None) -> None:
 def export(slug: str, kind: str, form: str, number: int | None, output: Path | None) -> None:
     """Write the submissions, standings, scores with all breakdowns, or the audit of SLUG."""
     with opened() as installation, installation.database.read() as session:
-        pieces = exports.write(
+        pieces = tables.write(
             session,
             competition=lookup.get(session, slug=slug),
             kind=Kind(kind),

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from grader.models import Competition
-from grader.services import bundle_files, bundles
 from grader.services.competitions import lookup
+from grader.services.exports import bundle as bundles
+from grader.services.exports import bundle_files
 from grader.services.solutions import canonical
 from grader.worker.digests import with_digest
 from grader.worker.work import Work

@@ -20,10 +20,10 @@ from grader.models import (
     Team,
     User,
 )
-from grader.services import exports
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.exports import Format, Kind, NothingToExport
+from grader.services.exports import tables
+from grader.services.exports.tables import Format, Kind, NothingToExport
 from grader.services.moderation import decisions, equal_files, submission_search, team_search
 from grader.services.moderation.decisions import OnlyATest
 from grader.services.moderation.submission_search import Sort, Wanted
@@ -64,7 +64,7 @@ def find(service: Any, competition: Any, **wanted: Any) -> list[int]:
 def export(service: Any, competition: Any, kind: Kind, format_: Format, **options: Any) -> str:
     with service.database.read() as session:
         here = lookup.get(session, slug=competition.slug)
-        return "".join(exports.write(session, competition=here, kind=kind, format_=format_, **options))
+        return "".join(tables.write(session, competition=here, kind=kind, format_=format_, **options))
 
 
 def test_a_failed_submission_gets_all_its_tries_again(service: Any) -> None:
@@ -287,7 +287,7 @@ def test_the_queue_tells_what_waits_and_whether_anybody_scores(service: Any) -> 
 def test_exports_hold_everything_as_csv_and_json(
     service: Any, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exports, "CHUNK", chunk)
+    monkeypatch.setattr(tables, "CHUNK", chunk)
     competition = service.competition()
     sent = [service.submit(competition, user=user, seed=seed) for seed, user in enumerate(("=ada", "bob"))]
     service.score(*sent)

@@ -9,10 +9,10 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import JobState, OrganizerJob, OrganizerJobKind, Role
-from grader.services import bundles
 from grader.services.closing import checklist, close, verification
 from grader.services.closing.checklist import CloseState
 from grader.services.competitions import phases
+from grader.services.exports import bundle as bundles
 from grader.services.jobs import organizer_jobs
 from grader.services.jobs.organizer_jobs import UnknownOrganizerJob
 from grader.services.solutions import publication

@@ -5,10 +5,10 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services import exports
 from grader.services.audit import log
 from grader.services.competitions import pauses
 from grader.services.competitions.conditions import InvalidCompetition
+from grader.services.exports import tables
 from grader.services.moderation import disputes
 from grader.services.scoring import queue_health, retries
 from grader.services.teams import admissions
@@ -88,7 +88,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         message=request.form.get("message", competition.pause_message),
         closes_date=request.form.get("closes_date", ""),
         closes_time=request.form.get("closes_time", "23:59"),
-        export_kinds=[kind.value for kind in exports.Kind],
+        export_kinds=[kind.value for kind in tables.Kind],
         problem=problem,
         **context,
     )

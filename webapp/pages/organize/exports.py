@@ -6,8 +6,8 @@ from flask import Blueprint, Response, stream_with_context
 from flask.typing import ResponseReturnValue
 
 from grader.models import Competition, Role
-from grader.services import exports
-from grader.services.exports import Format, Kind
+from grader.services.exports import tables
+from grader.services.exports.tables import Format, Kind
 from webapp import finding
 from webapp.organizing import organizers_only
 from webapp.reading import asked_number
@@ -25,11 +25,11 @@ def download(slug: str, kind: str, form: str) -> ResponseReturnValue:
     wanted, format_ = Kind(kind), Format(form)
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
-        exports.require_there(session, competition=competition, kind=wanted, version_number=number)
+        tables.require_there(session, competition=competition, kind=wanted, version_number=number)
     answer = Response(
         stream_with_context(_pieces(competition, wanted, format_, number)), mimetype=TYPES[format_]
     )
-    name = exports.file_name(competition, wanted, format_)
+    name = tables.file_name(competition, wanted, format_)
     answer.headers.set("Content-Disposition", "attachment", filename=name)
     answer.headers["Cache-Control"] = "no-store"
     return answer
@@ -37,6 +37,6 @@ def download(slug: str, kind: str, form: str) -> ResponseReturnValue:
 
 def _pieces(competition: Competition, kind: Kind, format_: Format, number: int | None) -> Iterator[str]:
     with current_site().database.read() as session:
-        yield from exports.write(
+        yield from tables.write(
             session, competition=competition, kind=kind, format_=format_, version_number=number
         )

@@ -18,7 +18,7 @@ from grader.models import AuditEntry, Competition, Score, ScoringVersion, Split,
 from grader.ranking import order
 from grader.services.audit import log
 from grader.services.competitions.metric import Rules
-from grader.services.export_formats import Row, as_csv, as_json
+from grader.services.exports.formats import Row, as_csv, as_json
 from grader.services.standings import places
 
 CHUNK = 500

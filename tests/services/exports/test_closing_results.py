@@ -14,13 +14,13 @@ from sqlalchemy import select, update
 
 from grader.models import AuditEntry, Competition, JobState, OrganizerJob, Score, Solution, Split, Submission
 from grader.receipts import Receipt, verify
-from grader.services import bundle_files, bundles
 from grader.services.audit.log import Actor
-from grader.services.bundles import NotFinal
 from grader.services.closing import close, verification
 from grader.services.closing.close import NotClosed
 from grader.services.closing.verification import NotSettled
 from grader.services.competitions import lookup
+from grader.services.exports import bundle, bundle_files
+from grader.services.exports.bundle import NotFinal
 from grader.services.solutions import publication
 from grader.services.solutions.publication import NotRevealed, SolutionNotPublished, SolutionPublished
 from grader.services.submissions import receipts
@@ -69,7 +69,7 @@ def ask_to_verify(service: Any, competition: Competition) -> OrganizerJob:
 
 def ask_for_bundle(service: Any, competition: Competition, *, with_solution: bool) -> OrganizerJob:
     with service.database.write() as session:
-        return bundles.request(
+        return bundle.request(
             session,
             competition=competition,
             with_solution=with_solution,
@@ -321,12 +321,12 @@ def test_the_same_results_give_the_same_bytes(service: Any, closed: Competition)
 def test_a_bundle_waits_for_the_final_standings(service: Any, closed: Competition) -> None:
     with service.database.write() as session:
         with pytest.raises(NotFinal):
-            bundles.request(
+            bundle.request(
                 session, competition=closed, with_solution=False, actor=ACTOR, now=service.now + LATER
             )
         close.reveal(session, competition=closed, actor=ACTOR, now=service.now + LATER)
         with pytest.raises(NotFinal):
-            bundles.request(
+            bundle.request(
                 session, competition=closed, with_solution=False, actor=ACTOR, now=service.now + LATER
             )
 

@@ -9,8 +9,8 @@ from importlib.metadata import version
 from typing import Any
 
 from grader.models import Split
-from grader.services.bundle_page import printable
-from grader.services.bundles import BoardLine, FinalResults
+from grader.services.exports.bundle import BoardLine, FinalResults
+from grader.services.exports.bundle_page import printable
 from grader.services.leaderboards.lines import TERMS
 from grader.services.leaderboards.submission_results import IdentityRow
 from grader.text.spreadsheets import csv_lines

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from html import escape
 
 from grader.models import Split
-from grader.services.bundles import BoardLine, FinalResults
+from grader.services.exports.bundle import BoardLine, FinalResults
 from grader.services.leaderboards.lines import TERMS
 from grader.services.leaderboards.submission_results import SplitResult
 

@@ -1,0 +1,1 @@
+"""Exports: CSV tables and the results bundle."""
