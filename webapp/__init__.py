@@ -5,7 +5,7 @@ from jinja2 import StrictUndefined
 
 from grader.db import Database
 from grader.services.accounts.accounts import password_hasher
-from grader.services.histograms import Histograms
+from grader.services.analysis.histograms import Histograms
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.worker.checker import Checker

@@ -8,7 +8,7 @@ from flask import current_app
 
 from grader.db import Database
 from grader.services.accounts.password_hashing import BoundedHasher
-from grader.services.histograms import Histograms
+from grader.services.analysis.histograms import Histograms
 from grader.settings import Settings
 from grader.storage import Storage
 from grader.worker.checker import Checker

@@ -6,7 +6,7 @@ from functools import partial
 from grader.files import FileRejected, read_submission
 from grader.metrics import count_ranks, dense_ranks, report
 from grader.models import Split
-from grader.services.histograms import Histograms
+from grader.services.analysis.histograms import Histograms
 from grader.services.jobs import lease
 from grader.services.scoring.jobs import Breakdown, Claim, Outage, Outcome, Rejection, Scores
 from grader.storage import Storage, StorageUnavailable

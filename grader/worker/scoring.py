@@ -8,7 +8,7 @@ from functools import partial
 from grader import db
 from grader.crash_points import reach
 from grader.db import Database
-from grader.services.histograms import Histograms
+from grader.services.analysis.histograms import Histograms
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Claim, Outcome, Rejection
 from grader.services.submissions import rejected_files

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from grader.services.analysis.histograms import Histograms
 from grader.services.competitions import lookup
-from grader.services.histograms import Histograms
 from grader.visibility import Feedback
 from grader.worker.scoring import Scorer
 from tests.fixtures.arena import without_form_tokens

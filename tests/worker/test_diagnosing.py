@@ -10,7 +10,7 @@ from sqlalchemy import select
 from grader.files import read_solution
 from grader.files.column_roles import ColumnRole
 from grader.models import OrganizerJob
-from grader.services import diagnoses
+from grader.services.analysis import diagnoses
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.competitions.conditions import Conditions

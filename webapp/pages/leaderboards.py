@@ -5,7 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Split
-from grader.services import diagnoses
+from grader.services.analysis import diagnoses
 from grader.services.closing import close
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage

@@ -18,7 +18,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Split, Submission
-from grader.services import own_analysis
+from grader.services.analysis import own_submission
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
 from grader.services.moderation import disputes
@@ -114,7 +114,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         _ = version.solution  # loaded while the session is open
         names = other_labels.names(session, competition_id=competition.id)
     site = current_site()
-    histogram = own_analysis.histogram(
+    histogram = own_submission.histogram(
         site.histograms, site.storage, submission=submission, version=version, other_labels=names
     )
     return render_template(
@@ -129,7 +129,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         allowance=AllowanceView(allowance),
         can_select=selections.is_open(competition, now),
         histogram=histogram_chart(histogram),
-        held_back=held_back_table(own_analysis.holding_back(summary.public, version)),
+        held_back=held_back_table(own_submission.holding_back(summary.public, version)),
         identity_terms=IDENTITY_TERMS,
         shades=heat.SHADES,
         etag=_statuses([submission], {submission.id: position}).headers["ETag"],

@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, CompetitionState, Role
-from grader.services import leak_budgets
+from grader.services.analysis import leak_budget
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.conditions import Fault
 from grader.services.competitions.settings import CompetitionSettings
@@ -109,7 +109,7 @@ def _page(slug: str, *, problem: str = "") -> str:
     with current_site().database.read() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
         settings = competition_settings.of(competition)
-        budget = leak_budgets.of(competition, settings, now=now)
+        budget = leak_budget.of(competition, settings, now=now)
         is_draft = competition.state is CompetitionState.DRAFT
         view = CompetitionView(competition, now)
         advice = _advice(competition, settings)
@@ -130,7 +130,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         submission_count=submission_count,
         advice=advice,
         budget=budget,
-        files_of_a_team=leak_budgets.files_of_a_team(settings, now=now),
+        files_of_a_team=leak_budget.files_of_a_team(settings, now=now),
         metric=view.metric(),
     )
 

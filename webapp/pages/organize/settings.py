@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services import leak_budgets
+from grader.services.analysis import leak_budget
 from grader.services.competitions import joined_names, past_dates
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.conditions import Fault
@@ -138,8 +138,8 @@ def _page(slug: str, step: Step, *, found: Read | None = None, faults: Sequence[
         if found is not None:
             shown |= settings_forms.entered(step, request.form)
         warnings = [*past_dates.warnings(competition, now), *joined_names.warnings(competition)]
-        budget = leak_budgets.of(competition, settings, now=now) if step.key == "metric" else None
-        files = leak_budgets.files_of_a_team(settings, now=now)
+        budget = leak_budget.of(competition, settings, now=now) if step.key == "metric" else None
+        files = leak_budget.files_of_a_team(settings, now=now)
         view = CompetitionView(competition, now)
         groups = [
             Group.of(heading, fields, competition_settings.locks(competition, now))

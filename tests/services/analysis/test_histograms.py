@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.services import histograms
-from grader.services.histograms import Histograms
+from grader.services.analysis import histograms
+from grader.services.analysis.histograms import Histograms
 
 NAME = "ab" + "0" * 62
 

@@ -11,8 +11,8 @@ from grader.files import FileRejected, RowIds, read_submission
 from grader.metrics.analysis.distributions import Distribution
 from grader.metrics.analysis.power import HeldBack, held_back
 from grader.models import ScoringVersion, Submission, SubmissionStatus
+from grader.services.analysis.histograms import Histograms
 from grader.services.competitions.metric import Rules
-from grader.services.histograms import Histograms
 from grader.services.leaderboards.submission_results import SplitResult
 from grader.storage import BlobDamaged, BlobMissing, Storage, StorageUnavailable
 

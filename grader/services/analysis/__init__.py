@@ -1,0 +1,1 @@
+"""Analysis of a submission: diagnosis, histograms."""
