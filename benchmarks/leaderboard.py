@@ -23,7 +23,7 @@ from sqlalchemy import event, insert, select
 from grader.db import Database
 from grader.files import read_solution
 from grader.models import Competition, DailyRank, Score, Split, Submission, Team, TeamMember, User
-from grader.services import schema
+from grader.operations import schema
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.solutions import intake

@@ -32,7 +32,7 @@ from sqlalchemy import insert, select
 from grader.db import Database
 from grader.files import read_solution
 from grader.models import Competition, Score, ScoringVersion, Split, Submission, Team, User
-from grader.services import schema
+from grader.operations import schema
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.rescoring import preparation

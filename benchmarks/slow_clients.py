@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from grader.db import Database
-from grader.services import schema
+from grader.operations import schema
 from grader.services.accounts import api_tokens
 from grader.settings import Settings
 from grader.storage import open_storage

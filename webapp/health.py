@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from redis import Redis
 
 from grader import db, disk
-from grader.services import schema
+from grader.operations import schema
 from grader.services.scoring import jobs
 from webapp.broker import TIMEOUTS, broker_url
 from webapp.site import Site, current_site

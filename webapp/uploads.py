@@ -9,11 +9,10 @@ from flask import Request, g, request
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import FileStorage
 
-from grader import db, disk
+from grader import blobs, db, disk
 from grader.crash_points import reach
 from grader.files.solution import SIZE_CAP
 from grader.models import Competition, Role, Submission
-from grader.services import blobs
 from grader.services.competitions import organizers
 from grader.services.data_files import files
 from grader.services.submissions import accepting

@@ -12,8 +12,8 @@ from redis.exceptions import RedisError
 
 from grader.cli.installation import load_settings, make_data_folder, opened_database, require_entry
 from grader.db import Database
-from grader.services import diagnosis, machine_check, schema
-from grader.services.diagnosis import Finding, Level
+from grader.operations import doctor_machine, doctor_stored, schema
+from grader.operations.doctor_stored import Finding, Level
 from grader.settings import PREFIX, Settings
 from grader.storage import Storage, StorageUnavailable, open_storage
 from grader.supervisor import lock, valkey
@@ -42,40 +42,40 @@ def _findings(settings: Settings, read_all: bool) -> Iterator[Finding]:
         make_data_folder(settings)
         require_entry(settings, os.R_OK | os.X_OK)
     except click.ClickException as error:
-        yield diagnosis.alarm("rights", error.message)
+        yield doctor_stored.alarm("rights", error.message)
         return
-    yield from machine_check.of_settings(settings)
-    yield from machine_check.of_rights(settings)
-    yield from machine_check.of_disks(settings)
+    yield from doctor_machine.of_settings(settings)
+    yield from doctor_machine.of_rights(settings)
+    yield from doctor_machine.of_disks(settings)
     yield from _of_service(settings)
     yield from _of_broker(settings)
     yield from _of_arithmetic()
     storage = open_storage(settings.storage())
-    yield from diagnosis.of_storage(storage)
+    yield from doctor_stored.of_storage(storage)
     try:
         with opened_database(settings) as database:
             yield from _of_database(settings, database, storage, read_all)
     except click.ClickException as error:
-        yield diagnosis.alarm("database", error.message)
+        yield doctor_stored.alarm("database", error.message)
 
 
 def _of_database(
     settings: Settings, database: Database, storage: Storage, read_all: bool
 ) -> Iterator[Finding]:
-    yield from diagnosis.of_tables(database)
+    yield from doctor_stored.of_tables(database)
     if not schema.is_current(database):
         return
     with suppress(StorageUnavailable):  # told above
-        yield from diagnosis.of_blobs(database, storage, read_all=read_all)
+        yield from doctor_stored.of_blobs(database, storage, read_all=read_all)
     with database.read() as session:
-        yield from diagnosis.of_scoring(session)
+        yield from doctor_stored.of_scoring(session)
         if settings.sends_mail():
-            yield from diagnosis.of_mail(session)
+            yield from doctor_stored.of_mail(session)
 
 
 def _of_service(settings: Settings) -> Iterator[Finding]:
     served_by = lock.holder(settings.data_dir)
-    yield diagnosis.ok(
+    yield doctor_stored.ok(
         "service",
         f"The folder is served by {served_by}."
         if served_by
@@ -91,17 +91,17 @@ def _of_broker(settings: Settings) -> Iterator[Finding]:
         url = f"unix://{valkey.socket_path(settings.data_dir.resolve())}"
         hint = f"{settings.data_dir / 'valkey' / 'valkey.log'} says why."
     else:
-        yield diagnosis.ok("queue", "None is set: `serve` starts its own, and the sweeper needs none.")
+        yield doctor_stored.ok("queue", "None is set: `serve` starts its own, and the sweeper needs none.")
         return
     try:
         with Redis.from_url(url, socket_timeout=2, socket_connect_timeout=2) as broker:
             broker.ping()
     except (RedisError, ValueError) as error:
-        yield diagnosis.warning(
+        yield doctor_stored.warning(
             "queue", f"It does not answer ({error}). {hint} The sweeper scores alone, seconds later."
         )
     else:
-        yield diagnosis.ok("queue", "It answers.")
+        yield doctor_stored.ok("queue", "It answers.")
 
 
 def _of_arithmetic() -> Iterator[Finding]:
@@ -110,9 +110,9 @@ def _of_arithmetic() -> Iterator[Finding]:
     try:
         check_golden_vectors()
     except Exception as error:  # whatever is wrong with this machine's libraries
-        yield diagnosis.alarm(
+        yield doctor_stored.alarm(
             "arithmetic",
             f"This machine computes other scores than others: {error}. Install the locked packages again.",
         )
     else:
-        yield diagnosis.ok("arithmetic", "The golden vectors have the scores that they have everywhere.")
+        yield doctor_stored.ok("arithmetic", "The golden vectors have the scores that they have everywhere.")

@@ -17,7 +17,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, InternalError, Operatio
 from grader import disk
 from grader.db import Database
 from grader.errors import OrganizerError
-from grader.services import schema
+from grader.operations import schema
 from grader.settings import PREFIX, Settings, unknown_variables
 from grader.storage import Storage, StorageUnavailable, open_storage
 

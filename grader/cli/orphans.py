@@ -2,9 +2,8 @@
 
 import click
 
-from grader import db
+from grader import blobs, db
 from grader.cli.installation import opened
-from grader.services import blobs
 from grader.text.wording import counted
 
 

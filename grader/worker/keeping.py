@@ -4,9 +4,9 @@ import logging
 import threading
 import time
 
+from grader import blobs
+from grader.blobs import SuspiciousStorage
 from grader.db import Database
-from grader.services import blobs
-from grader.services.blobs import SuspiciousStorage
 from grader.services.submissions import rejected_files
 from grader.storage import Storage
 from grader.worker.insisting import tell_of

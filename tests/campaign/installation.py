@@ -19,7 +19,7 @@ from redis import Redis
 
 from grader.db import Database
 from grader.files import read_solution
-from grader.services import schema
+from grader.operations import schema
 from grader.services.accounts import accounts, api_tokens
 from grader.services.audit.log import Actor
 from grader.services.competitions.conditions import Conditions

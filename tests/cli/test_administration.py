@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from grader.models import ScoringVersionState
-from grader.services import schema
+from grader.operations import schema
 from grader.services.accounts import accounts, api_tokens, email_addresses, password_resets, sign_ups
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases

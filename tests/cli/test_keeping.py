@@ -15,8 +15,8 @@ from sqlalchemy.exc import OperationalError
 from grader import db
 from grader.db import Database
 from grader.models import Submission
-from grader.services import diagnosis, schema
-from grader.services.diagnosis import Level
+from grader.operations import doctor_stored, schema
+from grader.operations.doctor_stored import Level
 from grader.supervisor.service import _prepare_database
 from grader.worker.keeping import Keeper
 
@@ -281,7 +281,7 @@ def test_the_doctor_looks_at_rights_and_at_the_key(admin, service, settings, mon
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_the_doctor_warns_of_a_postgresql_that_does_not_sync(database):
-    (finding,) = (each for each in diagnosis.of_tables(database) if each.subject == "database")
+    (finding,) = (each for each in doctor_stored.of_tables(database) if each.subject == "database")
     assert (finding.level, "fsync, full_page_writes" in finding.message) == (Level.ALARM, True)  # as in tests
 
 

@@ -14,8 +14,8 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import select
 
+from grader import blobs
 from grader.models import ScoringJob, Submission
-from grader.services import blobs
 from grader.settings import Settings
 from grader.worker.broker import QUEUE
 from tests.fixtures.patience import HANG_SECONDS

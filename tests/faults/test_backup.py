@@ -13,7 +13,7 @@ from sqlalchemy import select
 from grader import db
 from grader.db import Database
 from grader.models import Submission, User
-from grader.services import backups
+from grader.operations import backups
 from grader.services.mail import outbox
 from grader.settings import Settings
 from grader.storage import open_storage

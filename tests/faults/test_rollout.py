@@ -19,7 +19,7 @@ from sqlalchemy import select
 
 from grader.db import Database
 from grader.models import JobState, ScoringJob, Submission
-from grader.services import schema
+from grader.operations import schema
 from grader.settings import Settings
 from grader.worker import broker
 from tests.fixtures.patience import HANG_SECONDS, eventually

@@ -17,7 +17,7 @@ from grader.cli import main
 from grader.db import Database
 from grader.files import read_solution
 from grader.models import AuditEntry, JobState, ScoringJob, ScoringVersion, ScoringVersionState
-from grader.services import backups
+from grader.operations import backups
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.jobs.lease import OPEN_STATES

@@ -15,7 +15,7 @@ from sqlalchemy import MetaData, Table, inspect, select, text
 
 import migrations
 from grader.db import Base, Database
-from grader.services import schema
+from grader.operations import schema
 from tests.fixtures.patience import HANG_SECONDS
 
 NOON = datetime(2026, 1, 5, 12, 0, 0, 123, tzinfo=UTC)

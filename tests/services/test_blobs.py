@@ -12,12 +12,11 @@ import pytest
 from sqlalchemy import JSON, String, select
 from sqlalchemy.orm import InstrumentedAttribute
 
-from grader import db
+from grader import blobs, db
+from grader.blobs import SuspiciousStorage
 from grader.db import Base
 from grader.models import OrganizerJob, OrganizerJobKind
-from grader.services import blobs
 from grader.services.audit.log import Actor
-from grader.services.blobs import SuspiciousStorage
 from grader.services.data_files import files
 from grader.services.jobs import organizer_jobs
 from grader.storage import BlobMissing
@@ -69,7 +68,7 @@ def test_every_column_that_could_name_a_blob_is_known_to_the_collector() -> None
         if isinstance(column.type, JSON) or (isinstance(column.type, String) and column.type.length == 64)
     }
     known = {_column(each) for each in (*blobs.REQUIRED, *blobs.MENTIONED)}
-    assert could == known | set(NAME_NO_BLOB), "Say of a new column in grader.services.blobs what it names."
+    assert could == known | set(NAME_NO_BLOB), "Say of a new column in grader.blobs what it names."
     assert not known & set(NAME_NO_BLOB)
     assert all(name in known for name in could if name.endswith("sha256") and "token" not in name)
 

@@ -55,7 +55,7 @@ def test_readiness_waits_for_nobody_who_writes(arena: Any) -> None:
 
 
 def test_a_site_without_its_tables_is_not_ready(arena: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("grader.services.schema.head", lambda: "9999")
+    monkeypatch.setattr("grader.operations.schema.head", lambda: "9999")
     answer = arena.app.test_client().get("/readyz")
     assert (answer.status_code, answer.json["checks"]["database"]) == (503, False)
 

@@ -10,10 +10,9 @@ from datetime import datetime, timedelta
 from sqlalchemy import func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
-from grader import db
+from grader import blobs, db
 from grader.db import Database
 from grader.models import JobState, ScoringJob, Submission, SubmissionStatus, Team
-from grader.services import blobs
 from grader.storage import Storage
 
 KEPT_FOR = timedelta(days=1)

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from grader import blobs
 from grader.db import Base
 from grader.files import read_solution
 from grader.models import AuditEntry, Competition, Organizer, Submission, Team
-from grader.services import blobs
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import announcements, lookup

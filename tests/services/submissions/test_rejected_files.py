@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from grader import db
+from grader import blobs, db
 from grader.models import ScoringJob, Submission, SubmissionStatus
-from grader.services import blobs
 from grader.services.scoring import jobs
 from grader.services.submissions import rejected_files
 from grader.services.submissions.rejected_files import KEPT_FOR, UNTOUCHED_FOR

@@ -3,10 +3,9 @@
 from flask import Blueprint, Response, flash, g, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from grader import db
+from grader import blobs, db
 from grader.errors import OrganizerError, ParticipantError
 from grader.models import Role
-from grader.services import blobs
 from grader.services.data_files import checks as data_checks
 from grader.services.data_files import files as data_files
 from grader.services.data_files import release

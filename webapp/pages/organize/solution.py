@@ -16,10 +16,9 @@ from flask import (
 )
 from flask.typing import ResponseReturnValue
 
-from grader import db
+from grader import blobs, db
 from grader.files.solution import SIZE_CAP
 from grader.models import Competition, OrganizerJob, Role
-from grader.services import blobs
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import versions
 from grader.services.solutions import checks as solution_checks

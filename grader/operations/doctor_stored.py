@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
-from grader import db
+from grader import blobs, db
 from grader.db import Database
 from grader.models import AuditEntry, Login, Mail, ScoringJob, Submission, SubmissionStatus
-from grader.services import blobs, schema
+from grader.operations import schema
 from grader.services.mail import outbox
 from grader.services.scoring import jobs, queue_health
 from grader.services.scoring.queue_health import Sign

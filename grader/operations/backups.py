@@ -17,11 +17,11 @@ from typing import Any, Self
 from pydantic import SecretStr
 from sqlalchemy.orm import Session
 
-from grader import db, disk
+from grader import blobs, db, disk
 from grader.db import Database
 from grader.errors import OrganizerError
-from grader.services import after_restore, blobs, database_copies, schema
-from grader.services.database_copies import Tables
+from grader.operations import after_restore, database_copies, schema
+from grader.operations.database_copies import Tables
 from grader.settings import PREFIX, Settings
 from grader.storage import BlobMissing, LocalStorage, Storage
 

@@ -30,7 +30,7 @@ from sqlalchemy.orm import Session
 
 from grader.db import Database
 from grader.errors import OrganizerError
-from grader.services import schema
+from grader.operations import schema
 
 SQLITE_FILE = "fairboard.db"
 BUSY_SECONDS = 60

@@ -15,8 +15,8 @@ from sqlalchemy.exc import DBAPIError
 from grader import db
 from grader.db import Database
 from grader.models import AuditEntry, Mail, OrganizerJobKind, SubmissionStatus, User
-from grader.services import backups, schema
-from grader.services.backups import CannotBackUp, CannotRestore, NotABackup
+from grader.operations import backups, schema
+from grader.operations.backups import CannotBackUp, CannotRestore, NotABackup
 from grader.services.jobs import organizer_jobs
 from grader.services.mail import outbox
 from grader.services.scoring import jobs

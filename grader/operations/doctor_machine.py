@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 
 from grader import disk
-from grader.services.backups import AUTOMATIC_FOLDER
-from grader.services.diagnosis import Finding, alarm, megabytes, ok, warning
+from grader.operations.backups import AUTOMATIC_FOLDER
+from grader.operations.doctor_stored import Finding, alarm, megabytes, ok, warning
 from grader.settings import PREFIX, Settings
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})

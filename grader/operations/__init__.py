@@ -1,0 +1,1 @@
+"""Operators: backups, doctor, schema."""
