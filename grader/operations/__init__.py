@@ -1,1 +1,1 @@
-"""Operators: backups, doctor, schema."""
+"""What operators do: backups, restore, schema, doctor."""

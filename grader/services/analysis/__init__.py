@@ -1,1 +1,1 @@
-"""Analysis of a submission: diagnosis, histograms."""
+"""Analysis of one submission: diagnosis, histograms, leak budget."""

@@ -1,1 +1,1 @@
-"""Competitions: settings, phases, drafts, organizers, pauses, data files, announcements."""
+"""Competitions: settings, phases, metric settings, organizers, pauses, announcements."""

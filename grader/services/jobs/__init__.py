@@ -1,1 +1,1 @@
-"""Organizers background jobs: leases, claims."""
+"""Background jobs: leases, claims of processes that died, and the jobs of organizers."""

@@ -1,1 +1,1 @@
-"""Names of people and teams, finding a person, user."""
+"""People: their names, look-alikes among them, and finding a person by name."""

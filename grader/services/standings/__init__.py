@@ -1,1 +1,1 @@
-"""Standings rows of each team, ranks and final standings."""
+"""Standings: a row for each team, daily ranks, final standings."""
