@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.errors import ParticipantError
-from grader.files.column_roles import LABEL_COLUMNS, USAGE_COLUMN
-from grader.files.numbers import finite
-from grader.files.tally import Tally
+from grader.files.reading.numbers import finite
+from grader.files.solution.column_roles import LABEL_COLUMNS, USAGE_COLUMN
+from grader.files.solution.tally import Tally
 from grader.metrics import MetricSettings, bias_report
 from grader.text.wording import counted
 

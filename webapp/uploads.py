@@ -11,7 +11,7 @@ from werkzeug.datastructures import FileStorage
 
 from grader import blobs, db, disk
 from grader.crash_points import reach
-from grader.files.solution import SIZE_CAP
+from grader.files.solution.solution import SIZE_CAP
 from grader.models import Competition, Role, Submission
 from grader.services.competitions import organizers
 from grader.services.data_files import files

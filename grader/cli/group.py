@@ -90,7 +90,9 @@ def _exit_codes() -> Iterator[None]:
 
 
 def _fail(error: FairboardError) -> NoReturn:
-    from grader.files.problems import FileRejected  # loads pandas, which a usage error need not wait for
+    from grader.files.reading.problems import (
+        FileRejected,  # loads pandas, which a usage error need not wait for
+    )
 
     if not isinstance(error, FileRejected):
         raise click.ClickException(error.message) from error

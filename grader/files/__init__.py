@@ -1,15 +1,21 @@
 """Bytes in, arrays or a list of problems out. Pure: no database, no settings, no web."""
 
-from grader.files.categories import Categories
-from grader.files.column_roles import ColumnGuess, ColumnRole, with_named
-from grader.files.near_misses import NearMiss
-from grader.files.predictions import LabelPredictions, read_label_predictions
-from grader.files.problems import FileRejected, Note, Problem
-from grader.files.public_table import PublicTable, read_public_table
-from grader.files.roles import ColumnRoles, WrongColumns
-from grader.files.rowids import RowIds
-from grader.files.solution import ScoredTable, Solution, guess_columns, read_scored_table, read_solution
-from grader.files.submission import (
+from grader.files.reading.problems import FileRejected, Note, Problem
+from grader.files.reading.row_ids import RowIds
+from grader.files.solution.categories import Categories
+from grader.files.solution.column_roles import ColumnGuess, ColumnRole, with_named
+from grader.files.solution.labelled_predictions import LabelPredictions, read_label_predictions
+from grader.files.solution.near_misses import NearMiss
+from grader.files.solution.public_table import PublicTable, read_public_table
+from grader.files.solution.roles import ColumnRoles, WrongColumns
+from grader.files.solution.solution import (
+    ScoredTable,
+    Solution,
+    guess_columns,
+    read_scored_table,
+    read_solution,
+)
+from grader.files.submission.submission import (
     SubmissionFile,
     read_submission,
     submission_size_cap,

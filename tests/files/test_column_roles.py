@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from grader.files import ColumnRole, FileRejected, WrongColumns, guess_columns, read_solution, with_named
-from grader.files import solution as solution_module
+from grader.files.solution import solution as solution_module
 
 HEADER = "id,comment,target,obscene,female,black,language,template,rating,Usage"
 

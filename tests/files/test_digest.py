@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from grader.files import read_solution
-from grader.files.digest import canonical_solution, solution_digest
+from grader.files.solution.canonical_form import canonical_solution, solution_digest
 
 CSV = b"id,target,cat,dog,Usage\n10,1,0.5,,Public\n9,0.25,1,0,Private\nx,0,,1e-1,Ignored\n"
 CANONICAL = b"id,label,cat,dog,Usage\n10,1.0,0.5,,Public\n9,0.25,1.0,0.0,Private\nx,0.0,,0.1,Ignored\n"

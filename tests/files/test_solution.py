@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.files import FileRejected, WrongColumns, read_scored_table, read_solution
-from grader.files import solution as solution_module
-from grader.files.records import read_explained
-from grader.files.table import read_plain
+from grader.files.solution import solution as solution_module
+from grader.files.solution.explaining_path import read_explained
+from grader.files.solution.fast_path import read_plain
 
 TABLE = (
     "id,comment_text,target,black or african,female,created,Usage,rating\n"

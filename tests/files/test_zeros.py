@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.files import FileRejected, RowIds, guess_columns, read_public_table, read_solution, zeros
-from grader.files.zeros import RUN, first_run, tail_of
+from grader.files import FileRejected, RowIds, guess_columns, read_public_table, read_solution
+from grader.files.reading import zeros
+from grader.files.reading.zeros import RUN, first_run, tail_of
 from grader.metrics import MetricSettings
 from grader.receipts import Settings, UnreadableFile, read_predictions, read_truth
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from grader.files import FileRejected, RowIds, read_solution, read_submission
-from grader.files.digest import canonical_solution, solution_digest
+from grader.files.solution.canonical_form import canonical_solution, solution_digest
 from grader.metrics import MetricSettings
 from grader.receipts import Settings, UnreadableFile, read_predictions, read_truth
 from grader.receipts.containers import text_of

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from grader.files import read_solution, read_submission
-from grader.files.digest import canonical_solution, hashes, solution_digest
+from grader.files.solution.canonical_form import canonical_solution, hashes, solution_digest
 from grader.metrics import METRIC_CODE_VERSION, MetricSettings, count_pairs, prepare, report
 from grader.ranking import order
 from grader.receipts import InvalidReceipt, NonceNeeded, Receipt, UnreadableFile, verify

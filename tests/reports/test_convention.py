@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from grader.cli import main
 from grader.files import Solution, read_solution
-from grader.files.column_roles import ColumnRole
+from grader.files.solution.column_roles import ColumnRole
 from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.paired import Measured, paired_report, score_difference
 from grader.metrics.analysis.rows import Rows

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from grader.files import Solution, read_solution
-from grader.files.column_roles import ColumnRole
+from grader.files.solution.column_roles import ColumnRole
 from grader.metrics import MetricSettings, bias_report
 from grader.reports import Inputs, analyse, html_page, plain_text, stored
 from grader.reports.blocks import Chart, Table

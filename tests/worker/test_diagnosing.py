@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from grader.files import read_solution
-from grader.files.column_roles import ColumnRole
+from grader.files.solution.column_roles import ColumnRole
 from grader.models import OrganizerJob
 from grader.services.analysis import diagnoses
 from grader.services.audit.log import Actor

@@ -9,7 +9,7 @@ from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
 from grader.files import RowIds
-from grader.files.digest import canonical_solution, hashes
+from grader.files.solution.canonical_form import canonical_solution, hashes
 from grader.models import Solution
 from grader.services.solutions import intake
 from grader.services.solutions.intake import Commitment

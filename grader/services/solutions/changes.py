@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files import RowIds
-from grader.files.digest import USAGE_NAMES
+from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.services.solutions.assessment import LiveSolution
 from grader.services.solutions.truth import Truth
 from grader.text.spreadsheets import csv_lines

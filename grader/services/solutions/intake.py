@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from grader.files import Solution, write_sample_submission
-from grader.files.digest import canonical_solution, hashes
+from grader.files.solution.canonical_form import canonical_solution, hashes
 from grader.metrics import METRIC_CODE_VERSION, MetricSettings
 from grader.models import ScoringVersion, Split
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules

@@ -17,7 +17,7 @@ from flask import (
 from flask.typing import ResponseReturnValue
 
 from grader import blobs, db
-from grader.files.solution import SIZE_CAP
+from grader.files.solution.solution import SIZE_CAP
 from grader.models import Competition, OrganizerJob, Role
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import versions

@@ -1,0 +1,71 @@
+"""What can be wrong with the header of a submission and of a solution alike."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from grader.files.reading.fields import BLANKS
+from grader.files.reading.findings import Finding
+from grader.files.reading.ids import INVISIBLE
+from grader.files.reading.problems import Problem
+from grader.files.reading.text import first_invalid_byte
+from grader.text.wording import character, quoted
+
+_INVISIBLE_ENDS = re.compile(f"^{INVISIBLE.pattern}+|{INVISIBLE.pattern}+$")
+INDEX_NAMES = ("", "Unnamed: 0", "index")  # how pandas writes an index, first and read back
+_COMMENTED_HEADER = re.compile(rb'#[# \t]*"?id"?[ \t]*,', re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(rb'"?sep=.?"?[ \t,;]*', re.IGNORECASE)
+
+
+def fault_of_line_above(line: bytes) -> str | None:
+    """Return the code of what a line is that stands where the header should; None where it may be it."""
+    if _SEPARATOR_LINE.fullmatch(line):
+        return "separator_line"
+    if line.startswith(b"#"):
+        return "comment_line"
+    return None if line.strip(BLANKS) else "blank_line"
+
+
+def describe_line_above(code: str, line: bytes, expected: str) -> Finding:
+    """Say why a line above the header must go, given the code."""
+    shown = quoted(line)
+    if code == "separator_line":
+        return Finding(f"remove the line {shown}", expected, shown)
+    if code == "comment_line":
+        sentence = f"the line starts with '#' ({shown}): comments are not allowed"
+        if _COMMENTED_HEADER.match(line):
+            sentence += "; numpy.savetxt writes a header without '#' with comments=''"
+        return Finding(sentence, expected, shown)
+    return Finding("the line is empty; expected the header", expected, "an empty line")
+
+
+def invalid_utf8(line: bytes, number: int) -> list[Problem]:
+    """Say which byte of a header's line is not UTF-8, if any."""
+    offset = first_invalid_byte(line)
+    if offset is None:
+        return []
+    byte = f"0x{line[offset]:02X}"
+    message = (
+        f"Line {number:,}, byte {offset + 1}: invalid UTF-8 ({byte}); expected UTF-8. "
+        "Save the file as 'CSV UTF-8'."
+    )
+    return [Problem("invalid_utf8", message, number, (number,), expected="UTF-8", found=byte)]
+
+
+def invisible_characters(names: Sequence[str], number: int, expected: str) -> Iterator[Problem]:
+    """Say which names of columns hold characters that nobody sees."""
+    for name in names:
+        if match := INVISIBLE.search(name):
+            bare = quoted(INVISIBLE.sub("", name))
+            place = "before" if match.start() == 0 else "in"
+            sentence = f"Line {number:,}: unexpected {character(match[0])} {place} {bare}"
+            yield header_problem("invisible_character", number, sentence, character(match[0]), expected)
+
+
+def trimmed(name: str) -> str:
+    """Return a column's name without characters that nobody sees at its ends."""
+    return _INVISIBLE_ENDS.sub("", name)
+
+
+def header_problem(code: str, line: int, sentence: str, found: str, expected: str) -> Problem:
+    """Return a problem of the header's line; the sentence comes without its full stop."""
+    return Problem(code, f"{sentence}.", line, (line,), expected=expected, found=found)

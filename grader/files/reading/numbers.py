@@ -1,0 +1,111 @@
+"""The one grammar of numbers, ASCII decimal and finite, and names for what does not follow it."""
+
+import math
+import re
+
+from grader.files.reading.findings import Finding
+from grader.text.wording import character, quoted
+
+_GRAMMAR = rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
+NUMBER = re.compile(_GRAMMAR)
+BLANKS = " \t"
+NUMBER_BYTES = b"0123456789eE+-."
+LONGEST_NUMBER = 512
+_LARGE_EXPONENT = re.compile(rb"[eE]-[0-9]{3}")
+_MANY_ZEROS = b"0" * 200
+_NOT_ZERO = re.compile(rb"[+-]?[0.]*+[1-9]")
+_EXPECTED = "a finite decimal number such as 0.25"
+
+_MONTH = rb"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*+"
+_CLASSES = (
+    ("empty_prediction", rb"", "empty prediction"),
+    ("too_large", _GRAMMAR, "{value} is too large for a 64-bit float"),
+    ("nan_prediction", rb"[+-]?nan", "prediction is NaN ({value})"),
+    ("infinite_prediction", rb"[+-]?inf(?:inity)?", "the prediction {value} is not finite"),
+    (
+        "missing_prediction",
+        rb"none|null|nil|na|n/a|<na>|nat|missing|-++|\?++|#[a-z0-9/]++[!?]?|\\n",
+        "the prediction {value} is a missing value",
+    ),
+    (
+        "decimal_comma",
+        rb"[+-]?[0-9]*+,[0-9]++(?:e[+-]?[0-9]++)?",
+        "{value} is not a number (decimal comma?)",
+    ),
+    (
+        "hexadecimal",
+        rb"[+-]?0x[0-9a-f.]++(?:p[+-]?[0-9]++)?",
+        "{value} is hexadecimal, not a decimal number",
+    ),
+    ("percent_sign", rb"[+-]?[0-9.,]++[ \t]*+%", "{value} has a percent sign"),
+    ("formula", rb"=.*+", "{value} is a formula, not a number"),
+    (
+        "date",
+        _MONTH + rb"[-/ .][0-9]{1,4}"
+        rb"|[0-9]{1,4}[-/ .]" + _MONTH + rb"(?:[-/ .][0-9]{1,4})?"
+        rb"|[0-9]{1,4}[-/][0-9]{1,2}[-/][0-9]{1,4}.*+"
+        rb"|[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{2,4}",
+        "{value} looks like a date (spreadsheet damage?)",
+    ),
+    ("field_too_long", None, f"field too long: {{value}} has more than {LONGEST_NUMBER} bytes"),
+)
+_SENTENCES = {code: sentence for code, _, sentence in _CLASSES}
+_CLASS = re.compile(
+    b"|".join(
+        b"(?P<%s>%s)" % (code.encode(), pattern) for code, pattern, _ in _CLASSES if pattern is not None
+    ),
+    re.IGNORECASE,
+)
+
+
+def finite(value: bytes) -> float | None:
+    """Return the correctly rounded float64 of a trimmed field; None where it is no finite number."""
+    if len(value) > LONGEST_NUMBER or NUMBER.fullmatch(value) is None:
+        return None
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def number_of(text: str) -> float | None:
+    """Return the number a text holds, NaN for a blank, None where it is neither."""
+    bare = text.strip(BLANKS)
+    return finite(bare.encode("utf-8", "surrogateescape")) if bare else math.nan
+
+
+def underflows(value: bytes) -> bool:
+    """Tell whether a number that is read as 0 is none: ``1e-400``."""
+    return _NOT_ZERO.match(value) is not None
+
+
+def may_underflow(text: bytes) -> bool:
+    """Tell whether any of the numbers in a text may be too small for a float64."""
+    return _MANY_ZEROS in text or _LARGE_EXPONENT.search(text) is not None
+
+
+def fault_of_number(value: bytes) -> str:
+    """Return the code of what is wrong with a trimmed field that is no finite number."""
+    if len(value) > LONGEST_NUMBER:
+        return "field_too_long"
+    match = _CLASS.fullmatch(value)
+    return (match.lastgroup if match else None) or "not_a_number"
+
+
+def describe_number(code: str, value: bytes) -> Finding:
+    """Say what is wrong with a field, given the code."""
+    sentence = _SENTENCES.get(code) or _unnamed(value)
+    shown = quoted(value)
+    return Finding(f"{sentence.replace('{value}', shown)}; expected {_EXPECTED}", _EXPECTED, shown)
+
+
+def _unnamed(value: bytes) -> str:
+    text = value.decode("utf-8", "replace")
+    foreign = next((char for char in text if not char.isascii()), None)
+    if foreign in ("\u2212", "\u2013", "\u2014"):
+        return f"{{value}} has {character(foreign)} instead of '-'"
+    if foreign is not None:
+        return f"{{value}} is not a number: it holds {character(foreign)}"
+    if value.lower() in (b"true", b"false"):
+        return "{value} is a truth value, not a number"
+    if value.startswith(b"np.float"):
+        return "{value} is not a number (how NumPy 2 represents it: write float(x))"
+    return "{value} is not a number"

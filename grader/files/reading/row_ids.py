@@ -1,0 +1,227 @@
+"""The row ids a submission must predict, prepared for joining."""
+
+import heapq
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.files.reading.ids import INVISIBLE
+from grader.files.reading.numbers import NUMBER_BYTES
+
+PADDING_BYTES = 72
+_WORD_BYTES = 8
+_MOST_WORDS = PADDING_BYTES // _WORD_BYTES - 1
+_MASKS = np.array([(1 << (8 * n)) - 1 for n in range(_WORD_BYTES + 1)], dtype=np.uint64)
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(29)
+_IMPROPER = re.compile(rb"\A\n|\A[ \t]|\n\n|\n[ \t]|[ \t]\n|[\r\0]")
+_INTEGERS = re.compile(rb"(?:(?:0|[1-9][0-9]*+)\n)*+")
+
+
+@dataclass(frozen=True)
+class RowIds:
+    """The expected row ids in the solution's order.
+
+    Attributes
+    ----------
+    text : bytes
+        UTF-8, every id followed by a line feed: compact for millions of ids, and what
+        `to_bytes` returns. Build it with `of` or `from_bytes`.
+    """
+
+    text: bytes
+
+    @classmethod
+    def of(cls, ids: Iterable[str]) -> "RowIds":
+        """Build from distinct texts in the solution's order.
+
+        Raises
+        ------
+        ValueError
+            An id is empty, occurs twice, is padded with spaces, or holds a line break, NUL or an
+            invisible character.
+        """
+        texts = list(ids)
+        row_ids = cls("".join(f"{text}\n" for text in texts).encode())
+        if len(row_ids) != len(texts) or not row_ids.are_proper:
+            raise ValueError("A row id is empty, occurs twice, is padded, or holds an invisible character.")
+        return row_ids
+
+    def to_bytes(self) -> bytes:
+        """Return the ids as one blob: UTF-8 text, one id a line."""
+        return self.text
+
+    @classmethod
+    def from_bytes(cls, blob: bytes) -> "RowIds":
+        """Read what `to_bytes` returned.
+
+        Raises
+        ------
+        ValueError
+            The blob does not end with a line feed: it was cut off.
+        """
+        if blob and not blob.endswith(b"\n"):
+            raise ValueError("The blob of row ids is cut off.")
+        return cls(bytes(blob))
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.text.decode().split("\n")[:-1])
+
+    @cached_property
+    def _length(self) -> int:
+        return self.text.count(b"\n")
+
+    @cached_property
+    def are_proper(self) -> bool:
+        """Whether every id is a text that submissions can name: visible, trimmed and distinct."""
+        return _IMPROPER.search(self.text) is None and self._are_visible and self._are_distinct
+
+    @cached_property
+    def _are_visible(self) -> bool:
+        return self.text.isascii() or INVISIBLE.search(self.text.decode()) is None
+
+    @cached_property
+    def _are_distinct(self) -> bool:
+        if not len(self) or (self.longest <= _MOST_WORDS * _WORD_BYTES and self._keys_are_distinct):
+            return True
+        return len(set(self.text.split(b"\n"))) == len(self) + 1  # one is the end of the text
+
+    @cached_property
+    def are_integers(self) -> bool:
+        """Whether every id is a non-negative integer without leading zeros."""
+        return _INTEGERS.fullmatch(self.text) is not None
+
+    @cached_property
+    def are_plain(self) -> bool:
+        """Whether no id needs quotes in CSV."""
+        return b"," not in self.text and b'"' not in self.text
+
+    @cached_property
+    def foreign_bytes(self) -> int:
+        """How many bytes of the ids no number can hold."""
+        return len(self.text.translate(None, NUMBER_BYTES + b"\n"))
+
+    @cached_property
+    def longest(self) -> int:
+        """Length of the longest id in bytes."""
+        return int(self._lengths.max()) if len(self) else 0
+
+    def index(self) -> dict[bytes, int]:
+        """Return a new dictionary from each id to its place in the solution's order."""
+        return {text: place for place, text in enumerate(self.text.split(b"\n")[:-1])}
+
+    def at(self, places: Iterable[int]) -> list[str]:
+        """Return the ids at some places of the solution's order."""
+        names = self.text.split(b"\n")
+        return [names[place].decode() for place in places]
+
+    def smallest(self, places: Iterable[int], most: int) -> list[str]:
+        """Return the first of the ids at some places, in id order: by number or by text."""
+        names = self.text.split(b"\n")
+        chosen = (names[place] for place in places)
+        first = heapq.nsmallest(most, chosen, key=int if self.are_integers else None)
+        return [name.decode() for name in first]
+
+    def positions(
+        self, buffer: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]
+    ) -> NDArray[np.int64] | slice | None:
+        """Prove that the ids lying in a buffer are the expected ones in some order.
+
+        Parameters
+        ----------
+        buffer : array of uint8
+            Holds the ids, and so many bytes after the start of the last one as whole words of the
+            longest id take; `PADDING_BYTES` are always enough.
+        starts, lengths : arrays of int64, shape (n,)
+            Where each id lies, in bytes.
+
+        Returns
+        -------
+        array of int64, shape (n,), or slice, or None
+            The place of each id in the solution's order; a slice of everything where they are in
+            that order; None where they are not proven to be exactly the expected ids, each once.
+
+        Notes
+        -----
+        Ids are compared as 8-byte words. A key mixed from the words sorts both sides into the same
+        order; the words themselves are then compared, so that nothing rests on the mixing.
+        """
+        if len(starts) != len(self) or not len(self) or self.longest > _MOST_WORDS * _WORD_BYTES:
+            return None
+        words = _words(buffer, starts, lengths, self.longest)
+        if np.array_equal(lengths, self._lengths) and all(map(np.array_equal, words, self._words)):
+            return slice(None)
+        keys = _mixed(words)
+        order = np.argsort(keys)
+        expected_keys, expected_order = self._sorted
+        if not np.array_equal(keys[order], expected_keys):
+            return None
+        positions = np.empty(len(self), np.int64)
+        positions[order] = expected_order
+        same = np.array_equal(lengths, self._lengths[positions]) and all(
+            np.array_equal(found, expected[positions])
+            for found, expected in zip(words, self._words, strict=True)
+        )
+        return positions if same and self._keys_are_distinct else None
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        ends = np.flatnonzero(np.frombuffer(self.text, np.uint8) == ord("\n"))
+        return np.concatenate(([0], ends[:-1] + 1)).astype(np.int64)
+
+    @cached_property
+    def _lengths(self) -> NDArray[np.int64]:
+        ends = np.flatnonzero(np.frombuffer(self.text, np.uint8) == ord("\n"))
+        return ends - self._starts
+
+    @cached_property
+    def _words(self) -> list[NDArray[np.uint64]]:
+        padded = np.frombuffer(self.text + bytes(PADDING_BYTES), np.uint8)
+        return _words(padded, self._starts, self._lengths, self.longest)
+
+    @cached_property
+    def _sorted(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        keys = _mixed(self._words)
+        order = np.argsort(keys)
+        return keys[order], order
+
+    @cached_property
+    def _keys_are_distinct(self) -> bool:
+        keys, _ = self._sorted
+        return bool((keys[1:] != keys[:-1]).all())
+
+
+def _words(
+    buffer: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    longest: int,
+) -> list[NDArray[np.uint64]]:
+    """Return the ids as columns of 8-byte words, padded with zeros."""
+    at_every_byte: NDArray[np.uint64] = np.ndarray(
+        (len(buffer) - _WORD_BYTES + 1,), "<u8", buffer, strides=(1,)
+    )
+    return [
+        at_every_byte[starts + offset] & _mask(lengths - offset) for offset in range(0, longest, _WORD_BYTES)
+    ]
+
+
+def _mask(lengths: NDArray[np.int64]) -> NDArray[np.uint64] | np.uint64:
+    """Return which bits of a word belong to an id of which so many bytes are left."""
+    if lengths.min() == lengths.max():
+        return np.uint64(_MASKS[min(int(lengths[0]), _WORD_BYTES)])
+    return _MASKS[np.clip(lengths, 0, _WORD_BYTES)]
+
+
+def _mixed(words: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    keys = words[0]
+    for word in words[1:]:
+        keys = (keys ^ (keys >> _SHIFT)) * _MULTIPLIER + word
+    return keys

@@ -1,0 +1,191 @@
+"""From the bytes of a CSV to lines: encodings, byte order marks, line endings."""
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.files.reading.problems import Note, Problem
+from grader.files.reading.zeros import ZeroRun, tail_of
+
+_BLOCK = 1 << 17
+_LF, _CR, _CRLF = ord("\n"), ord("\r"), 256
+_WIDE_MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The bytes of a CSV file, proven neither empty nor UTF-16; lines end in LF or CRLF.
+
+    Attributes
+    ----------
+    data : bytes
+    start, end : int
+        Where the text begins, after a byte order mark, and where its last visible byte ends.
+    notes : tuple of Note
+        What is worth a remark about the line endings.
+    has_doubled_returns : bool
+        Whether lines of the file end in CR CR LF, as Windows writes them by mistake.
+    zero_tail : ZeroRun or None
+        The zero bytes that the file ends in; the text ends above the line on which they begin.
+    """
+
+    data: bytes
+    start: int
+    end: int
+    notes: tuple[Note, ...] = ()
+    has_doubled_returns: bool = False
+    zero_tail: ZeroRun | None = None
+
+
+def wide_encoding(head: bytes) -> str | None:
+    """Name the encoding of a file that uses two or four bytes a character."""
+    for mark, name in _WIDE_MARKS:
+        if head.startswith(mark):
+            return name
+    sample = head[:32]
+    for zeros, letters in ((sample[1::2], sample[::2]), (sample[::2], sample[1::2])):
+        if len(zeros) >= 2 and not any(zeros) and all(letters):
+            return "UTF-16"
+    return None
+
+
+def not_utf8(encoding: str) -> Problem:
+    """Return the problem of a file in another Unicode encoding."""
+    return Problem(
+        "wrong_encoding",
+        f"The file is {encoding}; expected UTF-8. In Excel choose 'Save as: CSV UTF-8'.",
+        expected="UTF-8",
+        found=encoding,
+    )
+
+
+def first_invalid_byte(line: bytes) -> int | None:
+    """Return the offset of the first byte that is not UTF-8."""
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
+def with_plain_line_ends(data: bytes) -> Text:
+    """Find where the text begins and ends, and turn lone carriage returns into line feeds."""
+    start = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
+    notes: tuple[Note, ...] = ()
+    has_doubled_returns = False
+    if b"\r" in data:
+        has_doubled_returns = b"\r\r\n" in data
+        kinds, first_odd_line = _line_ends(data)
+        if _CR in kinds:
+            data = _with_lone_returns_replaced(data)
+        if kinds == {_CR}:
+            notes = (_OLD_MAC,)
+        elif first_odd_line is not None:
+            notes = (_mixed(first_odd_line),)
+    zero_tail = tail_of(data)
+    end = _visible_end(data, len(data) if zero_tail is None else zero_tail.line_start)
+    return Text(data, start, end, notes, has_doubled_returns, zero_tail)
+
+
+_OLD_MAC = Note("old_mac_line_ends", "Lines end in CR alone (old Mac style); each CR was read as a line end.")
+
+
+def _mixed(line: int) -> Note:
+    return Note(
+        "mixed_line_ends",
+        f"The file has mixed line endings from line {line:,}; all of them were read as line ends.",
+        line=line,
+    )
+
+
+def _blocks(data: bytes) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.bool_]]]:
+    """Yield the bytes in blocks, each with the mask of its lone carriage returns."""
+    everything = np.frombuffer(data, np.uint8)
+    for begin in range(0, len(data), _BLOCK):
+        block = everything[begin : begin + _BLOCK]
+        following = everything[begin + 1 : begin + _BLOCK + 1]
+        lone = block == _CR
+        lone[: len(following)] &= following != _LF
+        yield block, lone
+
+
+def _line_ends(data: bytes) -> tuple[set[int], int | None]:
+    """Return the kinds of line ends (LF, CR or CRLF) and the first line that ends otherwise.
+
+    "Otherwise" means: not as line 1 does.
+    """
+    kinds: set[int] = set()
+    first_odd_line = None
+    lines, previous_is_return = 0, False
+    for block, lone in _blocks(data):
+        is_feed = block == _LF
+        after_return = np.empty(len(block), bool)
+        after_return[0] = previous_is_return
+        after_return[1:] = block[:-1] == _CR
+        previous_is_return = bool(block[-1] == _CR)
+        ends = np.flatnonzero(is_feed | lone)
+        kind = np.where(lone[ends], _CR, np.where(after_return[ends], _CRLF, _LF))
+        if len(kind) and first_odd_line is None:
+            first_kind = next(iter(kinds), int(kind[0]))
+            odd = np.flatnonzero(kind != first_kind)
+            first_odd_line = lines + int(odd[0]) + 1 if len(odd) else None
+        kinds.update(kind_ for kind_ in (_LF, _CR, _CRLF) if (kind == kind_).any())
+        lines += len(ends)
+    return kinds, first_odd_line
+
+
+def _with_lone_returns_replaced(data: bytes) -> bytes:
+    """Copy block by block: a hostile file of returns must not cost several copies."""
+    copy = BytesIO()
+    for block, lone in _blocks(data):
+        replaced = block.copy()
+        replaced[lone] = _LF
+        copy.write(replaced.tobytes())
+    return copy.getvalue()
+
+
+def _visible_end(data: bytes, end: int) -> int:
+    """Return the offset after the last byte before `end` that is no space, tab or line end."""
+    while end:
+        begin = max(0, end - _BLOCK)
+        visible = len(data[begin:end].rstrip(b" \t\r\n"))
+        if visible:
+            return begin + visible
+        end = begin
+    return 0
+
+
+def line_at(text: Text, offset: int, most_bytes: int) -> tuple[bytes, int]:
+    """Return the line that begins at `offset`, cut to `most_bytes`, and where the next begins."""
+    end = text.data.find(b"\n", offset)
+    end = len(text.data) if end < 0 else end
+    line = text.data[offset : min(end, offset + most_bytes)]
+    return line.removesuffix(b"\r"), min(end + 1, len(text.data))
+
+
+def lines_of(text: Text, offset: int, most_bytes: int) -> Iterator[bytes]:
+    """Yield the lines from `offset` to the visible end, without their ends.
+
+    A line longer than `most_bytes` is cut: its head is given with one byte more than allowed.
+    """
+    stream = BytesIO(text.data)
+    stream.seek(offset)
+    while offset < text.end:
+        line = stream.readline(most_bytes + 2)
+        offset += len(line)
+        if line.endswith(b"\n"):
+            line = line[:-2] if line.endswith(b"\r\n") else line[:-1]
+        elif offset < len(text.data):
+            following = text.data.find(b"\n", offset)
+            offset = len(text.data) if following < 0 else following + 1
+            stream.seek(offset)
+        yield line

@@ -1,0 +1,271 @@
+"""The explaining path for an organizer's CSV: record by record, every fault with its lines."""
+
+import csv
+import math
+from array import array
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+import numpy as np
+
+from grader.files.reading.findings import Finding, Findings
+from grader.files.reading.ids import INVISIBLE
+from grader.files.reading.numbers import BLANKS, number_of
+from grader.files.reading.problems import Problem
+from grader.files.reading.row_ids import RowIds
+from grader.files.reading.text import first_invalid_byte
+from grader.files.reading.zeros import beginning_of, first_run, problem_of
+from grader.files.solution.categories import CategoryWriter
+from grader.files.solution.fast_path import (
+    USAGE_CODES,
+    Columns,
+    Misfits,
+    NumberColumn,
+    Progress,
+    Wanted,
+    text_stream,
+    unobserved,
+)
+from grader.files.solution.tally import Tally
+from grader.files.submission.faults import describe_repeated_header
+from grader.text.wording import character, counted, listed, quoted
+
+_CACHED_TEXTS = 100_000
+_LONGEST_ID = 512
+_PROGRESS_ROWS = 1 << 16
+
+
+def read_explained(
+    open_stream: Callable[[], BinaryIO],
+    wanted: Wanted,
+    names: list[str],
+    progress: Progress = unobserved,
+) -> tuple[Columns, list[Problem]]:
+    """Read the columns and collect everything that is wrong with them.
+
+    The columns are only whole where there are no problems. Reading stops where zero bytes show that the file
+    is not whole: they would be one line, perhaps of gigabytes.
+    """
+    run = first_run(open_stream())
+    content = open_stream() if run is None else beginning_of(open_stream(), run.line_start)
+    with text_stream(content, errors="surrogateescape") as stream:
+        columns, problems = _Reader(wanted, names, progress).read(stream, is_whole=run is None)
+    return columns, problems if run is None else [problem_of(run), *problems]
+
+
+class _Reader:
+    def __init__(self, wanted: Wanted, names: list[str], progress: Progress) -> None:
+        self._wanted = wanted
+        self._names = names
+        self._progress = progress
+        self._read_rows = 0
+        self._findings = Findings()
+        self._of_column = {column: Findings() for column in wanted.numbers}
+        self._ids: dict[str, int] = {}
+        self._usage = array("b")
+        self._numbers = {column: array("d") for column in wanted.numbers}
+        self._texts = {column: CategoryWriter() for column in wanted.texts}
+        self._tallies = {column: Tally() for column, spec in wanted.numbers.items() if spec.is_optional}
+        self._known: dict[str, float | None] = {}
+
+    def read(self, stream: Iterator[str], *, is_whole: bool) -> tuple[Columns, list[Problem]]:
+        self._findings.is_complete = is_whole
+        records = csv.reader(stream, strict=True)
+        next(records, None)
+        blank_lines: list[int] = []
+        while True:
+            line = records.line_num + 1
+            try:
+                record = next(records, None)
+            except csv.Error as error:
+                self._findings.is_complete = False
+                self._findings.add("stray_quote", line, _unreadable, str(error))
+                break
+            if record is None:
+                break
+            if len(record) <= 1 and not "".join(record).strip(BLANKS):
+                blank_lines.append(line)
+                continue
+            for blank in blank_lines:  # blank lines at the end of the file are no fault
+                self._findings.add("blank_line", blank, _blank)
+            blank_lines.clear()
+            self._take(record, line)
+        problems = self._findings.problems()
+        for column, findings in self._of_column.items():
+            findings.is_complete = self._findings.is_complete
+            if column not in self._tallies:
+                problems += findings.problems()
+        return self._columns(problems), sorted(problems, key=lambda problem: problem.line or 0)
+
+    def _take(self, record: list[str], line: int) -> None:
+        wanted = self._wanted
+        self._read_rows += 1
+        if self._read_rows % _PROGRESS_ROWS == 0:
+            self._progress(self._read_rows, 0)
+        if record[0].strip(BLANKS) == self._names[0] and self._is_header(record):
+            header = ",".join(self._names)
+            self._findings.add("repeated_header", line, describe_repeated_header, header)
+            return
+        if len(record) != wanted.width:
+            self._findings.add("field_count", line, _field_count, record, wanted.width)
+            return
+        if wanted.id is not None:
+            self._take_id(record[wanted.id].strip(BLANKS), line)
+        if wanted.usage is not None:
+            self._take_usage(record[wanted.usage].strip(BLANKS), line)
+        for column in self._numbers:
+            self._take_number(column, record[column], line)
+        for column, writer in self._texts.items():
+            text = record[column].strip(BLANKS)
+            if not text.isascii() and not _is_utf8(text):
+                self._findings.add("invalid_utf8", line, _not_utf8, quoted(self._names[column]), text)
+            else:
+                writer.add(text)
+
+    def _is_header(self, record: list[str]) -> bool:
+        return [field.strip(BLANKS) for field in record] == self._names
+
+    def _take_id(self, text: str, line: int) -> None:
+        first_line = self._ids.setdefault(text, line)
+        if not text:
+            self._findings.add("empty_id", line, _empty_id)
+        elif first_line != line:
+            self._findings.add("duplicate_row_id", line, _duplicate, text, first_line)
+        elif "\n" in text or "\r" in text or "\0" in text:
+            self._findings.add("bad_id", line, _bad_id, text)
+        elif not text.isascii() and not _is_utf8(text):
+            self._findings.add("invalid_utf8", line, _not_utf8, "id", text)
+        elif not text.isascii() and INVISIBLE.search(text):
+            self._findings.add("invisible_character", line, _invisible, text)
+        elif len(text) > _LONGEST_ID:
+            self._findings.add("bad_id", line, _bad_id, text)
+
+    def _take_usage(self, text: str, line: int) -> None:
+        code = USAGE_CODES.get(text.casefold())
+        if code is None and not _is_utf8(text):
+            self._findings.add("invalid_utf8", line, _not_utf8, "Usage", text)
+        elif code is None:
+            self._findings.add("unknown_usage", line, _unknown_usage, text)
+        else:
+            self._usage.append(code)
+
+    def _take_number(self, column: int, text: str, line: int) -> None:
+        value = self._value(text)
+        spec = self._wanted.numbers[column]
+        if column in self._tallies:
+            self._tallies[column].add(text, value)
+        if value is not None and spec.allows(value):
+            self._numbers[column].append(value)
+        else:
+            name = self._names[column]
+            code = _fault_of_number(spec, text, value)
+            self._of_column[column].add(code, line, _describe_number, spec, name, text, value)
+
+    def _value(self, text: str) -> float | None:
+        """Read a number once: such tables repeat few texts many times."""
+        if text in self._known:
+            return self._known[text]
+        value = number_of(text)
+        if len(self._known) < _CACHED_TEXTS:
+            self._known[text] = value
+        return value
+
+    def _columns(self, problems: list[Problem]) -> Columns:
+        return Columns(
+            None if problems or self._wanted.id is None else RowIds.of(self._ids),
+            None if self._wanted.usage is None else np.frombuffer(self._usage, np.int8),
+            {
+                column: np.frombuffer(values, np.float64)
+                for column, values in self._numbers.items()
+                if column not in self._tallies or self._tallies[column].is_whole
+            },
+            {column: writer.categories() for column, writer in self._texts.items()},
+            {
+                column: Misfits(tally.fitting, tuple(self._of_column[column].problems()))
+                for column, tally in self._tallies.items()
+                if tally.is_near
+            },
+        )
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _blank() -> Finding:
+    return Finding("the line is empty; expected a row", "a row", "an empty line")
+
+
+def _unreadable(reason: str) -> Finding:
+    return Finding(
+        f"the quotes of this row cannot be followed ({reason}); reading stopped there",
+        "quotes that enclose whole fields",
+        reason,
+    )
+
+
+def _field_count(record: list[str], width: int) -> Finding:
+    found = counted(len(record), "field")
+    return Finding(f"{found}, expected {width} as in the header", counted(width, "field"), found)
+
+
+def _empty_id() -> Finding:
+    return Finding("empty id; expected an id in every row", "an id", "a blank")
+
+
+def _duplicate(text: str, first_line: int) -> Finding:
+    sentence = f"id {quoted(text)} was on line {first_line:,} already; expected each id once"
+    return Finding(sentence, "each id once", quoted(text))
+
+
+def _bad_id(text: str) -> Finding:
+    sentence = f"id {quoted(text)} is too long or holds a line break or a NUL byte"
+    return Finding(sentence, f"an id of one line and at most {_LONGEST_ID} characters", quoted(text))
+
+
+def _not_utf8(what: str, text: str) -> Finding:
+    value = text.encode("utf-8", "surrogateescape")
+    byte = f"0x{value[first_invalid_byte(value) or 0]:02X}"
+    sentence = f"invalid UTF-8 ({byte}): {what} is {quoted(value)}; expected UTF-8"
+    return Finding(sentence, "UTF-8", byte, "Save the file as 'CSV UTF-8'.")
+
+
+def _invisible(text: str) -> Finding:
+    hidden = INVISIBLE.search(text)
+    name = character(hidden[0]) if hidden else ""
+    sentence = f"invisible character {name} in id {quoted(text)}; expected ids that can be seen whole"
+    return Finding(sentence, "an id without invisible characters", name)
+
+
+def _unknown_usage(text: str) -> Finding:
+    expected = listed(["Public", "Private", "Ignored"], conjunction="or")
+    return Finding(f"Usage is {quoted(text)}; expected {expected}", expected, quoted(text))
+
+
+def _fault_of_number(spec: NumberColumn, text: str, value: float | None) -> str:
+    if value is None and not _is_utf8(text):
+        return "invalid_utf8"
+    if value is None:
+        return f"bad_{spec.part}"
+    return f"blank_{spec.part}" if math.isnan(value) else f"{spec.part}_out_of_range"
+
+
+def _describe_number(spec: NumberColumn, name: str, text: str, value: float | None) -> Finding:
+    """Say what is wrong with a value: blank, no number, or out of bounds."""
+    what, shown = f"the {spec.part} {quoted(name)}", quoted(text)
+    if value is None and not _is_utf8(text):
+        return _not_utf8(what, text)
+    expected = f"a number from {spec.low:g} to {spec.high:g}"
+    if spec.high > 1:
+        expected = "a finite decimal number"
+    if spec.may_be_blank:
+        expected += " or a blank"
+    if value is None:
+        return Finding(f"{what} is {shown}, which is no number; expected {expected}", expected, shown)
+    if math.isnan(value):
+        return Finding(f"{what} is blank; expected {expected}", expected, "a blank")
+    return Finding(f"{what} is {shown}; expected {expected}", expected, shown)

@@ -1,0 +1,245 @@
+"""Columns out of an organizer's CSV, at the speed of pandas where the file is plain.
+
+`read_plain` gives up at the first doubt and `grader.files.solution.explaining_path`, which explains, decides.
+"""
+
+import csv
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.files.reading.numbers import BLANKS, number_of
+from grader.files.reading.problems import Problem
+from grader.files.reading.row_ids import RowIds
+from grader.files.solution.categories import Categories, CategoryWriter
+from grader.files.solution.tally import Tally
+from grader.files.solution.widths import count_equal_records
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ROWS_PER_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class NumberColumn:
+    """Which numbers a column may hold.
+
+    Attributes
+    ----------
+    part : str
+        What the messages call its values: ``"label"``.
+    low, high : float
+        Bounds, both allowed.
+    may_be_blank : bool
+        Whether a blank is allowed; it is read as NaN.
+    is_optional : bool
+        Whether the column is left out, without a problem of the file, where a value is not allowed.
+    """
+
+    part: str
+    low: float = 0.0
+    high: float = 1.0
+    may_be_blank: bool = False
+    is_optional: bool = False
+
+    def allows(self, value: float) -> bool:
+        """Tell whether a number, NaN for a blank, may stand in the column."""
+        return self.may_be_blank if math.isnan(value) else self.low <= value <= self.high
+
+    def allows_all(self, values: NDArray[np.float64]) -> bool:
+        """Tell whether all numbers may stand in the column."""
+        inside = (values >= self.low) & (values <= self.high)
+        return bool((inside | np.isnan(values) if self.may_be_blank else inside).all())
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The columns to read, by number; all others are passed over.
+
+    Attributes
+    ----------
+    width : int
+        Number of columns of the table.
+    id, usage : int or None
+        Read as text.
+    numbers : dict
+    texts : tuple of int
+        Kept as categories; one that is among the numbers too is counted as such.
+    """
+
+    width: int
+    id: int | None
+    usage: int | None
+    numbers: dict[int, NumberColumn]
+    texts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Misfits:
+    """The few values that keep an optional column out: how many others fit, and what is wrong with these."""
+
+    fitting: int
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What was read.
+
+    Attributes
+    ----------
+    row_ids : RowIds or None
+    usage : array of int8, shape (n,), or None
+    numbers : dict of int to array of float64, shape (n,)
+        Optional columns with a value that is not allowed are absent.
+    texts : dict of int to Categories
+    near_misses : dict of int to Misfits
+        The absent ones in which nearly every value is allowed.
+    """
+
+    row_ids: RowIds | None
+    usage: NDArray[np.int8] | None
+    numbers: dict[int, NDArray[np.float64]]
+    texts: dict[int, Categories] = field(default_factory=dict)
+    near_misses: dict[int, Misfits] = field(default_factory=dict)
+
+
+Progress = Callable[[int, int], None]
+"""Is told how many rows are read, of how many; 0 where that is not known."""
+
+
+def unobserved(done: int, total: int) -> None:
+    """Let nobody follow the reading."""
+
+
+USAGE_CODES = {"ignored": 0, "public": 1, "private": 2}
+
+
+def text_stream(stream: BinaryIO, errors: str = "strict") -> TextIOWrapper:
+    """Decode a stream of CSV; line ends are left to the parser."""
+    return TextIOWrapper(stream, encoding="utf-8-sig", errors=errors, newline="")
+
+
+def read_plain(
+    open_stream: Callable[[], BinaryIO], wanted: Wanted, progress: Progress = unobserved
+) -> Columns | None:
+    """Read the columns; None where anything is doubtful.
+
+    Proven are: every record has the same number of fields, the ids are proper, all values allowed, and no
+    optional column is left out for a few of its values.
+    """
+    with open_stream() as stream:
+        records = count_equal_records(stream, wanted.width)
+    if records is None:
+        return None
+    with text_stream(open_stream()) as stream:
+        try:
+            next(csv.reader(stream))
+            return _Chunks(wanted, records - 1, progress).read(stream)
+        except ValueError:
+            return None
+
+
+class _Chunks:
+    """Fills the columns chunk by chunk, so that a table of gigabytes is never held as text."""
+
+    def __init__(self, wanted: Wanted, rows: int, progress: Progress) -> None:
+        self._wanted = wanted
+        self._rows = rows
+        self._progress = progress
+        self._filled = 0
+        self._ids = bytearray()
+        self._usage = np.empty(rows, np.int8)
+        self._numbers = {column: np.empty(rows) for column in wanted.numbers}
+        self._texts = {column: CategoryWriter() for column in wanted.texts}
+        self._tallies = {column: Tally() for column, spec in wanted.numbers.items() if spec.is_optional}
+
+    def read(self, stream: TextIOWrapper) -> Columns | None:
+        import pandas as pd  # here, because the web imports this package and never gets here
+
+        wanted = self._wanted
+        text_columns = [str(n) for n in (wanted.id, wanted.usage, *wanted.texts) if n is not None]
+        numbers = [str(n) for n in wanted.numbers if n not in wanted.texts]
+        chunks = pd.read_csv(
+            stream,
+            header=None,
+            names=[str(column) for column in range(wanted.width)],
+            usecols=[*text_columns, *numbers],
+            dtype=dict.fromkeys(text_columns, str),
+            index_col=False,
+            keep_default_na=False,
+            na_values={column: [""] for column in numbers},
+            chunksize=_ROWS_PER_CHUNK,
+            low_memory=False,
+        )
+        with chunks:
+            is_plain = all(map(self._take, chunks)) and self._filled == self._rows
+        return self._columns() if is_plain else None
+
+    def _columns(self) -> Columns | None:
+        row_ids = None if self._wanted.id is None else RowIds(bytes(self._ids))
+        if row_ids is not None and (len(row_ids) != self._rows or not row_ids.are_proper):
+            return None
+        if any(tally.is_near for tally in self._tallies.values()):
+            return None
+        usage = None if self._wanted.usage is None else self._usage
+        texts = {column: writer.categories() for column, writer in self._texts.items()}
+        return Columns(row_ids, usage, self._numbers, texts)
+
+    def _take(self, chunk: "pd.DataFrame") -> bool:
+        rows = slice(self._filled, self._filled + len(chunk))
+        self._filled = rows.stop
+        if self._filled > self._rows:
+            return False
+        if self._wanted.id is not None:
+            ids = chunk[str(self._wanted.id)]
+            self._ids += "".join(f"{text.strip(BLANKS)}\n" for text in ids).encode()
+        if self._wanted.usage is not None:
+            codes, names = chunk[str(self._wanted.usage)].factorize()
+            known = [USAGE_CODES.get(str(name).strip(BLANKS).casefold(), -1) for name in names]
+            if -1 in known:
+                return False
+            self._usage[rows] = np.array(known, np.int8)[codes]
+        for column, writer in self._texts.items():
+            codes, values = chunk[str(column)].factorize()
+            writer.add_coded(codes, [str(value).strip(BLANKS) for value in values])
+        self._progress(self._filled, self._rows)
+        return all(self._take_numbers(chunk[str(column)], rows, column) for column in self._wanted.numbers)
+
+    def _take_numbers(self, values: "pd.Series[float]", rows: slice, column: int) -> bool:
+        spec = self._wanted.numbers[column]
+        numbers = _as_numbers(values)
+        if column in self._tallies:
+            _count(self._tallies[column], values, numbers)
+        if numbers is None or not spec.allows_all(numbers):
+            self._numbers.pop(column, None)
+            return spec.is_optional
+        if column in self._numbers:
+            self._numbers[column][rows] = numbers
+        return True
+
+
+def _count(tally: Tally, values: "pd.Series[float]", numbers: NDArray[np.float64] | None) -> None:
+    if numbers is not None:
+        tally.add_numbers(numbers)
+        return
+    for text in _texts(values):
+        tally.add(text, number_of(text))
+
+
+def _as_numbers(column: "pd.Series[float]") -> NDArray[np.float64] | None:
+    """Return the numbers of a column as pandas inferred it; text is read by our own grammar."""
+    if column.dtype.kind in "iuf":
+        return np.array(column, np.float64)
+    numbers = [number_of(text) for text in _texts(column)]
+    return None if None in numbers else np.array(numbers, np.float64)
+
+
+def _texts(column: "pd.Series[float]") -> Iterator[str]:
+    return ("" if isinstance(text, float) else str(text) for text in column)

@@ -1,0 +1,205 @@
+"""A table of predictions with one column for each label, for analyses outside a competition."""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.files.reading.containers import Content, open_content
+from grader.files.reading.findings import Findings
+from grader.files.reading.ids import describe_id, fault_of_id
+from grader.files.reading.problems import FileRejected, Note, Problem
+from grader.files.reading.row_ids import RowIds
+from grader.files.reading.unreadable import Unreadable
+from grader.files.solution.column_roles import ID_COLUMN, LABEL_COLUMNS
+from grader.files.solution.explaining_path import read_explained
+from grader.files.solution.fast_path import Columns, NumberColumn, Wanted, read_plain
+from grader.files.solution.header import read_beginning
+from grader.files.submission.coverage import Coverage
+from grader.files.submission.notes import remarks_on
+from grader.files.submission.submission import read_submission
+from grader.text.wording import listed, plural, quoted
+
+PREDICTION_COLUMN = "prediction"
+SIZE_CAP = 2_000_000_000
+_HEADER = "a header with id and columns of predictions"
+_LARGEST = float(np.finfo(np.float64).max)
+_PREDICTION = NumberColumn("prediction", low=-_LARGEST, high=_LARGEST)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelPredictions:
+    """What a model predicts for each label.
+
+    Attributes
+    ----------
+    by_label : dict of str to array of float64, shape (n,)
+        Finite, in the solution's order, for the labels that have a column, in the order of the labels.
+    unpredicted : tuple of str
+        The labels without a column.
+    notes : tuple of Note
+        What is worth a remark.
+    """
+
+    by_label: dict[str, NDArray[np.float64]]
+    unpredicted: tuple[str, ...]
+    notes: tuple[Note, ...]
+
+
+def read_label_predictions(
+    source: Path | bytes | BinaryIO, row_ids: RowIds, *, label: str, other_labels: Sequence[str] = ()
+) -> LabelPredictions:
+    """Read predictions of several labels: CSV, or gzip or zip of one CSV of at most 2 GB.
+
+    Parameters
+    ----------
+    source : Path, bytes or seekable binary stream
+        Columns in any order: ``id``, and one or more named for what they predict. The label that is
+        scored is called ``prediction``, by its own name, or target, label or toxicity.
+    row_ids : RowIds
+        The ids it must predict.
+    label : str
+        The solution's label.
+    other_labels : sequence of str
+        The solution's other labels.
+
+    Returns
+    -------
+    LabelPredictions
+        Joined by id, never by position.
+
+    Raises
+    ------
+    FileRejected
+        With everything that is wrong: one problem a class and column, the first five lines of each.
+    """
+    try:
+        content = open_content(source, cap=SIZE_CAP)
+        names, _, problems = read_beginning(content, _HEADER)
+        if sorted(names) == sorted([ID_COLUMN, PREDICTION_COLUMN]):
+            alone = read_submission(source, row_ids)  # which accepts and explains more than we do
+            return LabelPredictions({label: alone.predictions}, tuple(other_labels), alone.notes)
+        places = _Places.among(names, label, other_labels)
+        columns = _columns(content, names, places, problems)
+    except Unreadable as error:
+        raise FileRejected("submission", [error.problem]) from error
+    except FileRejected as error:
+        raise FileRejected("submission", error.problems) from None
+    assert columns.row_ids is not None  # noqa: S101 (an id was wanted)
+    positions = _positions(columns.row_ids, row_ids)
+    by_label = {}
+    notes = list(content.notes)
+    for name, column in places.of_labels.items():
+        in_file_order = columns.numbers[column]
+        by_label[name] = np.empty(len(row_ids))
+        by_label[name][positions] = in_file_order
+        notes += [
+            replace(note, message=f"Column {quoted(names[column])}: {note.message}")
+            for note in remarks_on(in_file_order, 2)
+        ]
+    unpredicted = tuple(name for name in (label, *other_labels) if name not in by_label)
+    return LabelPredictions(by_label, unpredicted, tuple(notes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Which column predicts which label, in the order of the labels, and what is wrong with the names."""
+
+    id: int | None
+    of_labels: dict[str, int]
+    problems: tuple[Problem, ...]
+
+    @classmethod
+    def among(cls, names: Sequence[str], label: str, other_labels: Sequence[str]) -> "_Places":
+        called = {label: _names_of(label, other_labels)} | {name: (name,) for name in other_labels}
+        found = {name: [each for each in names if each in texts] for name, texts in called.items()}
+        known = {ID_COLUMN, *(text for texts in called.values() for text in texts)}
+        expected = (
+            f"id and columns called {listed([quoted(PREDICTION_COLUMN), *map(quoted, called)], most=20)}"
+        )
+        problems = list(_duplicates(names))
+        if ID_COLUMN not in names:
+            problems.append(_problem("missing_column", f"no column {quoted(ID_COLUMN)}", names, expected))
+        if not any(found.values()):
+            problems.append(_problem("missing_column", "no column of predictions", names, expected))
+        strange = [name for name in names if name not in known]
+        if strange:
+            sentence = f"unexpected {plural('column', len(strange))}"
+            problems.append(_problem("unexpected_column", sentence, strange, expected))
+        for name, columns in found.items():
+            if len(set(columns)) > 1:
+                sentence = f"several columns predict {quoted(name)}"
+                problems.append(_problem("several_predictions", sentence, columns, "one for each label"))
+        return cls(
+            names.index(ID_COLUMN) if ID_COLUMN in names else None,
+            {name: names.index(columns[0]) for name, columns in found.items() if columns},
+            tuple(problems),
+        )
+
+
+def _names_of(label: str, other_labels: Sequence[str]) -> tuple[str, ...]:
+    """Return what a column may be called that predicts the label that is scored."""
+    aliases = (PREDICTION_COLUMN, label, *LABEL_COLUMNS)
+    return tuple(name for name in dict.fromkeys(aliases) if name not in other_labels)
+
+
+def _duplicates(names: Sequence[str]) -> Iterator[Problem]:
+    for name in dict.fromkeys(names):
+        if names.count(name) > 1:
+            sentence = f"column {quoted(name)} appears {names.count(name)} times"
+            yield _problem("duplicate_column", sentence, [], "each name once")
+
+
+def _problem(code: str, sentence: str, names: Sequence[str], expected: str) -> Problem:
+    shown = listed([quoted(name) if name else "(unnamed)" for name in names], most=20)
+    found = f": {shown}" if names else ""
+    message = f"Line 1: {sentence}{found}; expected {expected}."
+    return Problem(code, message, 1, (1,), max(len(names), 1), expected, shown or None)
+
+
+def _columns(content: Content, names: list[str], places: _Places, problems: Sequence[Problem]) -> Columns:
+    """Read the rows, the fast way if they and the header are clean."""
+    problems = [*problems, *places.problems]
+    if places.id is None or not places.of_labels:
+        raise FileRejected("submission", problems)
+    numbers = dict.fromkeys(places.of_labels.values(), _PREDICTION)
+    wanted = Wanted(len(names), places.id, None, numbers)
+    columns = None if problems else read_plain(content.open, wanted)
+    if columns is not None:
+        return columns
+    columns, problems_of_rows = read_explained(content.open, wanted, names)
+    if problems or problems_of_rows:
+        raise FileRejected("submission", [*problems, *problems_of_rows])
+    return columns
+
+
+def _positions(found: RowIds, expected: RowIds) -> NDArray[np.int64] | slice:
+    """Return the place of each id of the file in the solution's order.
+
+    Raises
+    ------
+    FileRejected
+        An id is unknown or missing.
+    """
+    if found.text == expected.text:
+        return slice(None)
+    index = expected.index()
+    coverage = Coverage(expected, array("l", bytes(array("l").itemsize * len(expected))))
+    unknown = Findings()
+    positions = np.full(len(found), -1, np.int64)
+    for line, text in enumerate(found, start=2):
+        place = index.get(text.encode())
+        if place is None:
+            code = fault_of_id(text.encode(), are_integers=expected.are_integers)
+            unknown.add(code, line, describe_id, code, text.encode(), index)
+        else:
+            positions[line - 2] = place
+            coverage.mark(place, line)
+    problems = [*unknown.problems(), *coverage.problems(len(found), is_complete=True)]
+    if problems:
+        raise FileRejected("submission", problems)
+    return positions

@@ -1,0 +1,295 @@
+"""An organizer's tables: the solution, and a table that holds its own predictions."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.files.reading.containers import Content, open_content
+from grader.files.reading.numbers import BLANKS
+from grader.files.reading.problems import FileRejected, Problem
+from grader.files.reading.row_ids import RowIds
+from grader.files.reading.unreadable import Unreadable
+from grader.files.solution.categories import Categories
+from grader.files.solution.column_roles import (
+    ColumnGuess,
+    ColumnRole,
+    ColumnSample,
+    guess_roles,
+    role_of_fractions,
+)
+from grader.files.solution.explaining_path import read_explained
+from grader.files.solution.fast_path import Columns, NumberColumn, Progress, Wanted, read_plain, unobserved
+from grader.files.solution.header import read_beginning
+from grader.files.solution.near_misses import NearMiss
+from grader.files.solution.roles import Assignment, Choice, ColumnRoles, WrongColumns, assign
+from grader.files.solution.tally import Tally
+
+SIZE_CAP = 2_000_000_000
+_LARGEST = float(np.finfo(np.float64).max)
+_LABEL = NumberColumn("label")
+_IDENTITY = NumberColumn("identity", may_be_blank=True)
+_OTHER_LABEL = NumberColumn("other label", may_be_blank=True)
+_CANDIDATE = replace(_IDENTITY, is_optional=True)
+_PREDICTION = NumberColumn("prediction", low=-_LARGEST, high=_LARGEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The truth a competition is scored against.
+
+    Attributes
+    ----------
+    row_ids : RowIds
+        The n ids in the order of the file.
+    labels : array of float64, shape (n,)
+        In 0..1.
+    identities : dict of str to array of float64, shape (n,)
+        In 0..1; NaN where the cell is blank: not mentioned.
+    usage : array of int8, shape (n,), or None
+        0 Ignored, 1 Public, 2 Private; None without such a column.
+    roles : ColumnRoles
+    other_labels : dict of str to array of float64, shape (n,)
+        In 0..1, NaN where blank; other truths, for diagnosis.
+    slices : dict of str to Categories
+        Groups of rows, for diagnosis.
+    pair : Categories or None
+        Rows with the same text are variants of one.
+    near_misses : tuple of NearMiss
+        Columns that no role was chosen for, with numbers in 0..1 but for a few values: none of them is an
+        identity here, and whoever scores with the rest should know.
+    """
+
+    row_ids: RowIds
+    labels: NDArray[np.float64]
+    identities: dict[str, NDArray[np.float64]]
+    usage: NDArray[np.int8] | None
+    roles: ColumnRoles
+    other_labels: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    slices: dict[str, Categories] = field(default_factory=dict)
+    pair: Categories | None = None
+    near_misses: tuple[NearMiss, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredTable:
+    """A table that holds labels, identities and the predictions of some models.
+
+    Attributes
+    ----------
+    labels : array of float64, shape (n,)
+    identities : dict of str to array of float64, shape (n,)
+    usage : array of int8, shape (n,), or None
+        As in `Solution`.
+    predictions : dict of str to array of float64, shape (n,)
+        Finite.
+    roles : ColumnRoles
+    near_misses : tuple of NearMiss
+        As in `Solution`.
+    """
+
+    labels: NDArray[np.float64]
+    identities: dict[str, NDArray[np.float64]]
+    usage: NDArray[np.int8] | None
+    predictions: dict[str, NDArray[np.float64]]
+    roles: ColumnRoles
+    near_misses: tuple[NearMiss, ...] = ()
+
+
+def read_solution(
+    source: Path | bytes | BinaryIO,
+    *,
+    label: str | None = None,
+    identities: Sequence[str] | None = None,
+    roles: Mapping[str, ColumnRole] | None = None,
+    guessed: Collection[str] = (),
+    progress: Progress = unobserved,
+) -> Solution:
+    """Read a solution: CSV, or gzip or zip of one CSV, of at most 2 GB.
+
+    Parameters
+    ----------
+    source : Path, bytes or seekable binary stream
+    label : str, optional
+        The label's column; without it the one column called target, label or toxicity.
+    identities : sequence of str, optional
+        The identities' columns, all others being ignored; without it every other column whose
+        values are all blank or in 0..1. Columns where nearly all are come back as `near_misses`.
+    roles : mapping of str to ColumnRole, optional
+        The role of each column, instead of the two; a column that is not named is unused.
+    guessed : collection of str
+        Columns with a role that nobody chose: one of numbers whose values contradict it is unused, and
+        among the `near_misses` where few do; it is not a problem of the file.
+    progress : callable
+        Is told the rows read so far, and how many there are.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    FileRejected
+        With everything that is wrong: one problem a class and column, the first five lines of each.
+    WrongColumns
+        A name that was asked for is not in the table.
+    """
+    choice = Choice(label, identities, roles=roles, guessed=guessed)
+    columns, found, by_name, near_misses = _read(source, choice, progress)
+    assert columns.row_ids is not None  # noqa: S101 (the choice needs an id)
+    return Solution(
+        columns.row_ids,
+        by_name.numbers[found.label],
+        {name: by_name.numbers[name] for name in found.identities},
+        columns.usage,
+        found,
+        {name: by_name.numbers[name] for name in found.other_labels},
+        {name: by_name.texts[name] for name in found.slices},
+        None if found.pair is None else by_name.texts[found.pair],
+        near_misses,
+    )
+
+
+def guess_columns(source: Path | bytes | BinaryIO) -> tuple[ColumnGuess, ...]:
+    """Guess the role of every column of a solution from its header and its first rows.
+
+    Parameters
+    ----------
+    source : Path, bytes or seekable binary stream
+        As in `read_solution`.
+
+    Returns
+    -------
+    tuple of ColumnGuess
+
+    Raises
+    ------
+    FileRejected
+        The file or its header cannot be read.
+    """
+    try:
+        names, sample, problems = read_beginning(open_content(source, cap=SIZE_CAP))
+    except Unreadable as error:
+        raise FileRejected("solution", [error.problem]) from error
+    if problems:
+        raise FileRejected("solution", problems)
+    rows = [row for row in sample if len(row) == len(names)]
+    return guess_roles([_column_sample(name, [row[n] for row in rows]) for n, name in enumerate(names)])
+
+
+def _column_sample(name: str, texts: Sequence[str]) -> ColumnSample:
+    shown = tuple(text.strip(BLANKS).replace("\0", "").encode("utf-8", "replace").decode() for text in texts)
+    return ColumnSample(name, shown, Tally.of(texts))
+
+
+def read_scored_table(
+    source: Path | bytes | BinaryIO,
+    *,
+    predictions: Sequence[str],
+    label: str | None = None,
+    identities: Sequence[str] | None = None,
+) -> ScoredTable:
+    """Read a table that holds predictions beside labels; it needs no id.
+
+    Parameters
+    ----------
+    source, label, identities
+        As in `read_solution`.
+    predictions : sequence of str
+        The columns of the models.
+
+    Returns
+    -------
+    ScoredTable
+
+    Raises
+    ------
+    FileRejected, WrongColumns
+        As in `read_solution`.
+    """
+    choice = Choice(label, identities, predictions, needs_id=False)
+    columns, roles, by_name, near_misses = _read(source, choice)
+    return ScoredTable(
+        by_name.numbers[roles.label],
+        {name: by_name.numbers[name] for name in roles.identities},
+        columns.usage,
+        {name: by_name.numbers[name] for name in predictions},
+        roles,
+        near_misses,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _ByName:
+    """What was read, by the names of the columns."""
+
+    numbers: dict[str, NDArray[np.float64]]
+    texts: dict[str, Categories]
+
+
+def _read(
+    source: Path | bytes | BinaryIO, choice: Choice, progress: Progress = unobserved
+) -> tuple[Columns, ColumnRoles, _ByName, tuple[NearMiss, ...]]:
+    try:
+        content = open_content(source, cap=SIZE_CAP)
+        names, sample, problems = read_beginning(content)
+        assignment = _assigned(names, choice, problems)
+        if isinstance(assignment, list):
+            raise FileRejected("solution", [*problems, *assignment])
+        wanted = _wanted(assignment, names, sample, needs_id=choice.needs_id)
+        columns = _columns(content, names, wanted, problems, progress)
+    except Unreadable as error:
+        raise FileRejected("solution", [error.problem]) from error
+    by_name = _ByName(
+        {names[column]: values for column, values in columns.numbers.items()},
+        {names[column]: values for column, values in columns.texts.items()},
+    )
+    roles = assignment.roles(names, columns.numbers)
+    return columns, roles, by_name, tuple(_near_misses(columns, names, choice))
+
+
+def _near_misses(columns: Columns, names: list[str], choice: Choice) -> Iterator[NearMiss]:
+    for column, misfits in columns.near_misses.items():
+        name = names[column]
+        role = ColumnRole.IDENTITY if choice.roles is None else role_of_fractions(name)
+        yield NearMiss(name, role, misfits.fitting, misfits.problems)
+
+
+def _assigned(names: list[str], choice: Choice, problems: list[Problem]) -> Assignment | list[Problem]:
+    try:
+        return assign(names, choice)
+    except WrongColumns as error:
+        if problems:  # a damaged header is why the name is not there
+            raise FileRejected("solution", problems) from error
+        raise
+
+
+def _wanted(assignment: Assignment, names: list[str], sample: list[list[str]], *, needs_id: bool) -> Wanted:
+    numbers = {assignment.label: _LABEL}
+    numbers |= dict.fromkeys(assignment.identities, _IDENTITY)
+    numbers |= dict.fromkeys(assignment.predictions, _PREDICTION)
+    rows = [row for row in sample if len(row) == len(names)]
+    for column in (*assignment.candidates, *assignment.watched):
+        if Tally.of(row[column] for row in rows).may_be_near:
+            numbers[column] = _CANDIDATE
+    numbers |= dict.fromkeys(assignment.other_labels, _OTHER_LABEL)
+    numbers |= dict.fromkeys(assignment.guessed_labels, replace(_OTHER_LABEL, is_optional=True))
+    id_column = assignment.id if needs_id else None
+    texts = assignment.slices + (() if assignment.pair is None else (assignment.pair,))
+    return Wanted(len(names), id_column, assignment.usage, numbers, texts)
+
+
+def _columns(
+    content: Content, names: list[str], wanted: Wanted, problems: list[Problem], progress: Progress
+) -> Columns:
+    """Read the rows, the fast way if they and the header are clean."""
+    columns = None if problems else read_plain(content.open, wanted, progress)
+    if columns is not None:
+        return columns
+    columns, problems_of_rows = read_explained(content.open, wanted, names, progress)
+    if problems or problems_of_rows:
+        raise FileRejected("solution", [*problems, *problems_of_rows])
+    return columns

@@ -1,0 +1,1 @@
+"""A submission file: its header, rows and coverage, and everything that is wrong with it."""

@@ -1,0 +1,190 @@
+"""Line 1 of a submission: which column is which, and what is wrong with it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from grader.files.reading.fields import split_fields
+from grader.files.reading.findings import Findings
+from grader.files.reading.header_faults import (
+    describe_line_above,
+    fault_of_line_above,
+    header_problem,
+    invalid_utf8,
+    invisible_characters,
+)
+from grader.files.reading.ids import INVISIBLE
+from grader.files.reading.numbers import NUMBER
+from grader.files.reading.problems import Note, Problem
+from grader.files.reading.text import Text, line_at
+from grader.files.submission.columns import HEADER, ID, PREDICTION, are_right, notes_on, problems_of
+from grader.text.wording import counted, quoted
+
+_LONGEST_HEADER = 1 << 14
+_MOST_COLUMNS = 64
+_MOST_LINES_ABOVE = 20
+OTHER_DELIMITERS = (b";", b"\t", b"|")
+_DECIMAL_COMMA = re.compile(rb'[^,]*[;\t|][ \t]*"?[+-]?[0-9]*,[0-9]+"?[ \t]*')
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the rows below the header are to be read.
+
+    Attributes
+    ----------
+    delimiter : bytes
+    width : int
+        Number of fields of a row.
+    id_column : int
+    prediction_column : int or None
+        None where no column can be the prediction.
+    first_line, offset : int
+        Number of the first line that holds a row, and where it begins, in bytes.
+    names : list of bytes
+        The fields of the header, to know it again; empty where there is none.
+    decimal_comma : bool
+        Predictions are written ``0,5``: already reported.
+    """
+
+    delimiter: bytes
+    width: int
+    id_column: int
+    prediction_column: int | None
+    first_line: int
+    offset: int
+    names: list[bytes]
+    decimal_comma: bool = False
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether rows are ``id,prediction``."""
+        columns = (self.delimiter, self.width, self.id_column, self.prediction_column)
+        return columns == (b",", 2, 0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the header says.
+
+    Attributes
+    ----------
+    layout : Layout or None
+        None where rows cannot be read.
+    problems : list of Problem
+    notes : list of Note
+    other_labels : tuple of str
+        The columns beside the prediction that are named for other labels; nothing in them is looked at.
+    """
+
+    layout: Layout | None
+    problems: list[Problem]
+    notes: list[Note]
+    other_labels: tuple[str, ...] = ()
+
+
+def read_header(text: Text, other_labels: Sequence[str] = ()) -> Header:
+    """Find the columns ``id`` and ``prediction``; where they are wrong, guess what was meant.
+
+    The guess serves to report what is wrong with the rows in the same answer. Beside the two, columns may
+    stand that are called exactly as one of the `other_labels`.
+    """
+    above = Findings()
+    number, start, line, end = _header_line(text, above)
+    problems = above.problems()
+    delimiter = _delimiter(line)
+    fields = split_fields(line, delimiter)
+    is_one_field = isinstance(fields, list) and len(fields) == 1 and delimiter in fields[0]
+    if not isinstance(fields, list) or len(fields) > _MOST_COLUMNS or is_one_field or b"\0" in line:
+        return Header(None, [*problems, _unusable(number, line, fields)], [])
+    names = [field.decode("utf-8", "backslashreplace") for field in fields]
+    if end - start <= _LONGEST_HEADER:
+        problems += invalid_utf8(line, number)
+    problems += invisible_characters(names, number, HEADER)
+    names = [INVISIBLE.sub("", name) for name in names]
+    layout = Layout(delimiter, len(names), 0, 1, number + 1, end, fields)
+    if delimiter != b",":
+        following, _ = line_at(text, end, _LONGEST_HEADER)
+        layout = replace(layout, decimal_comma=bool(_DECIMAL_COMMA.fullmatch(following)))
+        problems.append(_wrong_delimiter(number, layout))
+    if len(fields) == 2 and NUMBER.fullmatch(fields[1].replace(b",", b".")):
+        problems.append(_missing_header(number, line))
+        return Header(replace(layout, first_line=number, offset=start, names=[]), problems, [])
+    others = [name for name in dict.fromkeys(other_labels) if name not in (ID, PREDICTION)]
+    return _with_columns(layout, names, others, number, problems)
+
+
+def _header_line(text: Text, above: Findings) -> tuple[int, int, bytes, int]:
+    """Pass over what stands above the header; return its number, start, line and end."""
+    offset = text.start
+    for number in range(1, _MOST_LINES_ABOVE + 2):
+        start = offset
+        line, offset = line_at(text, start, _LONGEST_HEADER)
+        code = fault_of_line_above(line)
+        if code is None or offset >= text.end:
+            break
+        above.add(code, number, describe_line_above, code, line, f"the header {HEADER}")
+    return number, start, line, offset
+
+
+def _delimiter(line: bytes) -> bytes:
+    if b"," in line:
+        return b","
+    if line.lower().split(b" ") == [ID.encode(), PREDICTION.encode()]:
+        return b" "
+    most = max(OTHER_DELIMITERS, key=line.count)
+    return most if most in line else b","
+
+
+def _with_columns(
+    layout: Layout, names: list[str], others: list[str], number: int, problems: list[Problem]
+) -> Header:
+    if are_right(names, others):
+        layout = replace(layout, id_column=names.index(ID), prediction_column=names.index(PREDICTION))
+        unread = tuple(name for name in names if name in others)
+        return Header(layout, problems, notes_on(names, number), unread)
+    problems = problems + problems_of(names, others, number)
+    folded = [name.casefold() for name in names]
+    if len(names) == 1 and ID not in folded:
+        return Header(None, problems, [])
+    id_column = folded.index(ID) if ID in folded else 0
+    prediction_column = _prediction_column(folded, id_column)
+    layout = replace(layout, id_column=id_column, prediction_column=prediction_column)
+    return Header(layout, problems, [])
+
+
+def _prediction_column(folded: list[str], id_column: int) -> int | None:
+    if PREDICTION in folded:
+        return folded.index(PREDICTION)
+    others = [column for column in range(len(folded)) if column != id_column]
+    return others[0] if len(others) == 1 else None
+
+
+def _wrong_delimiter(number: int, layout: Layout) -> Problem:
+    shown = quoted(layout.delimiter)
+    sentence = f"Line {number:,}: delimiter {shown} found; expected ','"
+    if layout.decimal_comma:
+        sentence = f"Line {number:,}: delimiter {shown} and decimal comma found; expected ',' and '.'"
+    return _problem("wrong_delimiter", number, sentence, shown, "','")
+
+
+def _missing_header(number: int, line: bytes) -> Problem:
+    sentence = f"Line {number:,} is {quoted(line)}; expected the header '{HEADER}'"
+    return _problem("missing_header", number, sentence, quoted(line))
+
+
+def _unusable(number: int, line: bytes, fields: object) -> Problem:
+    if b"\0" in line:
+        found = f"a NUL byte in {quoted(line)}"
+    elif not isinstance(fields, list):
+        found = f"stray quotes in {quoted(line)}"
+    elif len(fields) == 1:
+        found = f"quotes around the whole of {quoted(fields[0])}"
+    else:
+        found = counted(len(fields), "column", at_least=len(line) >= _LONGEST_HEADER - 1)
+    sentence = f"Line {number:,} has {found}; expected the header '{HEADER}'"
+    return _problem("wrong_header", number, sentence, found)
+
+
+def _problem(code: str, line: int, sentence: str, found: str, expected: str = HEADER) -> Problem:
+    return header_problem(code, line, sentence, found, expected)
