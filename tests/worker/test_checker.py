@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -152,7 +153,7 @@ def test_of_the_childs_time_one_person_gets_a_share_in_a_minute(
         check(checker, CLEAN, who=1)  # three times 6 seconds
     with pytest.raises(ShareUsed, match="took 15 seconds to check within a minute") as used:
         check(checker, CLEAN, who=1)
-    assert used.value.retry_seconds == 48
+    assert used.value.retry_after == timedelta(seconds=48)
     check(checker, CLEAN, who=2)
     clock.now = 1000.0 + 6 + 60
     check(checker, CLEAN, who=1)
