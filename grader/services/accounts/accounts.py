@@ -1,4 +1,4 @@
-"""Accounts: signing up, finding people, and their passwords."""
+"""User accounts: sign up with name and password, the profile text, e-mail choices; find and list people."""
 
 import secrets
 import unicodedata

@@ -1,4 +1,4 @@
-"""Administrators of the site: owners of every competition, who see to accounts as well."""
+"""Site administrators: make a user one, or withdraw it; an administrator owns every competition."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""API tokens: shown once, named, for reading, submitting or both, for ever or for some days, revocable."""
+"""API tokens: create, list and revoke; name, permission (read or submit) and expiry of a token."""
 
 import enum
 from collections.abc import Collection

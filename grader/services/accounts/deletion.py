@@ -1,4 +1,4 @@
-"""Deleting an account: the person becomes nobody in particular, and every standing stays as it is."""
+"""Delete an account: anonymize the person; teams, submissions and standings stay."""
 
 from datetime import datetime
 

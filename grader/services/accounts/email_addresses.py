@@ -1,4 +1,4 @@
-"""E-mail addresses: their form, whose they are, and changing one's own.
+"""Change and verify the e-mail address of an account; a verified address belongs to one account only.
 
 An address that was not verified is written beside the account and does nothing; only a verified one gets mail
 and is unique.

@@ -1,4 +1,4 @@
-"""The one-time link that makes the first administrator."""
+"""Setup link: the one-time link by which the first administrator of a new site signs up."""
 
 from datetime import datetime
 

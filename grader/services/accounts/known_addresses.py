@@ -1,4 +1,4 @@
-"""The addresses from which people have logged in: strangers' wrong passwords lock nobody out there."""
+"""IP addresses from which a person has logged in before; they keep a budget of their own for guesses."""
 
 from datetime import datetime, timedelta
 

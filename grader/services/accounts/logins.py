@@ -1,4 +1,4 @@
-"""Logins: server-side sessions of browsers, when each was last used, and ending one or all of them."""
+"""Login sessions of browsers: start, list, expire after some days, log out one or all devices."""
 
 from datetime import datetime, timedelta
 

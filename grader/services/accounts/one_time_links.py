@@ -1,4 +1,4 @@
-"""One-time links: shown or sent once, kept as the sha256 of their token, each for one purpose."""
+"""Secret one-time links, each for one purpose and with an expiry: create, check, use up."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""How many passwords are hashed at once: each takes a tenth of a second of one core and 64 MiB."""
+"""Password hashing: how many passwords are hashed at the same time, and how many may queue."""
 
 import threading
 from collections import deque

@@ -1,4 +1,4 @@
-"""Setting a forgotten password by a one-time link, sent by mail or handed over by an organizer."""
+"""Forgotten password: the reset link (mailed or given by an administrator), its lifetime, a new password."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""What a password may be: long enough, and none that is tried first."""
+"""Password rules: the minimum length, and common passwords that are refused."""
 
 import re
 from functools import cache

@@ -1,4 +1,4 @@
-"""Random tokens that are shown once and kept as their sha256."""
+"""Random secrets for tokens and links; the database keeps only their sha256."""
 
 import hashlib
 import secrets

@@ -1,4 +1,4 @@
-"""Signing up by a one-time link: mailed to an address that asked for it, or an organizer's invitation."""
+"""Sign-up by a mailed link that confirms the address, or by an administrator's invitation to the site."""
 
 from datetime import datetime, timedelta
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""Diagnoses of submissions for organizers: what a worker finds with the hidden labels, and the page shows.
+"""Diagnosis of a submission: organizers request it, read it and may publish it after the reveal.
 
 A diagnosis belongs to the scoring version that was live when it was asked for.
 """

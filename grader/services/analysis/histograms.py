@@ -1,4 +1,4 @@
-"""The histograms of submissions: counted when a file is read to be scored, and kept as small files.
+"""Histograms of a submission's predictions: count them and keep them as small files.
 
 They are of all rows of a file together and hold no truth. Everything here can be counted again: nothing is
 synced, no backup needs it, and whoever finds a histogram gone or damaged reads the submission instead.

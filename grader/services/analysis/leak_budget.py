@@ -1,4 +1,4 @@
-"""The leak budget of a competition, from its limits and what was counted in its solution."""
+"""Leak budget of a competition: how many hidden labels its submission limits let a team probe."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""What a team may learn of its own submission before the reveal: from its file alone, and from its table.
+"""A team's own submission: its histogram, and which identities hold the public score back.
 
 The histogram needs no truth: it is of all rows together, so that it tells nothing of labels or splits. What
 holds a score back is ranked from the rounded public table that the team sees anyway.

@@ -1,4 +1,4 @@
-"""The acts that the audit knows, each with the words by which people read it.
+"""Names of the audited actions, and how the audit page words each.
 
 `audit.record` takes no other: whoever adds an act adds its words here.
 """

@@ -1,4 +1,4 @@
-"""The audit: every act of an organizer, written in the transaction of the act itself.
+"""Audit log: write an entry for each act of an organizer; read it as organizer or in the public log.
 
 Entries are only ever added; the database refuses to change or delete one. What changes standings, deadlines
 or rules carries a sentence for the log that everybody reads. Entries name teams and people by id and are read

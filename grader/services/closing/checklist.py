@@ -1,4 +1,4 @@
-"""What an organizer looks at before the reveal and before the standings become final."""
+"""Checklist before the reveal and the final standings: what is missing, failed or still pending."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The close of a competition: closed, settled, revealed as provisional, final.
+"""Close of a competition: settle it, reveal the private leaderboard, make the standings final.
 
 It is settled when everything accepted in time has come to an end: then the private standings are computed,
 and nobody sees them. The reveal switches them on by one row, so that no read mixes two states.

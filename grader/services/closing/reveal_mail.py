@@ -1,4 +1,4 @@
-"""The notices of a reveal: each member of a ranked team reads where it came, if they want to."""
+"""Mail to teams when the private leaderboard is revealed: their rank and score."""
 
 from datetime import datetime
 

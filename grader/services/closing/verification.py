@@ -1,4 +1,4 @@
-"""Verifying a close: the submissions that compete are rescored from their raw files and compared.
+"""Verification of a close: recompute the ranked scores from the raw files and compare them.
 
 The recount shares no code with the score, so that an error of either shows.
 """

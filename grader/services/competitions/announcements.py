@@ -1,4 +1,4 @@
-"""Announcements: what organizers tell everybody who sees the competition, by e-mail too if they choose."""
+"""Announcements that organizers post to participants, by mail too if they choose; withdraw one."""
 
 from collections.abc import Iterable
 from datetime import datetime

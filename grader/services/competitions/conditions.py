@@ -1,4 +1,4 @@
-"""The conditions under which people take part in a competition: rules, entry, deadlines and limits."""
+"""Deadlines, limits and entry: defaults and validation (dates in order, daily limit, team size, rules)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace

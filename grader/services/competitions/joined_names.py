@@ -1,4 +1,4 @@
-"""Names of identities that are probably several in one, such as `male, female` on one line.
+"""Warn when one identity name is probably several, such as `male, female` on one line.
 
 A column may be called so, and then the solution's header has exactly that name.
 """

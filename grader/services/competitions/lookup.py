@@ -1,4 +1,4 @@
-"""Competitions: creating, finding, and their phase."""
+"""Find a competition by its address (slug), list competitions, lock one; which slugs are allowed."""
 
 import re
 

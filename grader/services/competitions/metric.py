@@ -1,4 +1,4 @@
-"""Metric settings of a competition: what an organizer chooses, and what a scoring version fixes."""
+"""Metric settings of a competition (identities, power, weights) and those a scoring version keeps."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

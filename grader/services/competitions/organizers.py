@@ -1,4 +1,4 @@
-"""Organizers: who may do what in a competition, and how roles are given and taken."""
+"""Organizer roles (owner, editor, viewer): who may do what, add, change and remove an organizer."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Dates of a competition that lie in the past: what follows from each, for those who save it."""
+"""Warn when an organizer saves a competition date (opening, close, deadline) that is in the past."""
 
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime

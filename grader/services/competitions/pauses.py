@@ -1,4 +1,4 @@
-"""Pauses: while a competition is paused it takes no files, and uploaders read the organizer's sentence.
+"""Pause submissions to a competition with a message to participants, and resume them.
 
 Boards and pages stay readable, what was accepted goes on being scored, and picks can be changed.
 """

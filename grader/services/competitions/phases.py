@@ -1,4 +1,4 @@
-"""Phases: where a competition is between draft, open, closed, settled, revealed, final and archived."""
+"""Phase of a competition at a time: draft, scheduled, open, closed, settled, revealed, final, archived."""
 
 import enum
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Everything that an organizer chooses about a competition, in one flat table, and changing it.
+"""All settings of a competition in one table: title, texts, data, metric, dates; check and change them.
 
 Pages, files and clones speak of these names; `conditions` and `metric_choice` keep what they mean.
 """

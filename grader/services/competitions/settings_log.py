@@ -1,4 +1,4 @@
-"""Changes of `CompetitionSettings` as the audit keeps them and as the public log tells them."""
+"""Settings changes in words: which setting changed from what to what, for the audit and public log."""
 
 from collections.abc import Collection, Iterable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Tallies: what is counted to be limited, in the database, which all processes share.
+"""Counters for rate limits, kept in the database: add one, take one back, when the next is free.
 
 Whoever counts holds the lock of what is counted first (`locks.hold`, or the competition's).
 """

@@ -1,4 +1,4 @@
-"""Locks by a name, for what has no row of its own to lock: held until the transaction ends."""
+"""Database locks by name, for rate limits that have no row to lock."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""What comes of looking through a data file: it passes, or is held back and its organizers hear of it."""
+"""Outcome of a data file's leak check: released, or held back with a mail to the organizers."""
 
 from datetime import datetime
 from typing import Any

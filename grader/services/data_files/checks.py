@@ -1,4 +1,4 @@
-"""When data files are looked through for what the solution hides.
+"""Leak checks of data files: when one is due, starting it, and which are still under way.
 
 A file is looked through against every solution that is live, was live, or is being prepared, and again as
 soon as one of them or the file changes. What comes of it: `data_check_outcomes`; who gets the file:

@@ -1,4 +1,4 @@
-"""Data files: what organizers give to participants for download, such as train.csv and test.csv."""
+"""Data files for participants, such as train.csv: upload, remove, download; size and number allowed."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a check found in a data file: stored, in sentences, and what is typed to give it out."""
+"""Findings of a data file's leak check, as sentences and as the text that confirms a release."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""Giving data files out: nothing that the solution hides may be downloaded before an organizer says so.
+"""Release of data files that the leak check held back: allow the download, or check again.
 
 Files of before there were checks stay downloadable until something is found in them.
 """

@@ -1,4 +1,4 @@
-"""The results bundle: the final standings and all that is needed to cite, print and check them.
+"""Results bundle of a finished competition: request it, and gather the final standings for it.
 
 What is in it is what everybody may see after the reveal, rounded as it is displayed. The solution, and with
 it the exact receipts, come only by explicit choice.

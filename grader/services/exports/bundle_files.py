@@ -1,4 +1,4 @@
-"""The files of a results bundle, each as text: boards, tables, the metric, hashes, how to cite."""
+"""Text files inside the results bundle: README, standings CSV, LaTeX table, hashes, citation."""
 
 import csv
 import io

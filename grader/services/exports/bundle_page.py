@@ -1,4 +1,4 @@
-"""The printable page of a results bundle: one HTML file that needs nothing else and runs no script."""
+"""Printable HTML page inside the results bundle."""
 
 from datetime import UTC, datetime
 from html import escape

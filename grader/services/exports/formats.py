@@ -1,4 +1,4 @@
-"""How an export is written: rows as CSV or JSON, piece by piece, so that any length needs little memory."""
+"""Export rows as CSV or JSON, streamed in chunks."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Exports for organizers: submissions, standings, scores with all breakdowns, and the audit, row by row.
+"""Export tables for organizers: columns and rows of submissions, standings, scores and audit.
 
 Rows are read in chunks, so that an export of any length needs little memory. Values are exact, not rounded
 as boards show them; `score_shown` is what boards show.

@@ -1,4 +1,4 @@
-"""Leases of jobs: which states are open, and the incident id of one that broke."""
+"""Job leases: which states are open, how long to wait in an outage, incident ids of errors."""
 
 import secrets
 from datetime import timedelta

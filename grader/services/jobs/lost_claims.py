@@ -1,4 +1,4 @@
-"""Claims of processes that died: free at once where one of the same machine sees it, before their lease ends.
+"""Free the jobs claimed by a worker process that died, without waiting for the lease to end.
 
 A claim that is free keeps its token until somebody else takes it, so a process that was thought dead records
 its result, or finds its token old. It counts as a lost lease.

@@ -1,4 +1,4 @@
-"""The discipline of organizers' jobs: as with scoring jobs a row is the job, a claim is a lease with a token.
+"""Organizers' background jobs (checks, diagnosis, bundle): add, claim under a lease, record, retry.
 
 The work may take minutes, so its worker extends the lease again and again. A lost worker loses its lease and
 another starts the job afresh; a late worker's token is old and its record changes nothing.

@@ -1,4 +1,4 @@
-"""The benchmarks of a board: an organizer's submissions, shown where they would stand and not ranked."""
+"""Benchmark lines on a leaderboard: organizers' submissions, shown unranked where their score would be."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

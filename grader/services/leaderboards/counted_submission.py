@@ -1,4 +1,4 @@
-"""What stands behind a line of the private leaderboard: the submission that counted, on both splits."""
+"""The submission behind a private leaderboard line, with its scores on both splits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The leaderboards: the standings of the live scoring version, page by page, ranked when they are read."""
+"""Public and private leaderboard: one page of ranked lines, for a viewer who may see it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What stands in the lines of a board beside the rank: names, members, values, activity, changes."""
+"""Columns of a leaderboard line beside the rank: team name, members, score, submission count, changes."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How the best public score of teams grew over time."""
+"""Best public score of the top teams over time, for the leaderboard's chart."""
 
 from collections import defaultdict
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""Searching a board and sorting it by another column than the rank, which stays the true one.
+"""Search a leaderboard by team name, and sort it by another column.
 
 The order follows the displayed values, so that it tells no more than they do.
 """

@@ -1,4 +1,4 @@
-"""What a submission got, as far as the viewer may see it; all values rounded as displayed."""
+"""Results of one submission as shown: rounded scores, AUC terms and the per-identity table."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

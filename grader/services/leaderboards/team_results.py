@@ -1,4 +1,4 @@
-"""The reveal night of one team: what each file got on the private rows, which one counted, and why."""
+"""A team's results after the reveal: private score of each file, which one counted, and why."""
 
 from dataclasses import dataclass
 from datetime import datetime

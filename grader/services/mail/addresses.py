@@ -1,4 +1,4 @@
-"""E-mail addresses: their form, and the form in which they are compared."""
+"""Check and normalize the form of an e-mail address."""
 
 import re
 

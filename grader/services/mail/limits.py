@@ -1,4 +1,4 @@
-"""How much mail people can cause: to one address, and by inviting, asking and starting again."""
+"""Mail limits: how many e-mails, invitations and merge requests one person or team may cause a day."""
 
 import hashlib
 from datetime import datetime, timedelta

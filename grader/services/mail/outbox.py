@@ -1,4 +1,4 @@
-"""The outbox: e-mails are written in the transaction that causes them, and sent by the mailer afterwards.
+"""Mail outbox: queue e-mails in the database, claim them for sending, retry, give up, forget old ones.
 
 An e-mail is claimed like a scoring job: `available_at` is pushed past a lease, and whoever claims it reports
 with its attempt's number, so that a sender that lost its lease changes nothing. A `key` names what an e-mail

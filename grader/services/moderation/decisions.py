@@ -1,4 +1,4 @@
-"""What an organizer decides about teams and submissions: disqualifying, and what kind ranks."""
+"""Disqualify or reinstate a team; mark a submission as ranked, benchmark or test."""
 
 from datetime import datetime
 

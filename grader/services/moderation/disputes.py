@@ -1,4 +1,4 @@
-"""Disputes: a team questions a submission's score, an organizer answers; nobody else reads either."""
+"""Disputes: a team questions its score, an organizer answers; how many may be open."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Files with the same bytes that came from more than one team."""
+"""Find identical files that different teams submitted."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""All submissions of a competition as its organizers list them: filtered, searched, sorted, page by page.
+"""Organizers' list of all submissions: filter, search, sort, pages.
 
 A page stays quick at 130,000 submissions: filters go by indexed columns, teams and people are found first and
 then asked for by id, and what a line shows beside the submission is read for the lines of one page.

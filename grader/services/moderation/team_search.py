@@ -1,4 +1,4 @@
-"""All teams of a competition as its organizers list them, with their members and what they sent."""
+"""Organizers' list of all teams: search by name or member, submission counts, pages."""
 
 from collections import defaultdict
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Find a person by name."""
+"""Find a person by user name."""
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session

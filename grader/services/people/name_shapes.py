@@ -1,4 +1,4 @@
-"""The stored shapes of names, by which look-alikes are refused: filled in where a row has none yet.
+"""Refuse a name that looks like one already taken (stored look-alike shapes of names).
 
 Rows of earlier versions have none. Of names that look alike already the oldest gets the shape; the others
 keep their names, and a shape of their own.

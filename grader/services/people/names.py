@@ -1,4 +1,4 @@
-"""Names of accounts and teams: what may be one, how it is shown, and which names count as the same.
+"""Rules for names of users and teams: allowed characters, length, reserved names, equal names.
 
 Two names are the same if they differ in nothing but case, look-alikes, punctuation and spaces: `name_key`
 folds the case and puts every character in the place of the one that it can be mistaken for, in the spirit of

@@ -1,4 +1,4 @@
-"""Grants: extra submissions that organizers give for one UTC day, to a team or to all."""
+"""Extra submissions that organizers grant for a day, to one team or to all teams."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

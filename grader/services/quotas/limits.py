@@ -1,4 +1,4 @@
-"""How many files a team may send: a day, in all, at once, and how many rejected ones in an hour.
+"""Submission limits of a team: a day (and when it resets), in all, pending, rejected in an hour.
 
 A submission uses a slot of the UTC day of its acceptance while it is pending or scored; one that was rejected
 or failed gives it back. What organizers granted raises the limits. All counting is done under the

@@ -1,4 +1,4 @@
-"""What participants get with a publication of a scoring version, and the notice that tells them."""
+"""Compensation with a published rescoring: notice, extra submissions, later close or selection deadline."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What a scoring version would change, or has changed, against the one that is or was live beside it.
+"""Difference of two scoring versions: score and rank changes of every submission and team.
 
 The comparison itself is pure, see `leaderboard.comparison`. Every submission is read once, with its scores
 under both versions, also late, benchmark and hidden ones and those of disqualified teams.

@@ -1,4 +1,4 @@
-"""The difference of two scoring versions as CSV: submissions, teams and selections, none left out."""
+"""CSV files of a rescoring's difference: changed submissions, teams and selections."""
 
 from collections.abc import Iterator
 

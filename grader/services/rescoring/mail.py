@@ -1,4 +1,4 @@
-"""What teams read of a publication: the notice, and each own file's public score before and now."""
+"""Mail to teams when a rescoring is published: the notice, and each file's score before and now."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence

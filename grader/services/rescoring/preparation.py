@@ -1,4 +1,4 @@
-"""Rescoring: all submissions scored beside the live version, with a corrected solution or changed settings.
+"""Prepare a rescoring with a corrected solution or changed metric settings; progress, drop.
 
 Nothing changes on the boards before the new version is published, see `rescoring_publication`; until then it
 can be dropped, and what it would change is seen in `rescoring_difference`.

@@ -1,4 +1,4 @@
-"""Publishing a prepared scoring version and rolling back to an earlier one: everything changes in one switch.
+"""Publish a prepared scoring version, or roll back to an earlier one.
 
 In one transaction, under the competition's lock: the pointer that every board reads through, the statuses of
 submissions, the standings, a next number of final standings, the notices, and what the publication gives to

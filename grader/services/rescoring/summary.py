@@ -1,4 +1,4 @@
-"""What a scoring version changes, in one or two sentences, for somebody who is about to publish it."""
+"""Summary of a rescoring in one or two sentences, for the confirmation before it is published."""
 
 import hashlib
 from collections.abc import Iterator

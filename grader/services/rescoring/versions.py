@@ -1,4 +1,4 @@
-"""Scoring versions: add one, give a draft its first, take a checked or another competition's solution."""
+"""Scoring versions: add one, create a draft's first, take over a checked or copied solution."""
 
 from datetime import datetime
 

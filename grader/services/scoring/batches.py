@@ -1,4 +1,4 @@
-"""Rescoring in batches: many jobs of a scoring version that is being prepared under one lease.
+"""Scoring jobs of a rescoring in batches: claim many under one lease and record them together.
 
 A batch is claimed in one short transaction and recorded in another. What was tried before, by somebody who
 may have died of it, is claimed with fewer others and then alone, so that no file fails its neighbours.

@@ -1,4 +1,4 @@
-"""How the scoring of a competition goes: what waits under each scoring version, and whether anybody works."""
+"""Health of the scoring queue: waiting jobs, the oldest one, and whether a worker is alive."""
 
 import enum
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Mails about what became of a submission: to its sender, and to organizers when scoring failed."""
+"""Mail on a submission's result: to the submitter (scored, rejected), to organizers (failed)."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Retries of scoring: jobs that waited too long, and submissions that failed and are tried again."""
+"""Retry failed submissions, by an organizer or automatically after an hour; position in the queue."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""The rows that a scored file gets: its scores on both splits, and its entry among the standings."""
+"""Store the scores of a submission on both splits and enter it among the standings."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

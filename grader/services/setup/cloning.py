@@ -1,4 +1,4 @@
-"""Cloning: a new draft with what an earlier competition has, for the next edition of it."""
+"""Clone a competition: copy its texts, settings and solution, without dates, into a new draft."""
 
 from dataclasses import replace
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Deleting a draft: everything stored for it goes, its address is free again, and its audit stays.
+"""Delete a draft competition with its files; its audit entries stay.
 
 The competition's row stays behind, empty and without an address: the append-only audit names it, and no later
 competition may come by its number.

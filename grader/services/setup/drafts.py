@@ -1,4 +1,4 @@
-"""Drafts: competitions that only their organizers see, from the first title to the solution."""
+"""Create a draft competition: who may create one, its title and address (slug)."""
 
 from datetime import datetime
 from typing import Any

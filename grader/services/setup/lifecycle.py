@@ -1,4 +1,4 @@
-"""The life of a competition: draft, published, revealed, archived. Every step stands in the audit.
+"""Publish a draft competition (what is missing before that), archive and unarchive it.
 
 Scheduled, open and closed follow from the time; the reveal is a step of the close, see `closing`.
 """

@@ -1,4 +1,4 @@
-"""A competition's settings as a TOML file: written for people to edit, read with all faults at once."""
+"""Competition settings as a TOML file: write it, read it, report all its errors with lines."""
 
 import math
 import tomllib

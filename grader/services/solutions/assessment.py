@@ -1,4 +1,4 @@
-"""Looking through an organizer's solution: its splits, its identities in the score, its report.
+"""Assess an uploaded solution: choose its splits and identities, test that a score can be computed.
 
 No session: all this comes before the transaction that refers to the blobs.
 """

@@ -1,4 +1,4 @@
-"""Solutions in their canonical form, which is what is published, their digests and the commitments to them.
+"""Publishable form of a stored solution: its CSV file, digest and commitment.
 
 Only workers and organizers' commands open the blobs that it is made of.
 """

@@ -1,4 +1,4 @@
-"""What a corrected solution changes: rows by label, identity and Usage."""
+"""Changed rows of a corrected solution: which labels, identities and Usage differ."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

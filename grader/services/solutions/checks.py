@@ -1,4 +1,4 @@
-"""Checking an uploaded solution: the job that a worker does, and accepting what it found.
+"""Check of an uploaded solution: start it, read its outcome, accept or dismiss the solution.
 
 The web stores the file and adds the job; a worker reads the file, writes the report and stores the blobs.
 """

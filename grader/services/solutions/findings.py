@@ -1,4 +1,4 @@
-"""What a report means, in words: what stops a competition, what to look at, what is good to know."""
+"""Stops, warnings and notes in a solution's report: rare identities, label leaks, doubtful values."""
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Solutions as they are stored: their blobs, and the commitment that names each without giving it away."""
+"""Store a solution's files, with a random nonce and the public commitment to its content."""
 
 import secrets
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The other labels of a competition's solution, for which submissions may have columns that nobody reads."""
+"""Names of a solution's other labels, which a submission may have as columns that are not read."""
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session

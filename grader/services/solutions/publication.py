@@ -1,4 +1,4 @@
-"""The solution of a competition, for everybody from the moment on that its organizers publish it.
+"""Publish the secret solution to everybody after the reveal.
 
 What is published is the solution of the live scoring version: when another version comes, its solution is
 written too.

@@ -1,4 +1,4 @@
-"""What an organizer reads about a solution before anybody is scored: arrays in, JSON-ready data out."""
+"""Report on a solution: row counts, label shares, identities and overlaps of each split."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain

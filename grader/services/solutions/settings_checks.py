@@ -1,4 +1,4 @@
-"""Checking changed settings against the solution in use, before a rescoring with them begins.
+"""Check of changed metric settings against the solution in use, before a rescoring.
 
 The web opens no labels: a worker counts what the settings leave of every cell.
 """

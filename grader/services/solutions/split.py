@@ -1,4 +1,4 @@
-"""A secret 50/50 split of a solution that brings none."""
+"""Split a solution at random into a public and a private half (50/50) when it has no Usage column."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""The hidden side of a solution: labels, identities and splits, as one blob that only workers open."""
+"""Hidden labels, identities and splits of a solution, stored as one file that only workers read."""
 
 import io
 import json

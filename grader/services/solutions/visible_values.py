@@ -1,4 +1,4 @@
-"""What everybody sees of a solution: the places of its rows and their ids, as orders and as groups."""
+"""Public values of a solution's rows (order, ids, id hashes), to test whether they leak labels."""
 
 import hashlib
 import math

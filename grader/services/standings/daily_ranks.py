@@ -1,4 +1,4 @@
-"""The ranks at the start of each UTC day, which the change since yesterday is counted from."""
+"""Daily ranks: each team's public rank at the start of a UTC day, for the change since yesterday."""
 
 from collections.abc import Collection
 from datetime import UTC, date, datetime, time

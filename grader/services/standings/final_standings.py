@@ -1,4 +1,4 @@
-"""Final boards: the private standings as they were made final, numbered; older ones stay readable."""
+"""Final standings: keep a numbered copy of the private ranks, and read earlier copies."""
 
 from dataclasses import dataclass
 from datetime import datetime

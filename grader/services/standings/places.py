@@ -1,4 +1,4 @@
-"""Places on a board, asked of the rows of the standing table in the order of `leaderboard.standings`."""
+"""Rank of a team by its standing row: query the rank, count teams, list ranks."""
 
 from collections.abc import Collection, Sequence
 

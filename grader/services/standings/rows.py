@@ -1,4 +1,4 @@
-"""The rows that keep each team's entry on a board: always what the pure function of its submissions says."""
+"""Standing rows: update or rebuild the row of each team from its submissions."""
 
 from collections.abc import Collection
 

@@ -1,4 +1,4 @@
-"""The submissions that leaderboards are computed from: scored, selected, and whose teams are disqualified."""
+"""Query the submissions that count for ranking: scored, selected, from teams not disqualified."""
 
 from collections.abc import Collection
 from datetime import datetime

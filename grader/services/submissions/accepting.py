@@ -1,4 +1,4 @@
-"""Submissions: accepting a file, and what its team may know about it."""
+"""Accept an upload as a submission (or refuse it: not open, closed); a team's own submissions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

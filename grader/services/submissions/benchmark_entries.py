@@ -1,4 +1,4 @@
-"""The benchmarks that organizers give a competition: the sample submission, and a baseline of their own."""
+"""Add a benchmark submission to a competition: the sample submission or a baseline file."""
 
 import os
 from datetime import datetime

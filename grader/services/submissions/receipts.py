@@ -1,4 +1,4 @@
-"""Score receipts: everything for organizers, for a team the hash of its file, a commitment and what it saw.
+"""Score receipts of submissions: the full one for organizers, the short one for the team.
 
 When the solution is published, the team's receipt has everything too.
 """

@@ -1,4 +1,4 @@
-"""What comes a second time: a program's repeated request, and bytes that a team has sent before."""
+"""Idempotency keys and duplicate files."""
 
 import re
 from datetime import datetime

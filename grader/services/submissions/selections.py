@@ -1,4 +1,4 @@
-"""The final selection: which submissions of a team compete on the private leaderboard.
+"""Final selection: a team selects the submissions for the private leaderboard, or gets its best.
 
 A team picks up to N; places that it leaves free are filled with its best public scores as displayed. Picks
 can be changed until the close, or until a later deadline where organizers reopened the selection; never after

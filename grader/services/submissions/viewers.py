@@ -1,4 +1,4 @@
-"""With whose eyes a submission is seen: its team's, or an organizer's of its competition."""
+"""Open one submission as its team or as an organizer."""
 
 from dataclasses import dataclass
 

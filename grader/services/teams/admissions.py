@@ -1,4 +1,4 @@
-"""Admissions: the requests to join a competition, and what an organizer decides about them."""
+"""Requests to join a competition that need approval: organizers admit or refuse a person."""
 
 from datetime import datetime
 

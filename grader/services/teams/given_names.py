@@ -1,4 +1,4 @@
-"""The names that organizers give to teams in the place of offensive ones, and how long they hold.
+"""Rename a team with an offensive name, as organizer; hold that name and free it later.
 
 Such a name stays, and no team can choose the one that was taken away, until an organizer frees them: the
 audit knows both.

@@ -1,4 +1,4 @@
-"""Invitations into a team: one link for whoever holds it, and one for each person who is named."""
+"""Team invitations: the invite link, invitations by user name; accept, decline, withdraw."""
 
 import hashlib
 import secrets

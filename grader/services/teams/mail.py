@@ -1,4 +1,4 @@
-"""The notices about entry and teams: their texts, and who gets them."""
+"""Mail on entry and teams: admission, invitation, merger, disqualification, a new name."""
 
 from collections.abc import Iterable
 from datetime import datetime

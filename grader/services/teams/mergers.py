@@ -1,4 +1,4 @@
-"""Mergers: a team takes in another with its members, submissions, selections and used slots.
+"""Team mergers: request, accept or refuse one; the rules on team size and submission counts.
 
 As on Kaggle, two teams can merge if together they have sent no more files than one team could have by now.
 Nothing may be left of a limit after it. The team that was taken in keeps its row and its name.

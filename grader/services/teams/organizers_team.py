@@ -1,4 +1,4 @@
-"""The team of organizers: it holds their test submissions, has no members, and stands on no board."""
+"""The organizers' own team for test submissions: no members and no rank."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Participations: who may take part in a competition, by which rules, and through which team."""
+"""Join a competition: entry deadline, entry code, accepting the rules, waiting for admission."""
 
 import enum
 import hmac

@@ -1,4 +1,4 @@
-"""Who is in which team. Whoever changes a roster holds the competition's lock."""
+"""Team members: find, add and remove one; maximum team size; lock the team list of a competition."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Where a person stands in a competition: entry, team, invitations and mergers, read at one moment."""
+"""A person's status in a competition (entry, team, invitations, mergers) in one snapshot."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Teams: making and naming one, leaving it, and who leads it."""
+"""Create and rename a team, leave it, and make another member its leader."""
 
 from datetime import datetime
 
