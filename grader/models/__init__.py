@@ -1,4 +1,4 @@
-"""The tables: columns, constraints and relationships; no session, cache or HTML."""
+"""The database tables: columns, constraints and relationships."""
 
 from grader.models.announcement import Announcement
 from grader.models.audit_entry import AuditEntry

@@ -1,4 +1,4 @@
-"""Announcements: what organizers tell everybody who sees the competition."""
+"""Table of announcements: what organizers write to participants."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""The audit: who did what, when and why. Append-only: the database refuses changes."""
+"""Table of audit entries: who did what, when and why; append-only."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""A competition: one task with data, metric and deadlines."""
+"""Table of competitions: one column for each setting, and the state (draft, published, archived)."""
 
 import enum
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Daily ranks: the public ranks at the start of a UTC day, for the change since then."""
+"""Table of daily ranks: public ranks at the start of a UTC day."""
 
 from datetime import date
 

@@ -1,4 +1,4 @@
-"""Data files: what organizers give to participants for download."""
+"""Table of data files that participants download, with the state of their leak check."""
 
 import enum
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Disputes: a team questions a score, an organizer answers."""
+"""Table of disputes: a team's question about a score and the organizers' answer."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Final boards: standings as they were made final, kept whatever is rescored later."""
+"""Tables of final standings: a numbered copy of the private ranks, kept after later rescorings."""
 
 from datetime import datetime
 

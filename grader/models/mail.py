@@ -1,4 +1,4 @@
-"""The outbox: e-mails that are to be sent, written in the transaction that causes them."""
+"""Table of the mail outbox: e-mails to send, with attempts and leases."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Organizers: who runs a competition, and with which role."""
+"""Table of organizers: who runs a competition, in which role."""
 
 import enum
 from datetime import datetime

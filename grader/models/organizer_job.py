@@ -1,4 +1,4 @@
-"""An organizer's job: work that takes minutes and may read the hidden labels, done by a worker."""
+"""Table of organizers' jobs (checks, diagnosis, bundle): kind, state, lease, result."""
 
 import enum
 from datetime import datetime

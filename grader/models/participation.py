@@ -1,4 +1,4 @@
-"""A participation: a person's entry into a competition."""
+"""Table of participations: a person's entry into a competition and the team."""
 
 from datetime import datetime
 

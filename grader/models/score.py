@@ -1,4 +1,4 @@
-"""A score: what one submission got on one split under one scoring version. Appended, never overwritten."""
+"""Table of scores: one submission on one split under a scoring version; append-only."""
 
 import enum
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""A scoring job: the row that is the job (the queue's message is only a hint)."""
+"""Table of scoring jobs: state, lease, attempts of one submission's scoring."""
 
 import enum
 from datetime import datetime

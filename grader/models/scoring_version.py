@@ -1,4 +1,4 @@
-"""A scoring version: the pair of a solution and settings that scores belong to."""
+"""Table of scoring versions: a solution and metric settings that scores belong to."""
 
 import enum
 from datetime import datetime

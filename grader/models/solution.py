@@ -1,4 +1,4 @@
-"""A solution: the organizer's secret file, as two blobs."""
+"""Table of solutions: the secret file's digest, commitment and stored files."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""A standing: the entry that stands for a team on one board of one scoring version."""
+"""Table of standings: each team's entry on the public and private leaderboard of a scoring version."""
 
 from datetime import datetime
 

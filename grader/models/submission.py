@@ -1,4 +1,4 @@
-"""A submission: one uploaded prediction file and its fate."""
+"""Table of submissions: file, status, problems, selected or not, kind."""
 
 import enum
 from datetime import date, datetime

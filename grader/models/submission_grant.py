@@ -1,4 +1,4 @@
-"""Extra submissions that organizers grant beyond the limits."""
+"""Table of extra submissions granted by organizers."""
 
 from datetime import date, datetime
 

@@ -1,4 +1,4 @@
-"""What is counted to be limited: one row for each time that something was done."""
+"""Table of rate-limit counters: one row for each counted act."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Teams: who competes in a competition, maybe one person."""
+"""Tables of teams, members, invitations and merge requests."""
 
 import enum
 from datetime import datetime

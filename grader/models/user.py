@@ -1,4 +1,4 @@
-"""People: their accounts, logins, API tokens and one-time links."""
+"""Tables of users: accounts, logins, API tokens, one-time links."""
 
 import enum
 from datetime import datetime

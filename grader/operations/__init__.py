@@ -1,1 +1,1 @@
-"""What operators do: backups, restore, schema, doctor."""
+"""For operators: backup and restore, database schema, doctor."""

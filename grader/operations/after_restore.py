@@ -1,4 +1,4 @@
-"""After a restore: nobody works any more on what was claimed, and no e-mail is sent a second time."""
+"""After a restore: free the jobs claimed before, and hold back mail that may have been sent."""
 
 from collections.abc import Iterator
 from datetime import datetime

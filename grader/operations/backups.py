@@ -1,4 +1,4 @@
-"""Backups: a folder with the database of one moment, the blobs that it names, and the settings.
+"""Backup and restore an installation: a folder with the database, the stored files and the settings.
 
 A folder is a backup when its `backup.json` is there, which is written last. Secrets are not in it: the
 manifest says which are needed. Neither is what can be computed again.

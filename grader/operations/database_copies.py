@@ -1,4 +1,4 @@
-"""A whole database as files, of one moment, made and read back while others write.
+"""Copy a whole database to files and back, table by table, while others write.
 
 SQLite is copied by its online backup; PostgreSQL by COPY, table by table in one snapshot, so that no program
 of PostgreSQL has to be there. Rows are read as they are: the tables may be of an older version.

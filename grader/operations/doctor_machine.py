@@ -1,4 +1,4 @@
-"""What an operator wants to know of this machine: its settings, the rights of its files, its disks."""
+"""Doctor's checks of the machine: settings, file permissions, disk space."""
 
 import os
 import pwd

@@ -1,4 +1,4 @@
-"""What an operator wants to know of what is stored: what is well, what will go wrong, what is wrong."""
+"""Doctor's checks of stored data: database, stored files, scoring queue, mail."""
 
 import enum
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The schema's version: moving a database up and down through the migrations.
+"""Database schema: upgrade and downgrade through the migrations, and which version is in use.
 
 Processes of the release before go on while a migration runs and after it: a migration takes away nothing that
 they read or write, and waits for no table longer than they would notice.

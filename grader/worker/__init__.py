@@ -1,4 +1,4 @@
-"""Who scores: Celery's task, the sweeper, and what both share. A few lines each; all is safe to run twice."""
+"""Background workers: score submissions, run organizers' jobs, send mail, do scheduled tasks."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""How Celery talks to the broker. A message is only a hint: the job is the database row."""
+"""Celery's broker settings (Redis or Valkey): queues, timeouts, keepalive."""
 
 import socket
 from typing import Any

@@ -1,4 +1,4 @@
-"""The job that packs the results bundle: a ZIP archive whose bytes depend on its content alone.
+"""The job that packs the results bundle as a reproducible ZIP archive.
 
 It also writes the file of a published solution, with the results or by itself.
 """

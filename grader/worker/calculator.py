@@ -1,4 +1,4 @@
-"""What comes of a job, computed with no transaction open: from the file, or from ranks that were kept."""
+"""Compute one submission's scores for a job, from its file or from cached ranks."""
 
 import logging
 from functools import partial

@@ -1,4 +1,4 @@
-"""What happens by the calendar: ranks are noted, failed files retried, competitions settle and reveal."""
+"""Scheduled tasks: note daily ranks, retry failed submissions, settle and reveal competitions."""
 
 import logging
 

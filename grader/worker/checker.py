@@ -1,4 +1,4 @@
-"""Checking files before they are submitted: one bounded child for each web process."""
+"""Check a file before it is submitted: queue, time limit and each person's share, for a web process."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""The process that checks files before they are submitted: what a poison file kills is only this child.
+"""Child process that checks a file before it is submitted; a poison file kills only this process.
 
 It is given two open files and the names of the solution's other labels, and nothing else: no settings, no
 database, no storage. One file is the upload, the other the row ids, once for all files of a competition;

@@ -1,4 +1,4 @@
-"""A scoring process that is fed and watched: what a poison file kills is only this child.
+"""Parent side of a scoring process: start it, send it submissions, kill it at its time limit.
 
 The parent writes on a line what to score, the child (`grader.worker.sandbox`) answers with a line when it is
 through.

@@ -1,4 +1,4 @@
-"""The handler of a check of data files: look through each that waits, against every solution."""
+"""The job that checks data files for leaks of the solution."""
 
 from collections.abc import Sequence
 from functools import partial

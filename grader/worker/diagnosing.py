@@ -1,4 +1,4 @@
-"""The job that diagnoses a submission: everything the library can say of it, on either split."""
+"""The job that computes a submission's diagnosis on both splits."""
 
 from dataclasses import dataclass, replace
 from typing import Any

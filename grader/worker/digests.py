@@ -1,4 +1,4 @@
-"""What solutions lack that were stored by an older version or restored: commitments, and published files."""
+"""Write missing commitments and published solution files after an upgrade or a restore."""
 
 import logging
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""What is kept for a time alone is deleted: counted guesses and mails, and addresses of old logins."""
+"""Delete expired records: counters of wrong passwords and mails, IP addresses of old logins."""
 
 from grader import db
 from grader.db import Database

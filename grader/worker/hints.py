@@ -1,4 +1,4 @@
-"""Hints to the queues that something waits. They may be lost: the sweeper finds every job without them."""
+"""Queue messages that wake a worker for a new job; a lost one is harmless, the sweeper finds the job."""
 
 import logging
 import os

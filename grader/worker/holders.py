@@ -1,4 +1,4 @@
-"""Who holds a claim: the name of this process, and whether one of this machine that held some is gone."""
+"""Name of a process that claims jobs, and whether such a process of this machine has died."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Writing what is known already, such as a score: a database that is away for a moment is asked again."""
+"""Retry a database write while the database or its disk is unavailable."""
 
 import logging
 import time

@@ -1,4 +1,4 @@
-"""What is stored and not needed goes: rejected files after a day, and once a day what no row names."""
+"""Delete stored files that are not needed: rejected files after a day, orphaned blobs once a day."""
 
 import logging
 import threading

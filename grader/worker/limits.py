@@ -1,4 +1,4 @@
-"""The limits of a scoring process: the sandbox that a poison file dies in."""
+"""Memory and time limits of the process that scores a file."""
 
 import resource
 import signal

@@ -1,4 +1,4 @@
-"""The mailer: sends what stands in the outbox. It runs in the sweeper's process; several may run at once."""
+"""Send queued mail over SMTP; runs in the sweeper's process."""
 
 import logging
 import math

@@ -1,4 +1,4 @@
-"""The process of one organizer's job, started and watched: what its file kills is only this child."""
+"""Parent side of an organizer's job process: start it, watch it, kill it at its limits."""
 
 import logging
 import os

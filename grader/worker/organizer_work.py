@@ -1,4 +1,4 @@
-"""Running one organizer's job: claim, work with the lease extended meanwhile, record.
+"""Run one organizer's job: claim it, extend its lease, record its result.
 
 Run as a program it is the child that does one job and ends, at the latest with its parent.
 """

@@ -1,4 +1,4 @@
-"""The last few prepared solutions of a process."""
+"""Cache of prepared solutions in a scoring process's memory."""
 
 from collections import OrderedDict
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Dense ranks of submissions, kept so that a rescoring neither reads nor sorts a file again.
+"""Cache of submissions' ranked predictions on disk, so that a rescoring need not read files again.
 
 Everything here can be computed again: nothing is synced, no backup needs it, and whoever finds an entry
 damaged, of another format or gone reads the file instead.

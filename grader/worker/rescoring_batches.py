@@ -1,4 +1,4 @@
-"""Scoring one batch of a rescoring: claim, compute with no transaction open, record."""
+"""Score one batch of submissions for a rescoring: claim, compute, record."""
 
 import logging
 import time

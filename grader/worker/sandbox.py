@@ -1,4 +1,4 @@
-"""The program of a `ScoringChild`: limits itself, ends at the time limit and when its parent is gone."""
+"""Child process that scores submissions within its limits, and ends with its parent."""
 
 import logging
 import os

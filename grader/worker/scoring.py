@@ -1,4 +1,4 @@
-"""Scoring one job: claim, compute with no transaction open, record."""
+"""Score one submission: claim its job, compute outside a transaction, record the result."""
 
 import logging
 import time

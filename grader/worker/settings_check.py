@@ -1,4 +1,4 @@
-"""The handler of a check of settings: count what they leave of every cell of the solution in use."""
+"""The job that checks changed metric settings against the solution in use."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The handler of a check: read a solution, report on it, compare it with the live one, store its blobs."""
+"""The job that checks an uploaded solution: read it, write its report, store its files."""
 
 from collections.abc import Collection, Mapping
 from contextlib import ExitStack

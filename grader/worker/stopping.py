@@ -1,4 +1,4 @@
-"""SIGTERM in a process that scores: what it has in hand goes back at once, and the process ends.
+"""Stop a scoring process on SIGTERM: hand its job back, then exit.
 
 A transaction is never cut off. Only computing is: it is raised there, whoever computes gives the job back,
 and the process ends when the last shield is down.

@@ -1,4 +1,4 @@
-"""The sweeper: scores what no worker took and does what is due. It needs no broker; several may run."""
+"""The sweeper's loop: score jobs that no worker took, run scheduled tasks (how often: grader/settings)."""
 
 import logging
 import signal

@@ -1,4 +1,4 @@
-"""Celery's tasks."""
+"""Celery tasks: score a submission, score a batch of a rescoring."""
 
 import os
 from functools import cache

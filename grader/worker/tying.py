@@ -1,4 +1,4 @@
-"""The job that tells which teams are statistically tied with the one directly above."""
+"""The job that finds statistically tied teams on the leaderboards."""
 
 from typing import Any
 

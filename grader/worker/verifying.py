@@ -1,4 +1,4 @@
-"""The job that verifies the submissions that compete."""
+"""The job that verifies a close: recompute the scores of the ranked submissions."""
 
 from typing import Any
 

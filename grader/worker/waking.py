@@ -1,4 +1,4 @@
-"""What a worker that starts does first: it asks for the jobs whose hints its predecessor took along."""
+"""When a worker starts, send queue messages for all waiting jobs."""
 
 from datetime import timedelta
 

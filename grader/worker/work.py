@@ -1,4 +1,4 @@
-"""What the handler of an organizer's job is given."""
+"""Context of a running organizer's job: report progress, keep interim results, yield to waiting jobs."""
 
 import time
 from collections.abc import Callable

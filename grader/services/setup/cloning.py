@@ -1,4 +1,4 @@
-"""Clone a competition: copy its texts, settings and solution, without dates, into a new draft."""
+"""Clone a competition: copy its texts, settings and data files, without dates, into a new draft."""
 
 from dataclasses import replace
 from datetime import datetime
