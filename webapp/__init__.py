@@ -1,4 +1,4 @@
-"""The pages and the JSON API: thin over `grader.services`."""
+"""The web application (pages and JSON API): create it, register its parts, limit the size of forms."""
 
 from flask import Flask
 from jinja2 import StrictUndefined

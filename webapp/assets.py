@@ -1,4 +1,4 @@
-"""Addresses of static files that change with their content, so that browsers may keep them for ever."""
+"""URLs of static files (CSS, scripts, images), with a fingerprint for browser caches."""
 
 import hashlib
 from functools import cache

@@ -1,4 +1,4 @@
-"""Who is asking: a login cookie on the pages, a bearer token in the API.
+"""Who is logged in: login cookie on pages, bearer token in the API; log in, log out, login required.
 
 The cookie holds a random token and the database its sha256: a login ends on the server, and a new one never
 reuses an old cookie. Flask's own signed session carries only the form token and messages; it is emptied at

@@ -1,4 +1,4 @@
-"""What a request asks of a leaderboard: the same words on its pages and in the API."""
+"""Query parameters of a leaderboard: split, search, sort column, page."""
 
 from flask import request
 

@@ -1,4 +1,4 @@
-"""The broker's address in the words of redis-py, and for how long the web waits for it: hardly at all."""
+"""The web's connection to Redis or Valkey: address and short timeouts."""
 
 from grader.settings import Settings
 

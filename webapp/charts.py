@@ -1,4 +1,4 @@
-"""The geometry of the charts: numbers in, coordinates and texts out; templates draw them as inline SVG.
+"""Geometry of the leaderboard's charts: score steps over time and rank slopes, as coordinates.
 
 Coordinates come from displayed values alone, so that a chart tells no more than its table.
 """

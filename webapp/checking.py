@@ -1,4 +1,4 @@
-"""Checking a file before it costs anything: against row ids and names alone, in the site's bounded child."""
+"""Check a file before it is submitted, within a time limit, from a page or the API."""
 
 from contextlib import suppress
 from functools import partial

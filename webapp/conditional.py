@@ -1,4 +1,4 @@
-"""Answers that a browser or a program may keep and ask about: 304 when nothing has changed."""
+"""HTTP caching: ETag and 304 Not Modified."""
 
 from typing import cast
 

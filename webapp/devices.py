@@ -1,4 +1,4 @@
-"""The devices on which people have logged in: a signed cookie, worth nothing but guesses of one's own.
+"""Device cookie: browsers that logged in before have their own budget of wrong passwords.
 
 It names up to `MOST` accounts, each with a number of this device and a mark of the account's password, so
 that a new password ends it. Nobody is logged in by it.

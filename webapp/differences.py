@@ -1,4 +1,4 @@
-"""The differences of scoring versions that this process has computed, for the pages that show them.
+"""Cache of rescoring differences, for the pages that show them.
 
 Of large competitions one takes seconds, and is asked for again and again: by the page, by each table. It is
 kept as long as nothing that it depends on changes, which is looked up each time.

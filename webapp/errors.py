@@ -1,4 +1,4 @@
-"""One translation of everything that goes wrong: a status, a name and a sentence, as JSON or as a page.
+"""Error pages and JSON errors: the HTTP status, name and sentence of every error.
 
 Errors of the grader carry data and a sentence; here they get their HTTP status. Whatever nobody foresaw is
 logged under an incident id, and only that id is shown.

@@ -1,4 +1,4 @@
-"""Finding a competition for a request: a draft is there for its organizers alone."""
+"""Find the competition of a request (drafts only for organizers); the pages of the competition list."""
 
 from dataclasses import dataclass
 from typing import Any

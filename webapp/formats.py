@@ -1,4 +1,4 @@
-"""How numbers, sizes and times are written on pages: formatting only, no judgement."""
+"""Format numbers, file sizes, dates and times on pages."""
 
 from datetime import UTC, datetime, timedelta
 

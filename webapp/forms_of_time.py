@@ -1,4 +1,4 @@
-"""A moment that is entered as a date and a time of day, both UTC."""
+"""Read a date and a time (UTC) from a form."""
 
 from datetime import UTC, datetime
 

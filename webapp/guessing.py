@@ -1,4 +1,4 @@
-"""Passwords that people enter: each counts as wrong before it is looked at, and no more if it is right."""
+"""Check a password entered at login or on the account page, and count wrong ones."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the server asks before it receives a large body: may it come, and how large may it be."""
+"""Answer, before a large upload is received, whether it is allowed and how large it may be."""
 
 from flask import Flask, current_app, request
 from flask.typing import ResponseReturnValue

@@ -1,4 +1,4 @@
-"""For supervisors and load balancers: does the process live, can it work, does anything wait too long."""
+"""Health checks for load balancers: /livez, /healthz and /readyz."""
 
 import logging
 from collections.abc import Callable

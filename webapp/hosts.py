@@ -1,4 +1,4 @@
-"""Under which names the site is visited, and the address that its links begin with.
+"""Allowed host names of the site, and absolute links such as an invitation (the public base URL).
 
 A request says itself which host it asks, and can say anything: a link is made of what the operator has said,
 or of a name that is certainly this machine's.

@@ -1,4 +1,4 @@
-"""The organizers' pages: who may open them, who acts, and the navigation between them."""
+"""Access to the organizers' pages by role, and the navigation between them."""
 
 from collections.abc import Callable
 from functools import wraps

@@ -1,4 +1,4 @@
-"""Organizers' Markdown as safe HTML: no raw HTML in, and what comes out is cleaned once more."""
+"""Render organizers' Markdown as safe HTML."""
 
 from functools import lru_cache
 

@@ -1,4 +1,4 @@
-"""What an organizer enters to publish a scoring version: the notice, and what participants are given."""
+"""Form to publish a scoring version: reason, notice, extra submissions, new deadlines."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime

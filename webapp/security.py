@@ -1,4 +1,4 @@
-"""What holds for every request and every answer: headers, foreign forms, proxies, rates."""
+"""Security of every request: headers, CSRF of forms, client address behind proxies, rate limits."""
 
 import time
 from collections.abc import Callable

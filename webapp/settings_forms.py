@@ -1,4 +1,4 @@
-"""Settings as the texts of a form and back: what cannot be read is told by its field, all at once."""
+"""Convert competition settings to form texts and back; report what cannot be read."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence

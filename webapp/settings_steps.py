@@ -1,4 +1,4 @@
-"""The steps in which a competition's settings are shown and changed: one table, read and shown alike."""
+"""Fields, labels, help and order of the competition settings form."""
 
 from dataclasses import dataclass
 

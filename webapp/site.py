@@ -1,4 +1,4 @@
-"""The parts of one running site, and the doors to them from a request."""
+"""Parts of a running site (database, storage, queue), and access to them from a request."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

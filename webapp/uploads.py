@@ -1,4 +1,4 @@
-"""Receiving a submission's file, on a page or in the API: its limit before its first byte, then its bytes."""
+"""Receive an uploaded submission file: size limit, storage, hand-over to acceptance."""
 
 import hashlib
 import os

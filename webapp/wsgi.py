@@ -1,4 +1,4 @@
-"""The application that gunicorn serves: `webapp.wsgi:app`, with the settings of the environment."""
+"""WSGI entry point for gunicorn: `webapp.wsgi:app`."""
 
 import logging
 

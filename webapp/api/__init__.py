@@ -1,4 +1,4 @@
-"""The JSON API, version 1, over the same services as the pages."""
+"""The JSON API, version 1: its routes."""
 
 from flask import Flask
 

@@ -1,4 +1,4 @@
-"""The competitions."""
+"""API: list competitions and read one."""
 
 from flask import url_for
 from flask.typing import ResponseReturnValue

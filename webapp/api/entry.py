@@ -1,4 +1,4 @@
-"""Joining a competition, and the own team there."""
+"""API: join a competition, and read one's own team."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The leaderboards; whoever sees the competition may read them, with a token or without."""
+"""API: public, private and final leaderboards as JSON."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Sending files, and reading what they got."""
+"""API: upload a submission or check a file, list submissions, select, download."""
 
 from flask import Response, g, send_file, url_for
 from flask.typing import ResponseReturnValue

@@ -1,4 +1,4 @@
-"""The blueprint of version 1: bearer tokens only, except for the boards, which anybody may read."""
+"""API: require a bearer token, except for the leaderboards."""
 
 from flask import Blueprint, request
 

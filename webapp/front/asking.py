@@ -1,4 +1,4 @@
-"""The question to the application, with the head of a request alone: how large may its body be?
+"""Ask the application, from a request's headers alone, how large its body may be.
 
 The application runs all that it runs before it reads a body: who asks, is there room on the disk, what does
 this address take. What it refuses then is never received onto the disk.

@@ -1,4 +1,4 @@
-"""For how long and how slowly a client may send or read, and how many connections it may have."""
+"""Limits on slow clients: receive and send timeouts, number of connections."""
 
 import resource
 from dataclasses import dataclass

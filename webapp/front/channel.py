@@ -1,4 +1,4 @@
-"""One connection: what it is doing, since when, and whether it may go on."""
+"""One client connection: its state, its timeouts, when it is closed."""
 
 import logging
 import time

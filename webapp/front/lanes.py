@@ -1,4 +1,4 @@
-"""Which requests have threads of their own: those that hash a password, and wait in line for it.
+"""Separate threads for requests that hash a password (login, sign-up), so that others need not wait.
 
 A crowd that logs in together waits for seconds. Uploads and pages do not wait for it.
 """

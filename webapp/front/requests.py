@@ -1,4 +1,4 @@
-"""One request while it is being received: its head in order, its body kept up to what it may be."""
+"""Receive one HTTP request: read its headers, then its body up to the size limit."""
 
 import json
 from typing import Any

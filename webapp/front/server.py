@@ -1,4 +1,4 @@
-"""The loop of one web process: it receives from all connections, and ends those that are late."""
+"""Event loop of a web process: receive from all connections, close late ones."""
 
 import logging
 import time

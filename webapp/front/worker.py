@@ -1,4 +1,4 @@
-"""A web process, as gunicorn starts it: `gunicorn --worker-class webapp.front.worker.Worker`."""
+"""The gunicorn worker class: `gunicorn --worker-class webapp.front.worker.Worker`."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""The HTML pages: one blueprint per family, thin over the services."""
+"""Register the HTML pages, one blueprint for each family; what all templates share."""
 
 from importlib.metadata import version
 

@@ -1,4 +1,4 @@
-"""The account page: profile, e-mail and notices, password, API tokens, logins, and the end of it all."""
+"""Account page: profile, e-mail, mail choices, password, API tokens, login sessions, deletion."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Ways into an account: logging in and out, signing up, the links of mails and organizers, a new password."""
+"""Pages to log in, log out, sign up, confirm an e-mail address and reset a password."""
 
 import time
 from collections.abc import Iterator

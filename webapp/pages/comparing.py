@@ -1,4 +1,4 @@
-"""Two submissions of a team side by side, each as far as whoever asks may see it."""
+"""Page that compares two submissions of a team side by side."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The data page of a competition, for participants: what the files are, and the files."""
+"""Data page of a competition, where participants download the data files."""
 
 from flask import Blueprint, Response, g, render_template, send_file
 from flask.typing import ResponseReturnValue

@@ -1,4 +1,4 @@
-"""The list of competitions, and a competition's overview with its sample submission."""
+"""List of competitions (home page), and a competition's overview, evaluation and sample submission."""
 
 from flask import Blueprint, Response, g, render_template, send_file
 from flask.typing import ResponseReturnValue

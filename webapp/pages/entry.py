@@ -1,4 +1,4 @@
-"""Joining a competition: its rules, its code, and the requests that organizers decide."""
+"""Page to join a competition (rules, entry code), and the organizers' page of requests to join."""
 
 from flask import Blueprint, flash, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue

@@ -1,4 +1,4 @@
-"""The public leaderboard, after the reveal the private one, stored final standings, and a team's results."""
+"""Leaderboard pages: public, private and final, their CSV downloads, a team's results."""
 
 from flask import Blueprint, Response, g, render_template, request
 from flask.typing import ResponseReturnValue

@@ -1,4 +1,4 @@
-"""The log of a competition: the organizers' acts that change standings, deadlines or rules."""
+"""Public log of a competition: organizers' acts that change standings, deadlines or rules."""
 
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue

@@ -1,4 +1,4 @@
-"""The people of the site, for its administrators: who has an account, reset links, invitations."""
+"""Administrators' page of user accounts: list, reset links, invitations to the site."""
 
 from flask import Blueprint, abort, g, render_template
 from flask.typing import ResponseReturnValue

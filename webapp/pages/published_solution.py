@@ -1,4 +1,4 @@
-"""The solution of a competition whose organizers have published it."""
+"""Download of a published solution, and the nonce of its commitment."""
 
 from flask import Blueprint, Response, send_file
 

@@ -1,4 +1,4 @@
-"""What participants read of the last publication: the notice, and their own files' scores before and now."""
+"""Participants' page of the last published rescoring: notice, own scores before and now."""
 
 from flask import Blueprint, abort, g, render_template
 from flask.typing import ResponseReturnValue

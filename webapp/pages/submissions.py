@@ -1,4 +1,4 @@
-"""A team's submissions: the list with the final selection, and what each one got."""
+"""Page of a team's submissions: list, final selection, scores of one, receipt, question to organizers."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""The submit page: one button that checks a file and, if it is clean, submits it."""
+"""Submit page: upload a file, see its problems, submit it."""
 
 from dataclasses import dataclass, field
 from typing import Any

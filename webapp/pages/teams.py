@@ -1,4 +1,4 @@
-"""The team page: making a team, inviting, merging, leaving, leading."""
+"""Team page: create, rename, invite, merge, leave, change the leader."""
 
 from collections.abc import Callable
 from typing import Any

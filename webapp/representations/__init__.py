@@ -1,1 +1,1 @@
-"""How what a viewer may see is written, for pages and for JSON: formatting only; numbers come rounded."""
+"""Views: data prepared for templates and JSON."""

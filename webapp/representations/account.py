@@ -1,4 +1,4 @@
-"""Tokens and logins in words."""
+"""View of API tokens, login sessions and mail choices, with browser names, for the account page."""
 
 import re
 from datetime import datetime

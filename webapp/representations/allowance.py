@@ -1,4 +1,4 @@
-"""What a team may still send, and until when, as pages and the API tell it."""
+"""View of a team's submissions left today and in all, with the countdown to the reset."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The audit as its page shows it: who did what, and what was before and after."""
+"""View of audit entries for the audit page: who, what, before and after."""
 
 import json
 from collections.abc import Sequence

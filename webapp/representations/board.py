@@ -1,4 +1,4 @@
-"""A leaderboard as its page, its CSV and the API show it; every number comes rounded from the service."""
+"""View of a leaderboard's rows and columns, for its page and the API."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

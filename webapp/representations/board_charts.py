@@ -1,4 +1,4 @@
-"""The charts of a board's first page, and the tables that tell the same."""
+"""View of the leaderboard's charts and their data tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

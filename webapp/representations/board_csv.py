@@ -1,4 +1,4 @@
-"""A leaderboard as CSV (RFC 4180): numbers stay numbers, and no name becomes a formula in a spreadsheet."""
+"""Leaderboard as CSV for download: its columns, safe to open in a spreadsheet."""
 
 from grader.services.leaderboards.leaderboard import Board
 from grader.services.leaderboards.lines import BoardRow

@@ -1,4 +1,4 @@
-"""The close as organizers see it: the way, what is missing, and the jobs on it."""
+"""View of the close for organizers: its stages, the checklist and the jobs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

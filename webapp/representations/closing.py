@@ -1,4 +1,4 @@
-"""The way from the close to the final standings, in the sentences of the boards' pages."""
+"""Sentences on the leaderboard about its stage: provisional, private not revealed, final, late files."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""A competition as its pages and the API show it."""
+"""View of a competition for its pages and the API: deadlines, countdown, metric."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""A submission that counted, as everybody sees it after the reveal."""
+"""View of the submission behind a private leaderboard line, for its page and the API."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The checks of data files as organizers see them."""
+"""View of the data files' leak checks for the organizers' data page."""
 
 from collections.abc import Collection, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""A person's entry into a competition and their team, as the API tells it."""
+"""JSON of a person's entry and team, for the API."""
 
 from typing import Any
 

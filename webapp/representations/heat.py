@@ -1,4 +1,4 @@
-"""The scale of the per-identity table: eleven classes of one hue, darker where the model is weaker.
+"""Colour scale (heat map) of the per-identity table.
 
 One hue that only changes its lightness can be told apart without colour vision, and the number stands in each
 cell. The classes are narrow near 1, where good models differ.

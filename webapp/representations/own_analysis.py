@@ -1,4 +1,4 @@
-"""What a team sees of its own files: their histogram, what holds them back, and two of them side by side."""
+"""View of a team's analysis: histogram, identities that hold it back, two submissions compared."""
 
 import math
 from collections.abc import Iterator, Sequence

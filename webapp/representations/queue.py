@@ -1,4 +1,4 @@
-"""The queue's health as the console tells it."""
+"""View of the scoring queue's health for the organizers' dashboard."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Scoring versions, how far one is, and what it changes, in the words of the organizers' pages."""
+"""View of scoring versions: state, progress, difference, suggested notice."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The reveal night of one team, in words: what each file got, which one counted, and why."""
+"""View of a team's results after the reveal, in sentences."""
 
 from grader.services.leaderboards.team_results import ResultLine, TeamResults
 from webapp import formats

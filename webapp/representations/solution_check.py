@@ -1,4 +1,4 @@
-"""A check of a solution, and the report of one, as the organizers' pages show them."""
+"""View of a solution's check and report, for the organizers' solution page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

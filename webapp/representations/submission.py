@@ -1,4 +1,4 @@
-"""A submission as its pages and the API show it; every number comes rounded from the service."""
+"""View of a submission (status, scores, problems) for its pages and the API."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

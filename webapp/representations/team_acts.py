@@ -1,4 +1,4 @@
-"""What merging and leaving do to a team, in sentences, for the page that asks first."""
+"""Consequences of a merger or of leaving a team, in sentences for the confirmation page."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The four terms of the score: their names and what they tell, in the same words everywhere."""
+"""Names and explanations of the four terms of the score: overall AUC, Subgroup, BPSN, BNSP."""
 
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,1 +1,1 @@
-"""The organizers' pages of a competition: one module and blueprint per family."""
+"""The organizers' pages of a competition."""

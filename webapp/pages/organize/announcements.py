@@ -1,4 +1,4 @@
-"""Announcements: writing, posting and withdrawing them."""
+"""Organizers' page of announcements: write, post and withdraw one."""
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue

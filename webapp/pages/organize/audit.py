@@ -1,4 +1,4 @@
-"""The audit of a competition: every act of its organizers."""
+"""Organizers' page of the audit log: every act, and who did it."""
 
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue

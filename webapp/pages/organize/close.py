@@ -1,4 +1,4 @@
-"""The close of a competition: verify, reveal, make final, publish the solution, pack the results."""
+"""Organizers' page of the close: verify, reveal, finalize, publish the solution, results bundle."""
 
 from collections.abc import Callable
 from typing import Any

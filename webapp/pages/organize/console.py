@@ -1,4 +1,4 @@
-"""The console: what needs an organizer, how the scoring goes, the pause, and the exports."""
+"""Organizers' dashboard: open tasks, scoring queue, pause and resume submissions."""
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue

@@ -1,4 +1,4 @@
-"""Making a competition: a new draft, or one that begins as a copy of another."""
+"""Page to create a competition, new or as a clone of another."""
 
 from dataclasses import replace
 

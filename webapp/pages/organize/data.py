@@ -1,4 +1,4 @@
-"""The data files that participants download, and the organizers' baseline."""
+"""Organizers' page of the data files: upload, remove, release; the baseline."""
 
 from flask import Blueprint, Response, flash, g, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue

@@ -1,4 +1,4 @@
-"""The diagnosis of a submission: asked for here, computed by a worker, shown as tables and charts."""
+"""Organizers' page of a submission's diagnosis: request it, see its tables and charts, publish it."""
 
 from flask import Response, flash, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue

@@ -1,4 +1,4 @@
-"""The questions of teams about their scores, and the answers."""
+"""Organizers' page of the teams' disputes about scores: read and answer them."""
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue

@@ -1,4 +1,4 @@
-"""Downloads for organizers: everything about a competition as CSV and JSON, sent while it is read."""
+"""Download of organizers' exports (submissions, standings, scores, audit) as CSV or JSON."""
 
 from collections.abc import Iterator
 

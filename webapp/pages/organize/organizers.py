@@ -1,4 +1,4 @@
-"""The organizers of a competition: who has which role, which owners give and take."""
+"""Page of a competition's organizers: add one, change a role, remove one."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The review of a competition: what is missing before it is published, and the acts that change its state."""
+"""Review page of a draft: what is missing; publish, archive or delete the competition."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Rescoring: the scoring versions, and how one begins: with a checked solution or checked settings."""
+"""Organizers' page of rescoring: list of scoring versions, start one with a solution or settings."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a scoring version changes against the one before: the page, and everything as CSV."""
+"""Page and CSV downloads of a rescoring's difference: changed scores, ranks and selections."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

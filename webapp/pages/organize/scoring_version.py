@@ -1,4 +1,4 @@
-"""One scoring version: how far it is, publishing it, rolling back to it, giving it up."""
+"""Page of one scoring version: progress, publish, roll back, drop."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The settings of a competition in steps: a wizard while it is a draft, the same pages afterwards."""
+"""Competition settings pages: show and save each step of the wizard."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

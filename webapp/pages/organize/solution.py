@@ -1,4 +1,4 @@
-"""The solution of a competition: upload, check by a worker, report, roles of the columns, acceptance."""
+"""Organizers' page of the solution: upload, column roles, report, accept."""
 
 from typing import Any
 

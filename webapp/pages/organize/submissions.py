@@ -1,4 +1,4 @@
-"""All submissions of a competition: filtered, searched and sorted; retries, benchmarks, and equal files."""
+"""Organizers' page of all submissions: filter, retry failed ones, mark benchmarks, identical files."""
 
 from collections.abc import Sequence
 from enum import StrEnum

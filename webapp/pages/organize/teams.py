@@ -1,4 +1,4 @@
-"""The teams of a competition: finding, renaming, disqualifying, reinstating, and extra submissions."""
+"""Organizers' page of the teams: search, rename, disqualify, reinstate, grant extra submissions."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time

@@ -1,4 +1,4 @@
-"""Which teams are statistically tied: a display for organizers beside the boards, never the rank."""
+"""Organizers' page of statistically tied teams: compute and publish them."""
 
 from flask import Response, flash, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
