@@ -1,4 +1,4 @@
-"""The `fairboard` command: one module per subcommand, imported when it is called."""
+"""The `fairboard` command line: one module for each subcommand."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`python -m grader.cli`: the same command where no script is installed."""
+"""`python -m grader.cli`: run the command without the installed script."""
 
 from grader.cli import main
 

@@ -1,4 +1,4 @@
-"""Columns of text."""
+"""Align columns of text output."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""`fairboard analyze`: everything that can be said of data and models, without a server."""
+"""`fairboard analyze`: report on data and models from files, without a server."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`fairboard backup`."""
+"""`fairboard backup`: make a backup of the installation."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`fairboard competition check`."""
+"""`fairboard competition check`: check a solution file and print its report."""
 
 import json
 from pathlib import Path

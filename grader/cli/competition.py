@@ -1,4 +1,4 @@
-"""`fairboard competition`."""
+"""`fairboard competition create` with options, and `list`."""
 
 from datetime import datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The options of a competition's conditions, shared by `competition create` and `competition change`."""
+"""Options for dates, limits and entry of `competition create` and `competition change`."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""`fairboard competition data` and `allow-data`: what data files would give away, and giving them out."""
+"""`fairboard competition data`, `allow-data`: check data files for leaks and release them."""
 
 from collections.abc import Mapping
 from shlex import quote

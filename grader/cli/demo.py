@@ -1,4 +1,4 @@
-"""`fairboard demo`."""
+"""`fairboard demo`: start the demo competition."""
 
 import click
 

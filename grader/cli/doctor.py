@@ -1,4 +1,4 @@
-"""`fairboard doctor`."""
+"""`fairboard doctor`: check an installation and print what is wrong."""
 
 import dataclasses
 import json

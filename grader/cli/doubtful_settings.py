@@ -1,4 +1,4 @@
-"""Telling in the shell what of the settings that were saved is probably a slip."""
+"""Print warnings on saved competition settings that are probably slips."""
 
 from collections.abc import Collection
 from datetime import datetime

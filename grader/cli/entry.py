@@ -1,4 +1,4 @@
-"""`fairboard competition change` and `admit`."""
+"""`fairboard competition change` (dates, limits) and `admit` (requests to join)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Scoring files outside any competition: splits, identities in the score, one report per split."""
+"""Score files without a competition: one bias report for each split."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The top group: imports a command when it is called, and gives every failure its exit code.
+"""Load subcommands when called, and map errors to exit codes.
 
 Exit code 2 says that a file was rejected, so click's usage errors, which would be 2 too, end with 1.
 """

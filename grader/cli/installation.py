@@ -1,4 +1,4 @@
-"""What administrative commands work on: the same data folder and settings as the service, running or not."""
+"""Open an installation for a command: settings, data folder, database, schema check."""
 
 import os
 import re

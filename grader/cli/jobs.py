@@ -1,4 +1,4 @@
-"""Doing an organizers' job in the shell, with a line of progress."""
+"""Run an organizer's job in the shell and show its progress."""
 
 import time
 from typing import Any

@@ -1,4 +1,4 @@
-"""The log of a command that keeps running, on stderr."""
+"""Log output of long-running commands, on stderr."""
 
 import logging
 

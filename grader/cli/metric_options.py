@@ -1,4 +1,4 @@
-"""The options that make metric settings, shared by `score` and `competition create`."""
+"""Options for metric settings of `score` and `competition create`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar

@@ -1,4 +1,4 @@
-"""`fairboard migrate`."""
+"""`fairboard migrate`: upgrade the database schema."""
 
 import click
 

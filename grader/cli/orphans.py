@@ -1,4 +1,4 @@
-"""`fairboard orphans`."""
+"""`fairboard orphans`: list stored files that nothing refers to; the sweeper deletes them."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""Option values that click does not know: lists of names, four weights, times, paths, files from pipes."""
+"""Types of option values: lists of names, weights, times, paths, input files."""
 
 import csv
 import re

@@ -1,4 +1,4 @@
-"""How far a long command is: a bar on a terminal, otherwise a plain line now and then."""
+"""Progress bar of a long command."""
 
 import sys
 import time

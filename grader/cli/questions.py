@@ -1,4 +1,4 @@
-"""Asking in the shell before an act that cannot be undone."""
+"""Ask for confirmation in the shell before an act that cannot be undone."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`fairboard rescore`."""
+"""`fairboard rescore`: rescore with a corrected solution or changed metric settings."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a scoring version changes, as lines for the shell and as CSV files."""
+"""Print a rescoring's difference, or write it as CSV files."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`fairboard restore`."""
+"""`fairboard restore`: restore an installation from a backup."""
 
 from pathlib import Path
 

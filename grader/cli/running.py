@@ -1,4 +1,4 @@
-"""The commands about a competition that runs: pauses, grants, announcements, names, retries and exports."""
+"""`fairboard competition pause`, `grant`, `announce`, `rename-team`, `retry` and `export`."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""`fairboard score`: the metric on files, without a server."""
+"""`fairboard score`: score a predictions file against a solution, without a server."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""`fairboard serve`."""
+"""`fairboard serve`: run the whole site on one machine."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""`fairboard settings`."""
+"""`fairboard settings`: print the installation's settings."""
 
 import click
 

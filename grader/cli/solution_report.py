@@ -1,4 +1,4 @@
-"""What an organizer reads about a solution: columns, splits, identities with their errors, what it means."""
+"""Print a solution's report: columns, splits, identities with errors, warnings."""
 
 import textwrap
 from collections.abc import Iterator, Mapping

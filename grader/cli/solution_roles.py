@@ -1,4 +1,4 @@
-"""Reading a solution by the roles of its columns: guessed, or given as COLUMN=ROLE."""
+"""Column roles of a solution on the command line: COLUMN=ROLE, or guessed."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`fairboard sweeper`."""
+"""`fairboard sweeper`: run the sweeper."""
 
 import os
 from pathlib import Path

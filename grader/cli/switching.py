@@ -1,4 +1,4 @@
-"""Switching the boards to another scoring version in the shell, once what changes is told and confirmed."""
+"""Publish or roll back a scoring version in the shell, after showing its difference."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Reports as text for people, and as CSV, Markdown and LaTeX tables."""
+"""Format reports as text, CSV, Markdown and LaTeX tables."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""`fairboard token`."""
+"""`fairboard token`: create, list and revoke API tokens."""
 
 from datetime import timedelta
 

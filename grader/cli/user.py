@@ -1,4 +1,4 @@
-"""`fairboard user`."""
+"""`fairboard user`: create users and administrators, reset links, invitations."""
 
 import click
 

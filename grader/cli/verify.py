@@ -1,4 +1,4 @@
-"""`fairboard verify`: does a receipt say what the files give? No server, no database, no NumPy."""
+"""`fairboard verify`: recompute the score of a receipt, without server, database or NumPy."""
 
 from pathlib import Path
 

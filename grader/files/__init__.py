@@ -1,4 +1,4 @@
-"""Bytes in, arrays or a list of problems out. Pure: no database, no settings, no web."""
+"""Read submission and solution files: bytes in, arrays or a list of problems out."""
 
 from grader.files.reading.problems import FileRejected, Note, Problem
 from grader.files.reading.row_ids import RowIds

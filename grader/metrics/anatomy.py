@@ -1,4 +1,4 @@
-"""What a solution is made of, before anybody is scored: cells, blanks, values at the threshold, overlaps."""
+"""Counts in a solution: subgroup cells, blank values, values near the threshold, overlaps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

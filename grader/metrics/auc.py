@@ -1,4 +1,4 @@
-"""An AUC as an exact integer count of pairs, divided once."""
+"""AUC as an exact pair count."""
 
 from decimal import Decimal
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The score: overall AUC and power means of the per-identity AUCs, weighted."""
+"""The bias score: weighted mean of the overall AUC and the power means of the identity AUCs."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, localcontext

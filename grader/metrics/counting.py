@@ -1,4 +1,4 @@
-"""Counting pairs: predictions in, exact integers out."""
+"""Count ordered pairs for every AUC of a submission, from its predictions."""
 
 import math
 import sys

@@ -1,4 +1,4 @@
-"""The exact integers a score is made of: how many pairs each AUC and AEG orders in its favour."""
+"""Data types of the pair counts behind a score."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields

@@ -1,4 +1,4 @@
-"""The standard error to expect of an AUC and of a score, before there is any submission.
+"""Expected standard error of an AUC or score, from a solution's counts alone.
 
 The rows of a split are one draw of many; another draw of the same size would give a model another score. How
 far that moves depends on the counts of each cell, which the solution tells, and on the AUC, which is assumed.

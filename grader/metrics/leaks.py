@@ -1,4 +1,4 @@
-"""Does something that everybody sees tell the hidden truth? The AUC of row number, id or hash against it.
+"""Test whether row order, ids or hashes leak the labels (AUC against them).
 
 An order tells it where the truth comes first or last; groups, such as the last digit of an id, tell it where
 its share differs between them, which no order need show: `id % 2` is no larger for large ids.

@@ -1,4 +1,4 @@
-"""Power means, exact to the last bit of a float64.
+"""Power mean, exact to the last bit of a float64.
 
 The arithmetic is decimal with at least 40 digits and is rounded once at the end, so that the same
 values give the same bits on any machine and in any order.

@@ -1,4 +1,4 @@
-"""The order of predictions with their ties: the one sort a submission costs."""
+"""Sort predictions, with ties: the slow step of scoring a submission."""
 
 import struct
 from dataclasses import dataclass

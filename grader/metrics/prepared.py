@@ -1,4 +1,4 @@
-"""Labels and identities of one split, prepared once so that each submission costs one sort."""
+"""Prepare a split's labels and identities once, for scoring many submissions."""
 
 import io
 import json

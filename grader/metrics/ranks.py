@@ -1,4 +1,4 @@
-"""Counting the same pairs from dense ranks: predictions are sorted once, whatever solution comes later."""
+"""Score from stored dense ranks, without sorting predictions again (rescoring)."""
 
 from dataclasses import dataclass
 from typing import Any

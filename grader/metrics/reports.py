@@ -1,4 +1,4 @@
-"""The report: what the exact counts of one submission on one split say."""
+"""Bias report of a submission on one split: score, terms, AUCs of each identity."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

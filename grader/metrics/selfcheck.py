@@ -1,4 +1,4 @@
-"""The version of the metric's code, and a check that this machine computes it."""
+"""Metric version, and a self-check that this machine computes the expected values."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What a competition may choose about the metric: power, weights, thresholds, undefined cells."""
+"""Metric parameters: power, weights, label and identity thresholds, undefined cells."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What one identity's counts say: three AUCs and two AEGs, or the reason why one is undefined."""
+"""Metrics of one identity: Subgroup, BPSN and BNSP AUC, AEGs, or why one is undefined."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""Scratch memory of one counting, kept between submissions.
+"""Reused memory buffers for counting, for speed.
 
 Fresh memory has to be mapped page by page; at a hundred thousand rows that takes longer than the
 sort itself.

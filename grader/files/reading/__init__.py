@@ -1,1 +1,1 @@
-"""Reading a file: bytes, containers, text, numbers, ids, and where a problem is."""
+"""Shared by all file readers: compression, encoding, numbers, ids, lines of problems."""

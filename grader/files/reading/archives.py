@@ -1,4 +1,4 @@
-"""ZIP archives: which entry is the CSV, and what must not be in there."""
+"""ZIP uploads: find the one CSV inside, refuse anything else."""
 
 import stat
 import struct

@@ -1,4 +1,4 @@
-"""The outermost layer of a file: plain, gzip or zip, opened as a stream with hard caps.
+"""Open a plain, gzip or ZIP upload as a stream, with size caps against zip bombs.
 
 Every stream counts what it gives out and stops at the cap, so a bomb costs no more than an honest file.
 """

@@ -1,4 +1,4 @@
-"""One line of CSV into fields, quotes understood, anything doubtful named."""
+"""Split one CSV line into fields, with quotes."""
 
 import re
 from enum import Enum

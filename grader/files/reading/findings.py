@@ -1,4 +1,4 @@
-"""Collects what is wrong in a file: one problem a class, the first five lines, the full count."""
+"""Collect the problems of a file: one for each kind, its first five lines, the full count."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

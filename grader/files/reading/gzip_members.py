@@ -1,4 +1,4 @@
-"""The members of a gzip file, uncompressed one after the other in linear time."""
+"""Uncompress a gzip file of several members."""
 
 import re
 import zlib

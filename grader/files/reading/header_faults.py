@@ -1,4 +1,4 @@
-"""What can be wrong with the header of a submission and of a solution alike."""
+"""Header faults common to submission and solution: a line above it, bad encoding, invisible characters."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Why an id is not one of the expected ids."""
+"""Why a row id is unknown: spaces, quotes, `12.0` instead of `12`, invisible characters."""
 
 import re
 from collections.abc import Mapping

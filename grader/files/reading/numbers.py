@@ -1,4 +1,4 @@
-"""The one grammar of numbers, ASCII decimal and finite, and names for what does not follow it."""
+"""Number format of predictions and labels: finite decimals; why a text is no number (comma, NaN)."""
 
 import math
 import re

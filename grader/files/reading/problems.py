@@ -1,4 +1,4 @@
-"""What can be wrong in a file, and what is worth a remark: data for pages, JSON and the shell."""
+"""Problem and note of a file: code, lines, count and sentence; FileRejected."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

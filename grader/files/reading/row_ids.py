@@ -1,4 +1,4 @@
-"""The row ids a submission must predict, prepared for joining."""
+"""The row ids that a submission must predict, indexed for joining."""
 
 import heapq
 import re

@@ -1,4 +1,4 @@
-"""What a file really is, told from its first bytes."""
+"""Detect a file's type by its first bytes: Excel, PDF, Parquet, image."""
 
 import re
 from dataclasses import dataclass

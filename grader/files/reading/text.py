@@ -1,4 +1,4 @@
-"""From the bytes of a CSV to lines: encodings, byte order marks, line endings."""
+"""Text encoding and line ends of a CSV: UTF-8, UTF-16, byte order mark."""
 
 import codecs
 from collections.abc import Iterator

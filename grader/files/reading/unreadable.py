@@ -1,4 +1,4 @@
-"""Why a file cannot be opened at all."""
+"""Problems of a file that cannot be opened: too large, damaged gzip or ZIP, not a CSV."""
 
 from grader.files.reading import signatures
 from grader.files.reading.problems import Problem

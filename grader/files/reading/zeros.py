@@ -1,4 +1,4 @@
-"""Zero bytes (NUL) in a file: what a copy leaves where a full disk or a broken transfer cut it off."""
+"""NUL bytes in a file, left by a full disk or a broken transfer."""
 
 import io
 import re

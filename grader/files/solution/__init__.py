@@ -1,1 +1,1 @@
-"""A solution file: roles of its columns, labels, identities, usage, and everything that is wrong."""
+"""Read a solution file: column roles, labels, identities, Usage, and its problems."""

@@ -1,4 +1,4 @@
-"""One canonical form of a solution's content, whatever file it came in, its digest and the commitment to it.
+"""Canonical CSV of a solution: its sha256 digest and commitment do not depend on the original format.
 
 The form is itself a solution file: UTF-8, lines that end in LF, header ``id,label,<identities>,Usage``. So
 `sha256sum` of a published solution gives its digest. A commitment hashes a secret nonce before it: it names a

@@ -1,4 +1,4 @@
-"""A column of texts in which few may stand many times: each text kept once."""
+"""Text columns with few distinct values, stored compactly."""
 
 from array import array
 from collections.abc import Iterable, Sequence

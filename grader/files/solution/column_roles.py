@@ -1,4 +1,4 @@
-"""The roles that an organizer may give to the columns of a solution, and a first guess of them."""
+"""Guess the role of each solution column (id, label, identity, Usage), and check an organizer's choice."""
 
 import enum
 from collections.abc import Mapping, Sequence

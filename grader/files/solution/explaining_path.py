@@ -1,4 +1,4 @@
-"""The explaining path for an organizer's CSV: record by record, every fault with its lines."""
+"""Slow reader of a solution CSV: explains every problem with its lines."""
 
 import csv
 import math

@@ -1,4 +1,4 @@
-"""The header and the first rows of an organizer's table, and what is wrong with the header."""
+"""Read the header and the first rows of a solution CSV."""
 
 import csv
 from codecs import BOM_UTF8

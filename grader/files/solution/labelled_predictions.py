@@ -1,4 +1,4 @@
-"""A table of predictions with one column for each label, for analyses outside a competition."""
+"""Read a predictions file with a column for each label, for `fairboard analyze`."""
 
 from array import array
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""A column that would be an identity but for a few of its values: which those are, and on which lines."""
+"""Columns that would be identities except for a few bad values, and their lines."""
 
 from dataclasses import dataclass
 

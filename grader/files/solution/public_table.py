@@ -1,4 +1,4 @@
-"""The table that participants get, such as test.csv: its columns, and whether its ids are the solution's."""
+"""Read the participants' table, such as test.csv, and compare its ids with the solution's."""
 
 import csv
 from collections.abc import Iterator

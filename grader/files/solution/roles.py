@@ -1,4 +1,4 @@
-"""Which column of an organizer's table plays which part."""
+"""Assign columns to roles by the names given for id, label, identities and Usage."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

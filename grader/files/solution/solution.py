@@ -1,4 +1,4 @@
-"""An organizer's tables: the solution, and a table that holds its own predictions."""
+"""Read and validate a solution, or an analysis table with its own predictions."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

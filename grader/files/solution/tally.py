@@ -1,4 +1,4 @@
-"""How many values of a column fit 0..1, and whether the few that do not may be a slip."""
+"""Count the values of a column that fit 0..1, to detect slips."""
 
 import math
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Proves that every record of a CSV has the same number of fields, without parsing it."""
+"""Check quickly that all records of a CSV have the same number of fields."""
 
 from typing import BinaryIO
 

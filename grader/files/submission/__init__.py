@@ -1,1 +1,1 @@
-"""A submission file: its header, rows and coverage, and everything that is wrong with it."""
+"""Read a submission file: header, predictions, missing ids, and its problems."""

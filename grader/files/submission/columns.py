@@ -1,4 +1,4 @@
-"""The names of a submission's columns: which of them are right, and what is wrong with the others."""
+"""Column names of a submission: id and prediction columns; missing, misspelled, extra or swapped ones."""
 
 from collections.abc import Iterator, Sequence
 

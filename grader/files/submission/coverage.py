@@ -1,4 +1,4 @@
-"""Which of the expected ids a submission holds: the missing and the repeated ones."""
+"""Missing and duplicate row ids of a submission."""
 
 from array import array
 

@@ -1,4 +1,4 @@
-"""The explaining path: reads row by row, accepts what the grammar allows, names everything else."""
+"""Slow reader of a submission's rows: explains every problem with its line."""
 
 import re
 from array import array

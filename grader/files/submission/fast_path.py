@@ -1,4 +1,4 @@
-"""The fast path: accepts a clean file at the speed of pandas, and only what it can prove.
+"""Fast reader of a clean submission's rows (pandas); leaves doubtful ones to the slow reader.
 
 Anything it doubts (spaces, notes on ids, any fault) is left to `grader.files.submission.explaining_path`.
 """

@@ -1,4 +1,4 @@
-"""What is said about lines that cannot be read as rows."""
+"""Wording of problems in a submission's rows: blank line, field count, stray quote, decimal comma."""
 
 import re
 

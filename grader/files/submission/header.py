@@ -1,4 +1,4 @@
-"""Line 1 of a submission: which column is which, and what is wrong with it."""
+"""Line 1 of a submission: find the header, its separator (comma, tab) and quotes."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Remarks on predictions that were accepted."""
+"""Notes on an accepted submission: predictions outside 0..1, many ties."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""A submission: ``id,prediction`` for every expected id, joined by id, never by position."""
+"""Read a submission and join its predictions by id; its size cap; write a sample submission."""
 
 import csv
 from collections.abc import Sequence

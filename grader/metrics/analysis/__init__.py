@@ -1,4 +1,4 @@
-"""What the papers on unintended bias measure besides the score. Needs NumPy and nothing else.
+"""Bias analyses from the papers, besides the score. Needs NumPy and nothing else.
 
 Each module holds one idea; all of them start from `Rows`.
 """

@@ -1,4 +1,4 @@
-"""What people said about rows, with several labels: the data audit and the matrices start from it."""
+"""Rows with several labels and identities, without predictions: input of the data audit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

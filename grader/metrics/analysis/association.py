@@ -1,4 +1,4 @@
-"""What a model says of rows that mention an identity, and of those that do not."""
+"""Mean prediction and AUC of rows that mention an identity against those that do not."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace

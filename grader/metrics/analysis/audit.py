@@ -1,4 +1,4 @@
-"""The data audit: what a solution says about identities and labels before there is any model."""
+"""Data audit: label shares by identity in a solution, before any model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""A stratified bootstrap: slow, and independent of the influence values that it checks."""
+"""Stratified bootstrap, to check the confidence intervals."""
 
 import numpy as np
 from numpy.typing import ArrayLike

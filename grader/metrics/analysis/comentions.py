@@ -1,4 +1,4 @@
-"""Which identities are mentioned together, and how many in one row."""
+"""Co-mentions: which identities occur in the same row, and how many."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

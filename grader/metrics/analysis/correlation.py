@@ -1,4 +1,4 @@
-"""Pearson's correlation of identities with labels, or with what a model predicts for them."""
+"""Correlation (Pearson) of identities with labels or predictions."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The exact pair counts behind every AUC and AEG of some rows, whatever the background is."""
+"""Pair counts of every AUC and AEG for any background."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

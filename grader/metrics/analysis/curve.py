@@ -1,4 +1,4 @@
-"""Figure 2 of Borkan et al. (2019): how often subgroup and background pass each threshold."""
+"""Equality gap curve over thresholds (Figure 2 of Borkan et al., 2019)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

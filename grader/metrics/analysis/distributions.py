@@ -1,4 +1,4 @@
-"""How the predictions are distributed: Figure 1 and Table 7 of Borkan et al. (2019)."""
+"""Histograms of predictions by subgroup and label (Figure 1 and Table 7 of Borkan et al., 2019)."""
 
 import math
 from collections.abc import Iterator, Sequence

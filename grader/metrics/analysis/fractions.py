@@ -1,4 +1,4 @@
-"""How raters' fractions are distributed, and what another threshold would make of them."""
+"""Raters' fractions: their distribution, and the effect of another label threshold."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""A fuzzed set beside the original: what exchanging the words for identities does to every metric."""
+"""Fuzzed set against the original: the effect of exchanged identity words on every metric."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-r"""How much each row moves the score: DeLong's components, carried through the power means.
+r"""Influence of each row on the score (DeLong), for variances.
 
 An AUC that compares sets A and B is a mean over their rows: of the placement :math:`V(a)`, the fraction
 of B below a, and of :math:`V(b)`, the fraction of A above b. The influence of a row is its centered

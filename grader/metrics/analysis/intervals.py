@@ -1,4 +1,4 @@
-"""Estimates with their intervals, on the logit scale, and where the intervals were checked."""
+"""Confidence intervals of AUCs and scores, and where they were checked."""
 
 import math
 from dataclasses import asdict, dataclass

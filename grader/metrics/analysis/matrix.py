@@ -1,4 +1,4 @@
-"""One value for each identity and label; a cell without a value says why."""
+"""Matrix type: one value for each identity and label, or why there is none."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Mean and standard deviation of any finite numbers, without overflow."""
+"""Mean and standard deviation without overflow."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""All five metrics for every identity and every label, as Hann, Kalil and Payne show them."""
+"""All five metrics for each identity and label (Hann, Kalil and Payne)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

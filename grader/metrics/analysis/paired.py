@@ -1,4 +1,4 @@
-"""The difference of two submissions on the same rows, with its interval and test."""
+"""Paired test of two submissions: difference, confidence interval, p-value."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Counterfactual pairs: two rows that differ in one thing, and which of them a model scores higher."""
+"""Counterfactual pairs: which of two rows a model scores higher."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""Pinned AUC, its four parts, and why it is no measure to rely on."""
+"""Pinned AUC, its parts, and why not to rely on it."""
 
 import math
 from dataclasses import asdict, dataclass

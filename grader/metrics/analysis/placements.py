@@ -1,4 +1,4 @@
-"""Where rows stand among the rows of another set: the components of DeLong's variance of an AUC.
+"""Placements: share of the other set's rows below each row (DeLong's components).
 
 All counts are doubled, so that a tie, which counts one half, is an integer.
 """

@@ -1,4 +1,4 @@
-"""What the exponent does to the score, and which identities hold a score back."""
+"""Effect of the power mean's exponent, and the identities that hold a score back."""
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence

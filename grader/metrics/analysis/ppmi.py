@@ -1,4 +1,4 @@
-"""Positive pointwise mutual information of identities and labels, in both readings."""
+"""PPMI (positive pointwise mutual information) of identities and labels."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""One model's predictions beside the truth, row by row: what every analysis starts from."""
+"""Rows: one model's predictions with labels and identities, the input of every analysis."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

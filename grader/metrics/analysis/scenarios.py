@@ -1,4 +1,4 @@
-"""The suite of Table 2 of Borkan et al. (2019): seven ways a model can be biased, drawn at random."""
+"""Simulated biased models (Table 2 of Borkan et al., 2019)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

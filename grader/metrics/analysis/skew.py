@@ -1,4 +1,4 @@
-"""Table 2 of the note on pinned AUC: fewer negative rows of one identity, and less bias to be seen."""
+"""Experiment on skewed class balance (Table 2 of the note on pinned AUC)."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""The table of Borkan et al. (2019): one line for each identity, and two of them side by side."""
+"""Per-identity metric table (Borkan et al., 2019), also for two models side by side."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace

@@ -1,4 +1,4 @@
-"""The report with intervals: every AUC, AEG, power mean and the score, with how sure it is."""
+"""Bias report with confidence intervals for every AUC, AEG and the score."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
