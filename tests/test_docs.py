@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pytest
 
 from grader.cli import main
 from grader.cli.competition import create
@@ -18,6 +19,7 @@ from grader.services.setup import settings_file
 from grader.settings import Settings
 
 ROOT = Path(__file__).parents[1]
+PLACES = ("", "grader/", "grader/services/", "grader/services/submissions/", "grader/services/competitions/")
 
 
 def test_every_setting_is_documented_with_its_description() -> None:
@@ -96,7 +98,7 @@ def test_every_command_in_the_readme_exists() -> None:
 
 
 def test_every_link_between_the_documents_leads_to_a_chapter() -> None:
-    documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    documents = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
     broken = [
         f"{document.name}: {target}#{chapter}"
         for document in documents
@@ -104,6 +106,13 @@ def test_every_link_between_the_documents_leads_to_a_chapter() -> None:
         if not _leads_somewhere(document.parent / target if target else document, chapter)
     ]
     assert broken == []
+
+
+@pytest.mark.parametrize("document", ["docs/architecture.md", "docs/glossary.md", "CONTRIBUTING.md"])
+def test_every_file_that_a_map_names_is_there(document: str) -> None:
+    named = re.findall(r"`([\w/]+(?:\.py|\.json|\.txt|/))`", (ROOT / document).read_text())
+    assert named
+    assert [name for name in named if not any((ROOT / place / name).exists() for place in PLACES)] == []
 
 
 def _leads_somewhere(file: Path, chapter: str) -> bool:
