@@ -8,18 +8,18 @@ import numpy as np
 
 from grader.files import Solution
 from grader.metrics import MetricSettings, prepare
-from grader.metrics.analysis.annotations import Annotations
-from grader.metrics.analysis.audit import audit
-from grader.metrics.analysis.counted import count
-from grader.metrics.analysis.fuzzed import (
+from grader.metrics.analysis.annotations.annotations import Annotations
+from grader.metrics.analysis.annotations.audit import audit
+from grader.metrics.analysis.experiments.fuzzed import (
     ORIGINAL_AND_FUZZED,
     FuzzedReport,
     compare_fuzzed,
     compare_twins,
 )
-from grader.metrics.analysis.pairs import compare_pairs
+from grader.metrics.analysis.experiments.pairs import compare_pairs
+from grader.metrics.analysis.experiments.skew import SkewExperiment, skew_experiment
+from grader.metrics.analysis.pair_counts import count
 from grader.metrics.analysis.rows import Background, Rows
-from grader.metrics.analysis.skew import SkewExperiment, skew_experiment
 from grader.metrics.analysis.table import Column, MetricTable, metric_table
 from grader.metrics.prepared import FloatArray, IndexArray
 from grader.reports import audited, compared, drawn, labelled, scored

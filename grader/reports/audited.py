@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from grader.metrics.analysis.audit import DataAudit
-from grader.metrics.analysis.comentions import CoMentions
-from grader.metrics.analysis.fractions import TENTHS, FractionCounts
+from grader.metrics.analysis.annotations.audit import DataAudit
+from grader.metrics.analysis.annotations.comentions import CoMentions
+from grader.metrics.analysis.annotations.fractions import TENTHS, FractionCounts
 from grader.metrics.analysis.matrix import Matrix
 from grader.reports.blocks import Chart, Section, Table, matrix_table, number, share, table, why_empty
 from grader.reports.svg import Axis, bar_chart

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grader.metrics import PreparedSplit
-from grader.metrics.analysis.influence import Sets
-from grader.metrics.analysis.paired import Difference, Measured, PairedReport, paired_report
 from grader.metrics.analysis.rows import Rows
 from grader.metrics.analysis.table import CELLS, LineDifference, compare_tables, metric_table
+from grader.metrics.analysis.uncertainty.influence import Sets
+from grader.metrics.analysis.uncertainty.paired import Difference, Measured, PairedReport, paired_report
 from grader.metrics.prepared import FloatArray
 from grader.metrics.subgroups import Cell
 from grader.reports.blocks import UNDEFINED, Section, Table, number, signed, table

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from grader.metrics.analysis.annotations import Annotations
-from grader.metrics.analysis.association import CLASSES, MeanScore, mean_scores
-from grader.metrics.analysis.correlation import prediction_correlations
-from grader.metrics.analysis.fuzzed import FuzzedReport
-from grader.metrics.analysis.multilabel import LabelMatrices, label_matrices
-from grader.metrics.analysis.pairs import PairReport
+from grader.metrics.analysis.annotations.annotations import Annotations
+from grader.metrics.analysis.annotations.association import CLASSES, MeanScore, mean_scores
+from grader.metrics.analysis.annotations.correlation import prediction_correlations
+from grader.metrics.analysis.annotations.multilabel import LabelMatrices, label_matrices
+from grader.metrics.analysis.experiments.fuzzed import FuzzedReport
+from grader.metrics.analysis.experiments.pairs import PairReport
 from grader.metrics.analysis.table import AEGS, CELLS
 from grader.metrics.prepared import FloatArray
 from grader.metrics.subgroups import Cell

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from grader.metrics import MetricSettings, PreparedSplit
-from grader.metrics.analysis.counted import Counted
-from grader.metrics.analysis.influence import Sets
-from grader.metrics.analysis.intervals import Estimate
-from grader.metrics.analysis.pinned import NOT_ROBUST, pinned_aucs
-from grader.metrics.analysis.power import held_back, power_effect
+from grader.metrics.analysis.experiments.pinned import NOT_ROBUST, pinned_aucs
+from grader.metrics.analysis.experiments.skew import SkewExperiment
+from grader.metrics.analysis.pair_counts import Counted
 from grader.metrics.analysis.rows import Rows
-from grader.metrics.analysis.skew import SkewExperiment
 from grader.metrics.analysis.table import CELLS, Column, MetricTable, TableLine, metric_table
-from grader.metrics.analysis.uncertainty import UncertaintyReport, uncertainty_report
+from grader.metrics.analysis.uncertainty.influence import Sets
+from grader.metrics.analysis.uncertainty.intervals import Estimate
+from grader.metrics.analysis.uncertainty.power import held_back, power_effect
+from grader.metrics.analysis.uncertainty.uncertainty import UncertaintyReport, uncertainty_report
 from grader.metrics.subgroups import BIAS_AUCS
 from grader.reports.blocks import (
     UNDEFINED,

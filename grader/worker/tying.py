@@ -3,8 +3,8 @@
 from typing import Any
 
 from grader.files import read_submission
-from grader.metrics.analysis.influence import Sets
-from grader.metrics.analysis.paired import Measured, score_difference
+from grader.metrics.analysis.uncertainty.influence import Sets
+from grader.metrics.analysis.uncertainty.paired import Measured, score_difference
 from grader.models import ScoringVersion, Split
 from grader.services.leaderboards import ties
 from grader.services.leaderboards.ties import Place

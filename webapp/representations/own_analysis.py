@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.metrics.analysis.distributions import Distribution
-from grader.metrics.analysis.power import HeldBack
+from grader.metrics.analysis.uncertainty.power import HeldBack
 from grader.models import Submission
 from grader.ranking.order import score_text
 from grader.reports.blocks import Cell, Chart, Table, table

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.counted import Counted, count
+from grader.metrics.analysis.pair_counts import Counted, count
 from grader.metrics.analysis.rows import Background, Rows
 from grader.metrics.auc import Comparison
 from grader.metrics.prepared import BoolArray, as_vector

@@ -9,14 +9,14 @@ import math
 import numpy as np
 import pytest
 
-from grader.metrics.analysis.annotations import Annotations
-from grader.metrics.analysis.comentions import co_mentions
-from grader.metrics.analysis.fractions import count_fractions
-from grader.metrics.analysis.fuzzed import compare_fuzzed
+from grader.metrics.analysis.annotations.annotations import Annotations
+from grader.metrics.analysis.annotations.comentions import co_mentions
+from grader.metrics.analysis.annotations.fractions import count_fractions
+from grader.metrics.analysis.annotations.multilabel import label_matrices
+from grader.metrics.analysis.annotations.ppmi import ppmi, ppmi_of_counts
+from grader.metrics.analysis.experiments.fuzzed import compare_fuzzed
+from grader.metrics.analysis.experiments.pairs import COMBINED, compare_pairs
 from grader.metrics.analysis.matrix import Matrix
-from grader.metrics.analysis.multilabel import label_matrices
-from grader.metrics.analysis.pairs import COMBINED, compare_pairs
-from grader.metrics.analysis.ppmi import ppmi, ppmi_of_counts
 
 # Table 4; its first column is Table 1.
 AUCS = {

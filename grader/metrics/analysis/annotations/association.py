@@ -6,10 +6,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from grader.metrics.analysis.annotations import Annotations
-from grader.metrics.analysis.fractions import TENTHS
+from grader.metrics.analysis.annotations.annotations import Annotations
+from grader.metrics.analysis.annotations.fractions import TENTHS
+from grader.metrics.analysis.annotations.multilabel import Predictions, by_labels
 from grader.metrics.analysis.moments import power_of_two_near
-from grader.metrics.analysis.multilabel import Predictions, by_labels
 from grader.metrics.analysis.rows import Rows
 from grader.metrics.counting import count_pairs
 from grader.metrics.prepared import BoolArray, FloatArray, PreparedSplit

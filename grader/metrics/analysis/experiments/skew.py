@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.metrics.analysis.counted import Counted, count
-from grader.metrics.analysis.pinned import NOT_ROBUST, expected
+from grader.metrics.analysis.experiments.pinned import NOT_ROBUST, expected
+from grader.metrics.analysis.pair_counts import Counted, count
 from grader.metrics.analysis.rows import Rows
 from grader.metrics.prepared import FloatArray
 from grader.metrics.subgroups import BIAS_AUCS, BiasAuc

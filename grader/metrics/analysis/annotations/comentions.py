@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.metrics.analysis.annotations import Annotations
+from grader.metrics.analysis.annotations.annotations import Annotations
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.metrics import MetricSettings, Weights, prepare
-from grader.metrics.analysis import intervals
-from grader.metrics.analysis.bootstrap import bootstrap, percentile_interval
-from grader.metrics.analysis.influence import CELLS, Sets
-from grader.metrics.analysis.intervals import logit_interval, quantile
-from grader.metrics.analysis.paired import Measured, paired_report, score_difference
-from grader.metrics.analysis.uncertainty import uncertainty_report
+from grader.metrics.analysis.uncertainty import intervals
+from grader.metrics.analysis.uncertainty.bootstrap import bootstrap, percentile_interval
+from grader.metrics.analysis.uncertainty.influence import CELLS, Sets
+from grader.metrics.analysis.uncertainty.intervals import logit_interval, quantile
+from grader.metrics.analysis.uncertainty.paired import Measured, paired_report, score_difference
+from grader.metrics.analysis.uncertainty.uncertainty import uncertainty_report
 
 TERMS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
 

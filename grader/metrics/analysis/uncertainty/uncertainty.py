@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.influence import Sets, influences
-from grader.metrics.analysis.intervals import (
+from grader.metrics.analysis.uncertainty.influence import Sets, influences
+from grader.metrics.analysis.uncertainty.intervals import (
     GAPS,
     LEVEL,
     NOTHING,

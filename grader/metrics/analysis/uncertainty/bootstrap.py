@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.intervals import LEVEL
+from grader.metrics.analysis.uncertainty.intervals import LEVEL
 from grader.metrics.counting import count_pairs
 from grader.metrics.prepared import FloatArray, PreparedSplit, as_vector
 from grader.metrics.reports import BiasReport, report

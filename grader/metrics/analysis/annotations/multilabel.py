@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.annotations import Annotations
+from grader.metrics.analysis.annotations.annotations import Annotations
 from grader.metrics.analysis.matrix import Matrix
 from grader.metrics.analysis.table import CELLS, MetricTable, metric_table
 from grader.metrics.subgroups import Cell

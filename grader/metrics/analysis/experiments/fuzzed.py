@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.annotations import Annotations
-from grader.metrics.analysis.counted import count
+from grader.metrics.analysis.annotations.annotations import Annotations
+from grader.metrics.analysis.annotations.multilabel import (
+    LabelMatrices,
+    Predictions,
+    by_labels,
+    label_matrices,
+)
+from grader.metrics.analysis.experiments.pairs import match_pairs
 from grader.metrics.analysis.matrix import Matrix
 from grader.metrics.analysis.moments import mean
-from grader.metrics.analysis.multilabel import LabelMatrices, Predictions, by_labels, label_matrices
-from grader.metrics.analysis.pairs import match_pairs
+from grader.metrics.analysis.pair_counts import count
 from grader.metrics.analysis.rows import Rows
 from grader.metrics.analysis.table import CELLS
 from grader.metrics.bias import exact_mean, exact_score

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.metrics.analysis.placements import ClassTable, Steps
+from grader.metrics.analysis.uncertainty.placements import ClassTable, Steps
 from grader.metrics.prepared import FloatArray, IndexArray, PreparedSplit
 from grader.metrics.ranks import RankArray, RankedSplit
 from grader.metrics.reports import BiasReport

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from grader.metrics.analysis.annotations import Annotations
+from grader.metrics.analysis.annotations.annotations import Annotations
 from grader.metrics.analysis.matrix import Matrix
 
 Unit = Literal["comments", "pairs"]

@@ -6,9 +6,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from grader.metrics.analysis.annotations import Annotations
+from grader.metrics.analysis.annotations.annotations import Annotations
+from grader.metrics.analysis.annotations.multilabel import Predictions, by_labels
 from grader.metrics.analysis.matrix import Matrix
-from grader.metrics.analysis.multilabel import Predictions, by_labels
 from grader.metrics.prepared import BoolArray, FloatArray, as_vector, refuse_where
 
 Reading = Literal["fractions", "binarized"]

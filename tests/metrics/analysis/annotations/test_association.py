@@ -5,9 +5,9 @@ import pytest
 
 from grader.metrics import bias_report
 from grader.metrics.analysis import Rows
-from grader.metrics.analysis.annotations import Annotations
-from grader.metrics.analysis.association import mean_scores, threshold_aucs
-from grader.metrics.analysis.correlation import prediction_correlations
+from grader.metrics.analysis.annotations.annotations import Annotations
+from grader.metrics.analysis.annotations.association import mean_scores, threshold_aucs
+from grader.metrics.analysis.annotations.correlation import prediction_correlations
 from grader.metrics.analysis.moments import deviation, mean
 
 NAN = float("nan")

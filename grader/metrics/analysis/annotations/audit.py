@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from grader.metrics.analysis.annotations import Annotations
-from grader.metrics.analysis.comentions import CoMentions, co_mentions
-from grader.metrics.analysis.correlation import Reading, label_correlations
-from grader.metrics.analysis.fractions import TENTHS, FractionCounts, count_fractions
+from grader.metrics.analysis.annotations.annotations import Annotations
+from grader.metrics.analysis.annotations.comentions import CoMentions, co_mentions
+from grader.metrics.analysis.annotations.correlation import Reading, label_correlations
+from grader.metrics.analysis.annotations.fractions import TENTHS, FractionCounts, count_fractions
+from grader.metrics.analysis.annotations.ppmi import Unit, ppmi
 from grader.metrics.analysis.matrix import Matrix
 from grader.metrics.analysis.moments import mean
-from grader.metrics.analysis.ppmi import Unit, ppmi
 from grader.metrics.prepared import BoolArray, FloatArray
 from grader.metrics.settings import MetricSettings
 

@@ -1,0 +1,1 @@
+"""Experiments: counterfactual pairs, fuzzed sets, pinned AUC, scenarios, skew."""
