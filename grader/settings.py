@@ -1,4 +1,4 @@
-"""Every setting of a Fairboard installation: one frozen, typed table, read from FAIRBOARD_* variables.
+"""Installation settings (FAIRBOARD_* variables): defaults, time limits, intervals, database, mail server.
 
 `FAIRBOARD_X_FILE=/path` reads the value of X from a file, for secrets that should not stand in an
 environment.

@@ -1,4 +1,4 @@
-"""The single place where scores are rounded and teams are ranked.
+"""Score rounding (decimals shown) and rank order of teams, with the tie-break of equal scores.
 
 A score is displayed with 5 decimals and kept as an integer number of 0.00001; a term with 4; a cell of a
 per-identity table with 2, as the papers print. Rounding is half even on the exact value of the float.

@@ -1,4 +1,4 @@
-"""Why a row id is unknown: spaces, quotes, `12.0` instead of `12`, invisible characters."""
+"""Why a row id is unknown: empty, `12.0`, scientific notation, leading zero, invisible characters."""
 
 import re
 from collections.abc import Mapping

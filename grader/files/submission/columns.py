@@ -1,4 +1,4 @@
-"""Column names of a submission: id and prediction columns; missing, misspelled, extra or swapped ones."""
+"""Column names of a submission: missing, extra, repeated, wrong case, an index column, other order."""
 
 from collections.abc import Iterator, Sequence
 

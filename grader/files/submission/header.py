@@ -1,4 +1,4 @@
-"""Line 1 of a submission: find the header, its separator (comma, tab) and quotes."""
+"""Line 1 of a submission: find the header and its delimiter (comma, semicolon, tab), and their faults."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Login sessions of browsers: start, list, expire after some days, log out one or all devices."""
+"""Login sessions of browsers: start, list, log out one or all (lifetime: login_days in grader/settings)."""
 
 from datetime import datetime, timedelta
 

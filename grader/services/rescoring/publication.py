@@ -1,4 +1,4 @@
-"""Publish a prepared scoring version, or roll back to an earlier one.
+"""Publish a prepared scoring version, or roll back to an earlier one (undo a rescoring).
 
 In one transaction, under the competition's lock: the pointer that every board reads through, the statuses of
 submissions, the standings, a next number of final standings, the notices, and what the publication gives to
