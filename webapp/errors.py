@@ -107,7 +107,7 @@ STATUSES = {
 
 
 def wants_json() -> bool:
-    """Return whether the answer is for a program: everything of the API, and whoever prefers JSON to HTML."""
+    """Return whether the answer is JSON: for the API, and for clients that prefer JSON to HTML."""
     if request.path.startswith("/api/") or request.path in ("/livez", "/healthz", "/readyz"):
         return True
     if request_ctx.url_adapter is None:

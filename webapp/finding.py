@@ -16,7 +16,7 @@ PAGE_SIZE = 100
 
 
 def competition_of(session: Any, slug: str) -> Competition:
-    """Return a competition and note the role of whoever asks as `g.organizer_role`.
+    """Return a competition and keep the current user's role in it as `g.organizer_role`.
 
     Raises UnknownCompetition, also for a draft to whom it does not concern: the answer is the same.
     """
@@ -43,7 +43,7 @@ class Listed:
 
 
 def listed_page(session: Any, *, page: int, archived_last: bool = False) -> Listed:
-    """Return a page of the competitions that whoever asks may see, the newest first."""
+    """Return a page of the competitions that the current user may see, the newest first."""
     found = listed(session)
     if archived_last:
         found.sort(key=lambda competition: competition.state is CompetitionState.ARCHIVED)
@@ -52,7 +52,7 @@ def listed_page(session: Any, *, page: int, archived_last: bool = False) -> List
 
 
 def listed(session: Any) -> list[Competition]:
-    """Return the competitions that whoever asks may see, the newest first."""
+    """Return the competitions that the current user may see, the newest first."""
     found = lookup.list_all(session)
     if g.user is not None and g.user.is_admin:
         return found
@@ -61,7 +61,7 @@ def listed(session: Any) -> list[Competition]:
 
 
 def viewer() -> Viewer:
-    """Return with whose eyes whoever asks sees the competition that `competition_of` has found."""
+    """Return the current user's viewer role in the competition that `competition_of` found."""
     if g.organizer_role is not None:
         return Viewer.ORGANIZER
     return Viewer.PUBLIC if g.user is None else Viewer.PARTICIPANT

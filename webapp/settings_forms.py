@@ -28,7 +28,7 @@ class Read:
 
 
 def texts(settings: CompetitionSettings) -> dict[str, str]:
-    """Return the texts that stand in the form's inputs."""
+    """Return the texts for the form's inputs."""
     shown = {name: _text(getattr(settings, name)) for name in CompetitionSettings.__dataclass_fields__}
     metric = settings.metric
     shown |= {name: _text(value) for name, value in metric.weights.as_dict().items()}
@@ -41,7 +41,7 @@ def texts(settings: CompetitionSettings) -> dict[str, str]:
 
 
 def entered(step: Step, form: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts of a form as they were entered, to stand in its inputs again."""
+    """Return the texts of a form as they were entered, to show them again."""
     return {name: form.get(name, "") for name in _inputs(step)}
 
 

@@ -16,7 +16,7 @@ from grader.visibility import Feedback
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a form: the setting's name, how it is entered, and what stands beside it.
+    """A field of a form: the setting's name, its input, label and help.
 
     `kind` is one of line, text, count, limit, number, date, choice, check and names; a `limit`, a `date` and
     `names` may be left blank. `choices` are values with their words.

@@ -89,7 +89,7 @@ def score_standard_error(
 def swap_probability(
     difference: float, standard_error: float, correlation: float = ASSUMED_CORRELATION
 ) -> float:
-    r"""Return how often two teams that are apart by `difference` in truth stand in the wrong order.
+    r"""Return how often two teams whose true scores differ by `difference` are ranked in the wrong order.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ _WORD = 32
 
 @dataclass(frozen=True, eq=False)
 class RankedSplit:
-    """A split, and where its rows, its positive rows and its mentions stand among all rows.
+    """A split: the positions of its rows, positive rows and mentions among all rows.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ class CompetitionState(enum.StrEnum):
 
 
 class EntryMode(enum.StrEnum):
-    """Who may join: anybody, whoever knows the code, or whom an organizer lets in."""
+    """Who may join: anybody, people with the entry code, or people that an organizer admits."""
 
     OPEN = "open"
     CODE = "code"

@@ -56,7 +56,7 @@ class TeamMember(Base):
 
 
 class TeamInvite(Base):
-    """An invitation into a team: for one person by name, or for whoever holds the link."""
+    """An invitation into a team: for one person by name, or for anybody with the link."""
 
     __tablename__ = "team_invite"
 

@@ -69,7 +69,7 @@ class CannotRestore(OrganizerError):
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a backup says of itself.
+    """The backup's own description (`backup.json`).
 
     `files` has the sha256 of each file of the database, `tables` the columns of those that lie apart.
     `unusable_blobs` were named by rows, and were gone or damaged already. `secret_key_mark` tells whether a

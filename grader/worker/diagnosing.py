@@ -64,7 +64,7 @@ def _solution(live: LiveSolution, label: str) -> Solution:
 
 
 def _model(work: Work, live: LiveSolution, submission_id: int) -> _Model:
-    """Read a submission; its file's name is its team's own and stands in no report."""
+    """Read a submission without its file name, which is private to the team."""
     with work.database.read() as session:
         submission = session.get_one(Submission, submission_id)
         names = other_labels.names(session, competition_id=submission.competition_id)

@@ -17,7 +17,7 @@ KEPT = 3
 
 @dataclass(frozen=True, eq=False)
 class PreparedSolution:
-    """What scoring needs of a solution: its row ids and, per split, where its rows stand and what is true."""
+    """A solution prepared for scoring: its row ids and, for each split, its rows' positions and labels."""
 
     row_ids: RowIds
     splits: dict[Split, RankedSplit]
@@ -33,7 +33,7 @@ class PreparedSolution:
 
 
 class PreparedSolutions:
-    """A small memory of prepared solutions; the one that was not used for longest goes first."""
+    """A small cache of prepared solutions; the least recently used is dropped first."""
 
     def __init__(self, load: Callable[[Claim], PreparedSolution], *, kept: int = KEPT) -> None:
         self._load = load

@@ -47,7 +47,7 @@ class _Known:
 
 
 def check(work: Work) -> dict[str, Any]:
-    """Check the solution that the job names; what is wrong with it stands in the result, with its columns.
+    """Check the job's solution; the result lists its problems and columns.
 
     Raises FileRejected where not even the header can be read.
     """

@@ -41,7 +41,7 @@ def join(slug: str) -> ResponseReturnValue:
 
 @blueprint.get("/competitions/<slug>/team")
 def team(slug: str) -> ResponseReturnValue:
-    """Return how the person stands to a competition, their team, what it may still send and would count."""
+    """Return the person's entry, team, submissions left and selection in a competition."""
     with current_site().database.read() as session:
         return _team(session, finding.competition_of(session, slug), g.user)
 

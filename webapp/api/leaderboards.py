@@ -48,7 +48,7 @@ def leaderboard(slug: str) -> ResponseReturnValue:
 
 @blueprint.get("/competitions/<slug>/leaderboard/private/<int:submission_id>")
 def counted(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Return after the reveal what a submission that stands for its team got on both splits."""
+    """Return both splits' scores of a submission that counts for its team, after the reveal."""
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         found = counted_submissions.get(

@@ -45,7 +45,7 @@ def private(slug: str) -> ResponseReturnValue:
 
 @blueprint.get("/leaderboard/private/<int:submission_id>")
 def counted(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Show after the reveal what a submission that stands for its team got on both splits."""
+    """Show both splits' results of a submission that counts for its team, after the reveal."""
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))

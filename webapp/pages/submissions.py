@@ -83,7 +83,7 @@ def index(slug: str) -> ResponseReturnValue:
 @blueprint.get("/submissions/status")
 @auth.login_required
 def statuses(slug: str) -> ResponseReturnValue:
-    """Tell how the submissions of one page of the list stand."""
+    """Return the statuses of the submissions on one page of the list as JSON."""
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         page = accepting.list_own(session, competition=competition, user=g.user, page=asked_page())
@@ -139,7 +139,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
 @blueprint.get("/submissions/<int:submission_id>/status")
 @auth.login_required
 def status(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Tell how one submission stands."""
+    """Return the status of one submission as JSON."""
     with current_site().database.read() as session:
         submission = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
         _require_here(submission, slug)

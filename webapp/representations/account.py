@@ -56,7 +56,7 @@ class LoginLine:
 
 
 def browser_name(user_agent: str) -> str:
-    """Return `Firefox on Linux` for what a browser says of itself."""
+    """Return the browser's name and system from its user agent, such as `Firefox on Linux`."""
     browser, system = _first(_BROWSERS, user_agent), _first(_SYSTEMS, user_agent)
     return " on ".join(name for name in (browser or "A browser", system) if name)
 

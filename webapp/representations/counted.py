@@ -10,7 +10,7 @@ from webapp.representations.submission import SplitView, identities_json
 
 
 class CountedView:
-    """What stands behind a line of the private leaderboard."""
+    """The submission behind a private leaderboard line."""
 
     def __init__(self, counted: Counted, *, own_team_id: int | None) -> None:
         self.submission_id = counted.submission_id

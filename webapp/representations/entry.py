@@ -8,7 +8,7 @@ from webapp import formats
 
 
 def entry_json(situation: Situation) -> dict[str, Any]:
-    """Return how a person stands to a competition, and which rules they accepted."""
+    """Return a person's entry state, and the version of the rules that they accepted."""
     entered = situation.participation
     return {
         "entry": situation.entry.value,

@@ -72,7 +72,7 @@ def _progress_sentence(progress: Progress) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SettingsCheckView:
-    """A check of changed settings: what they change, and how it stands."""
+    """A check of changed settings: their changes, and the check's state."""
 
     id: int
     state: str

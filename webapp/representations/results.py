@@ -32,7 +32,7 @@ def _place(results: TeamResults) -> str:
 
 
 def _why(line: ResultLine) -> str:
-    """Return why a file competed or not, and whether it is the one that stands."""
+    """Return why a file competed or not, and whether it counts."""
     if line.is_late:
         return "late: on no board"
     if line.is_picked is None:

@@ -122,7 +122,7 @@ def chosen_roles(job: OrganizerJob, form: Mapping[str, str]) -> dict[str, Column
 
 
 def check_json(job: OrganizerJob) -> dict[str, Any]:
-    """Return how a check stands, for the page that follows it."""
+    """Return a check's state, for the page that polls it."""
     return {"state": job.state.value, "progress": job.progress, "is_final": not organizer_jobs.is_open(job)}
 
 

@@ -105,7 +105,7 @@ class SubmissionLine:
         best_id: int | None,
         choice: Choice | None = None,
     ) -> "SubmissionLine":
-        """Return the line of a submission; `best_id` is the one that stands for the team.
+        """Return the line of a submission; `best_id` is the team's best submission.
 
         `choice` is what would count for the team.
         """
@@ -258,7 +258,7 @@ def submission_line_json(submission: Submission, result: SplitResult | None) -> 
 
 
 def submission_json(submission: Submission, summary: Summary) -> dict[str, Any]:
-    """Return the API's form; private values stand in it only where the summary holds them."""
+    """Return the API's form; it has private values only where the summary has them."""
     public, private = summary.public, summary.private
     data = {
         "id": submission.id,

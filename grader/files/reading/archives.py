@@ -28,7 +28,7 @@ ZIP_ERRORS = (
 
 
 def single_csv(raw: BinaryIO) -> str:
-    """Return the name of the one CSV in an archive, or say what stands in the way."""
+    """Return the name of the one CSV in an archive, or the problem if there is not exactly one."""
     try:
         entries = zipfile.ZipFile(_Bounded(raw)).infolist()
     except ZIP_ERRORS as error:

@@ -86,7 +86,7 @@ class GzipMembers:
 
 
 def _padding(data: memoryview) -> int:
-    """Return how many zero bytes stand at the beginning."""
+    """Count the zero bytes at the beginning."""
     match = _PADDING.match(data)
     return match.end() if match else 0
 

@@ -17,7 +17,7 @@ _SEPARATOR_LINE = re.compile(rb'"?sep=.?"?[ \t,;]*', re.IGNORECASE)
 
 
 def fault_of_line_above(line: bytes) -> str | None:
-    """Return the code of what a line is that stands where the header should; None where it may be it."""
+    """Return the problem code of a line in the header's place; None if it can be the header."""
     if _SEPARATOR_LINE.fullmatch(line):
         return "separator_line"
     if line.startswith(b"#"):

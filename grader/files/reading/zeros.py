@@ -116,7 +116,7 @@ def zero_bytes_at_end(raw: BinaryIO) -> int:
 
 
 def problem_of(run: ZeroRun) -> Problem:
-    """Say where zero bytes stand, and what that usually means."""
+    """Say where a file has zero bytes, and the usual cause."""
     found = f"{run.length:,} zero bytes (NUL)"
     if not run.is_tail:
         fact = f"Line {run.line:,} has {found} in a row"

@@ -138,7 +138,7 @@ class Assignment:
 
 
 def assign(names: Sequence[str], choice: Choice) -> Assignment | list[Problem]:
-    """Give every column its part, or say what stands in the way.
+    """Assign a role to every column, or say why that is not possible.
 
     Raises
     ------

@@ -32,7 +32,7 @@ def notes_on(names: Sequence[str], line: int) -> list[Note]:
 
 
 def problems_of(names: Sequence[str], others: Sequence[str], number: int) -> list[Problem]:
-    """Say everything that is wrong with the names on a line; `others` may stand beside id and prediction."""
+    """Report every fault of the column names; `others` are allowed beside id and prediction."""
     own = [name for name in names if name not in others]
     folded = [name.casefold() for name in own]
     header = quoted(",".join(names))

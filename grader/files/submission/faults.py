@@ -62,7 +62,7 @@ def describe_invalid_utf8(line: bytes, offset: int) -> Finding:
 
 
 def describe_repeated_header(header: str) -> Finding:
-    """Say that the header stands among the rows."""
+    """Say that the header is repeated among the rows."""
     return Finding(
         "this line repeats the header; expected the header on line 1 only (were files joined?)",
         "one header",

@@ -115,7 +115,7 @@ def read_header(text: Text, other_labels: Sequence[str] = ()) -> Header:
 
 
 def _header_line(text: Text, above: Findings) -> tuple[int, int, bytes, int]:
-    """Pass over what stands above the header; return its number, start, line and end."""
+    """Skip the lines above the header; return its number, start, line and end."""
     offset = text.start
     for number in range(1, _MOST_LINES_ABOVE + 2):
         start = offset

@@ -39,7 +39,7 @@ def note(session: Session, *, user: User, address_hash: str, now: datetime) -> N
 
 
 def forget(session: Session, *, user: User) -> None:
-    """Forget all addresses of a person: whoever changes a password may have shared the old one."""
+    """Forget all addresses of a person, after a new password: the old one may have been shared."""
     session.execute(delete(KnownAddress).where(KnownAddress.user_id == user.id))
 
 

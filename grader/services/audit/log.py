@@ -44,7 +44,7 @@ class Actor:
 
     @classmethod
     def shell(cls) -> Self:
-        """Return whoever types the commands."""
+        """Return the actor for commands in the shell."""
         return cls(None, f"shell ({operator()})"[:ORIGIN_MAX_LENGTH])
 
     @classmethod
@@ -77,7 +77,7 @@ class AuditPage:
 
 
 def mention(who: Team | User) -> str:
-    """Return what stands in an entry for a team or a person."""
+    """Return the placeholder of a team or a person in an entry's text."""
     return f"[{'team' if isinstance(who, Team) else 'person'} {who.id}]"
 
 
@@ -169,7 +169,7 @@ def people(session: Session, *, competition: Competition) -> list[str]:
 
 
 def operator() -> str:
-    """Return the operating system's name of whoever runs this process."""
+    """Return the operating system's user name of this process."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # containers run under ids without a name

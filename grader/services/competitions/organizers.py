@@ -115,7 +115,7 @@ def to_notify(session: Session, *, competition: Competition) -> list[User]:
 
 
 def make_owner(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
-    """Make whoever creates a competition its owner; from the shell nobody is."""
+    """Make the creator of a competition its owner; one created in the shell has none."""
     if actor.user is not None:
         session.add(
             Organizer(competition_id=competition.id, user_id=actor.user.id, role=Role.OWNER, added_at=now)

@@ -34,7 +34,7 @@ class SubmissionsPaused(ParticipantError):
 
 
 class MessageNeeded(OrganizerError):
-    """Whoever cannot upload reads why."""
+    """A pause needs a message for participants."""
 
     public_name = "message_needed"
 

@@ -19,7 +19,7 @@ def as_csv(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[str]:
 
 
 def _cell(value: Any) -> Any:
-    """Return what stands in a cell: lists and objects as JSON, true and false as in JSON."""
+    """Return a cell's text: lists, objects, true and false as in JSON."""
     if isinstance(value, bool):
         return json.dumps(value)
     if isinstance(value, list) and all(isinstance(each, str) for each in value):

@@ -11,7 +11,7 @@ OPEN_STATES = (JobState.WAITING, JobState.CLAIMED)
 
 
 def new_incident() -> str:
-    """Return a new id under which an error of ours stands in the log."""
+    """Return a new incident id, under which an internal error is logged."""
     return secrets.token_hex(4)
 
 

@@ -20,7 +20,7 @@ MAX_COUNT = 50
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A benchmark's line, and how many teams stand before it."""
+    """A benchmark's line, and how many teams rank above it."""
 
     row: BoardRow
     place: int

@@ -17,7 +17,7 @@ from grader.visibility import Phase, Viewer, visible_fields
 
 
 class NotCounted(ParticipantError):
-    """A submission that stands for no team on the private leaderboard."""
+    """The submission does not count for its team on the private leaderboard."""
 
     public_name = "not_counted"
     kind = ErrorKind.NOT_FOUND

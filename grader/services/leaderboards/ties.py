@@ -39,7 +39,7 @@ class TiesNotPublishable(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An entry that stands on a board."""
+    """One entry of a leaderboard."""
 
     rank: int
     team_id: int
@@ -58,7 +58,7 @@ class TieLine:
 
 @dataclass(frozen=True, slots=True)
 class SplitTies:
-    """A board with its ties. Stale where other entries stand on it now, or another version is live."""
+    """A leaderboard with its ties; stale once its entries or the live scoring version have changed."""
 
     split: Split
     lines: Sequence[TieLine]

@@ -32,7 +32,7 @@ class TooMuchMail(ParticipantError):
 
 
 def count_for_address(session: Session, *, address: str, now: datetime) -> None:
-    """Count a mail with a link to an address, whoever has it; raise InvalidAddress, TooMuchMail."""
+    """Count a mail with a link to an address, known or not; raise InvalidAddress, TooMuchMail."""
     key = addresses.key(addresses.clean_address(address))
     whose = hashlib.sha256(key.encode()).hexdigest()
     sentence = "{} mails with a link went to this address within {}, the most that may."

@@ -24,7 +24,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The bytes that several teams sent, whoever came first; the sample submission proves nothing."""
+    """A file that several teams sent; `is_sample` marks the sample submission."""
 
     sha256: str
     size_bytes: int

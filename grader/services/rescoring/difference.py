@@ -85,7 +85,7 @@ class Preview:
 
 
 def versions_of(session: Session, *, competition: Competition, version: ScoringVersion) -> Compared | None:
-    """Return what a version is compared with: the live one; itself live, the one that it replaced.
+    """Return the versions to compare: this one and the live one, or the version that a live one replaced.
 
     None for a first scoring version.
     """

@@ -22,7 +22,7 @@ def add(session: Session, *, job: ScoringJob, results: Results, now: datetime) -
 def enter_standings(
     session: Session, *, competition: Competition, scored: Sequence[tuple[ScoringJob, Results]]
 ) -> None:
-    """Let the scored files of one scoring version stand for their teams where they are the best."""
+    """Update the standings with scored files of one scoring version where they are their team's best."""
     entries = [
         _entry(job, results) for job, results in scored if job.submission.kind is SubmissionKind.NORMAL
     ]

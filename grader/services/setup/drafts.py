@@ -35,7 +35,7 @@ class NotDraft(OrganizerError):
 
 
 def may_create(session: Session, *, user: User) -> bool:
-    """Tell whether a person may make competitions: administrators, and whoever owns one already."""
+    """Tell whether a person may create competitions: administrators and owners of a competition may."""
     owned = select(Organizer.id).where(Organizer.user_id == user.id, Organizer.role == Role.OWNER)
     return user.is_admin or session.scalar(owned.limit(1)) is not None
 

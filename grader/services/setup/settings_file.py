@@ -25,7 +25,7 @@ ORDINARY = CompetitionSettings()
 
 @dataclass(frozen=True, slots=True)
 class CompetitionFile:
-    """What a file says: settings by name, and the files it names, as they stand there.
+    """Content of a settings file: settings by name, and paths of files as written there.
 
     `problems` has a sentence for everything that cannot be read, `unread` the names of those settings.
     """
@@ -72,7 +72,7 @@ class _Unreadable(ValueError):
 
 
 def read(text: str, *, before: CompetitionSettings = ORDINARY) -> CompetitionFile:
-    """Read a file, with what is wrong in it as its `problems`; raise InvalidCompetition if it is no TOML.
+    """Read a file and list its errors in `problems`; raise InvalidCompetition if it is not TOML.
 
     Keys that are not there say nothing: what they set stays as it was `before`.
     """
@@ -125,7 +125,7 @@ def _is_storable(value: object) -> bool:
 
 
 def place_of(name: str) -> str:
-    """Return where a setting stands in a file: ``limits.daily``."""
+    """Return a setting's key in the file, such as ``limits.daily``."""
     return next((key.place for key in _KEYS if key.name == name), name)
 
 

@@ -155,7 +155,7 @@ def assess_settings(
 
 
 def positions_in(live_ids: RowIds, new_ids: RowIds) -> NDArray[np.intp]:
-    """Return where each new id stands among the live ones; raise UnusableSolution if the sets differ."""
+    """Return each new id's position among the live ones; raise UnusableSolution if the sets differ."""
     place = live_ids.index()
     texts = new_ids.to_bytes().split(b"\n")[:-1]
     missing = sorted(text.decode() for text in place.keys() - set(texts))

@@ -38,7 +38,7 @@ def places_of(
 
 
 def standing_of(session: Session, *, scoring_version_id: int, split: Split, team_id: int) -> Entry | None:
-    """Return the entry that stands for a team, None if it has none."""
+    """Return a team's entry on a leaderboard, None if it has none."""
     row = session.scalar(select(Standing).where(*_on(scoring_version_id, split), Standing.team_id == team_id))
     return None if row is None else to_entry(row)
 

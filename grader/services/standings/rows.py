@@ -31,7 +31,7 @@ def to_entry(row: Standing) -> Entry:
 
 
 def enter(session: Session, *, entries: Collection[Entry], scoring_version_id: int) -> None:
-    """Let new public entries stand for their teams where they are the best; a disqualified team has none."""
+    """Enter new public entries where they are their team's best; a disqualified team gets none."""
     best = {entry.team_id: entry for entry in sorted(entries, key=order.order, reverse=True)}
     # The teams' rows are the locks: of two scores recorded at once the better must stay.
     qualified = session.execute(

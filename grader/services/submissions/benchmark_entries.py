@@ -33,7 +33,7 @@ def publish(
 def add_sample(
     session: Session, *, storage: Storage, competition: Competition, actor: Actor, now: datetime
 ) -> Accepted | None:
-    """Enter the sample submission, which scores exactly 0.50000; None where it stands there already.
+    """Enter the sample submission, which scores exactly 0.50000; None if it is there already.
 
     It needs somebody in whose name it is entered: without an organizer nothing happens.
     """
@@ -70,7 +70,7 @@ def add(
     actor: Actor,
     now: datetime,
 ) -> Accepted:
-    """Enter a stored file as a benchmark: shown where it would stand, unranked, under its name.
+    """Enter a stored file as a benchmark: shown by its score, unranked, under its name.
 
     Raises NothingToScore in a draft without a solution.
     """

@@ -172,7 +172,7 @@ def outlook(
 def accept(
     session: Session, *, competition: Competition, user: User, request_id: int, now: datetime | None = None
 ) -> Team:
-    """Merge the team that the person leads into the one that asked, and return that one.
+    """Merge the person's team into the team that asked, and return the merged team.
 
     Raises NotInTeam, NotLeader, UnknownMergeRequest, TeamsFrozen, Disqualified, TooManyMembers,
     TooManySubmissions.

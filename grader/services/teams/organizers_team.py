@@ -13,7 +13,7 @@ NAME = "Organizers"
 
 
 def is_for(session: Session, *, competition: Competition, user: User) -> bool:
-    """Tell whether a person's files are test submissions: those of whoever has a role here."""
+    """Tell whether a person's files are test submissions, as those of organizers are."""
     return organizers.role_of(session, competition=competition, user=user) is not None
 
 

@@ -47,7 +47,7 @@ class RulesChanged(EntryRefused):
 
 
 class RulesNotAccepted(EntryRefused):
-    """Whoever joins accepts the rules."""
+    """To join, a person has to accept the rules."""
 
     public_name = "rules_not_accepted"
 
@@ -108,7 +108,7 @@ class LeftTeam(EntryRefused):
 
 
 class EntryState(enum.StrEnum):
-    """How a person stands to a competition."""
+    """A person's entry state in a competition: joined, waiting for admission, refused and so on."""
 
     OUTSIDE = "outside"
     WAITING = "waiting"
@@ -145,7 +145,7 @@ def find(session: Session, *, competition: Competition, user: User) -> Participa
 
 
 def state(competition: Competition, participation: Participation | None) -> EntryState:
-    """Return how a person with this participation stands to the competition."""
+    """Return the entry state of a person with this participation."""
     if participation is None or participation.state is RequestState.WITHDRAWN:
         return EntryState.OUTSIDE
     if participation.state is RequestState.OPEN:

@@ -41,7 +41,7 @@ class OwnTeam:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Where a person stands in a competition.
+    """A person's status in a competition: entry, team, invitations and mergers.
 
     `max_used` is how many submissions one team could have used by now, None without limits.
     """
@@ -57,7 +57,7 @@ class Situation:
 
 
 def of_person(session: Session, *, competition: Competition, user: User, now: datetime) -> Situation:
-    """Return where a person stands in a competition."""
+    """Return a person's status in a competition."""
     participation = participations.find(session, competition=competition, user=user)
     team = rosters.find_team(session, competition=competition, user=user)
     return Situation(

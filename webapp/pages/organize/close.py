@@ -47,7 +47,7 @@ def index(slug: str) -> ResponseReturnValue:
 @blueprint.get("/status")
 @organizers_only(Role.VIEWER)
 def status(slug: str) -> ResponseReturnValue:
-    """Tell how the jobs of the close stand."""
+    """Return the states of the close's jobs as JSON."""
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         jobs = checklist.jobs(session, competition=competition)

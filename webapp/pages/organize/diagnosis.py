@@ -77,7 +77,7 @@ def publish_diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
 @blueprint.get(f"{HERE}/status")
 @organizers_only(Role.VIEWER)
 def diagnosis_status(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Tell how the newest diagnosis of a submission stands."""
+    """Return the state of a submission's newest diagnosis as JSON."""
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         diagnoses.get(session, competition=competition, submission_id=submission_id)

@@ -94,7 +94,7 @@ def check_settings(slug: str) -> ResponseReturnValue:
 @blueprint.get("/settings/status")
 @organizers_only(Role.VIEWER)
 def settings_status(slug: str) -> ResponseReturnValue:
-    """Tell how the check of changed settings stands."""
+    """Return the state of the check of changed settings as JSON."""
     with current_site().database.read() as session:
         job = settings_checks.newest(session, competition=finding.competition_of(session, slug))
     return _settings_status(job).make_conditional(request)

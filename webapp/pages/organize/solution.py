@@ -85,7 +85,7 @@ def show(slug: str, job_id: int) -> ResponseReturnValue:
 @blueprint.get("/<int:job_id>/status")
 @organizers_only(Role.VIEWER)
 def status(slug: str, job_id: int) -> ResponseReturnValue:
-    """Tell how a check stands."""
+    """Return the state of a check as JSON."""
     with current_site().database.read() as session:
         job = _found(session, slug, job_id)[1]
     return _status(job).make_conditional(request)

@@ -79,7 +79,7 @@ def compare_teams(slug: str) -> ResponseReturnValue:
 @blueprint.get("/ties/status")
 @organizers_only(Role.VIEWER)
 def ties_status(slug: str) -> ResponseReturnValue:
-    """Tell how the comparison stands."""
+    """Return the state of the comparison as JSON."""
     with current_site().database.read() as session:
         job = tied_teams.newest(session, competition=finding.competition_of(session, slug))
     return _status(job).make_conditional(request)

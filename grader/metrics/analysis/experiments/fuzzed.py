@@ -193,7 +193,7 @@ def compare_twins(
     roles: tuple[str, str] = ORIGINAL_AND_FUZZED,
     minimum_size: int = 0,
 ) -> FuzzedReport:
-    """Measure a model on rows that stand beside their fuzzed twins in one set.
+    """Measure a model on a set that holds rows together with their fuzzed twins.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ def influences(sets: Sets, ranks: RankArray, report: BiasReport, settings: Metri
 
 
 class _Places(NamedTuple):
-    """The rows of one identity by rank: which they are, and where they stand."""
+    """The rows of one identity by rank, with their positions."""
 
     positive_rows: IndexArray
     negative_rows: IndexArray

@@ -251,7 +251,7 @@ class _Standings:
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """One submission's ranks, and for each cell of an identity how its two sets stand by rank."""
+    """One submission's ranks and, for each cell of an identity, its two sets by rank."""
 
     ranks: RankArray
     doubled: Mapping[Cell, tuple[IndexArray, IndexArray]]

@@ -48,7 +48,7 @@ class ClassTable:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The rows of one class of a subgroup by distinct rank, and where those ranks stand in its other class.
+    """The rows of one class of a subgroup by distinct rank, placed among the ranks of its other class.
 
     Attributes
     ----------
