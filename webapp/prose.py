@@ -1,4 +1,4 @@
-"""Render organizers' Markdown as safe HTML."""
+"""Organizers' Markdown texts (overview, rules, announcements) as safe HTML: the allowed tags."""
 
 from functools import lru_cache
 

@@ -1,4 +1,4 @@
-"""Security of every request: headers, CSRF of forms, client address behind proxies, rate limits."""
+"""Security of requests: headers, CSRF, client address behind proxies, rate limits (sign-ups an hour)."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""View of a team's submissions left today and in all, with the countdown to the reset."""
+"""View of a team's submissions left, today and in all, and the countdown to the next upload."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Wrong passwords: how many login attempts an account and an address get, and for how long they wait.
+"""Wrong passwords: login attempts allowed for an account and an address, how long more are blocked.
 
 Each account has four budgets of wrong passwords: for strangers, for addresses and for devices that have
 logged in to it, and for people who are logged in. What strangers do uses up theirs alone, so that nobody can

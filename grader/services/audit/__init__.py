@@ -1,1 +1,1 @@
-"""The audit log: who did what, read by organizers and in the public log."""
+"""Audit log of organizers' acts, and the public log of a competition."""

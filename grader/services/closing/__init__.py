@@ -1,1 +1,1 @@
-"""The close: settle, reveal, finalize, verify; the checklist of what is missing."""
+"""Close of a competition: settle, reveal, finalize and verify; its checklist."""

@@ -1,1 +1,1 @@
-"""Competitions: settings, phases, metric settings, organizers, pauses, announcements."""
+"""Competitions: settings, dates, phases, metric settings, organizers, pauses, announcements."""

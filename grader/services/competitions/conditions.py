@@ -1,4 +1,4 @@
-"""Deadlines, limits and entry: defaults and validation (dates in order, daily limit, team size, rules)."""
+"""Deadlines, limits, team size, entry: defaults of a new competition, and validation (dates in order)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace

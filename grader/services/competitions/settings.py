@@ -1,4 +1,4 @@
-"""All settings of a competition in one table: title, texts, data, metric, dates; check and change them.
+"""All settings of a competition: title, texts, links, lengths; which may still change; save a change.
 
 Pages, files and clones speak of these names; `conditions` and `metric_choice` keep what they mean.
 """

@@ -1,1 +1,1 @@
-"""Counting what is limited: counters in the database, and locks by a name."""
+"""Counters for rate limits in the database, and locks by name."""

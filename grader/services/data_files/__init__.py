@@ -1,1 +1,1 @@
-"""Data files: adding them, looking through them for what gives the truth away, giving them out."""
+"""Data files for participants: upload, check for leaks of the solution, release."""

@@ -1,1 +1,1 @@
-"""Background jobs: leases, claims of processes that died, and the jobs of organizers."""
+"""Background jobs: leases, jobs of crashed workers, organizers' jobs."""

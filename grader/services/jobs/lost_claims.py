@@ -1,4 +1,4 @@
-"""Free the jobs claimed by a worker process that died, without waiting for the lease to end.
+"""Crashed workers: free their claimed jobs at once for others on the same machine, before the lease ends.
 
 A claim that is free keeps its token until somebody else takes it, so a process that was thought dead records
 its result, or finds its token old. It counts as a lost lease.

@@ -1,1 +1,1 @@
-"""Leaderboard pages: lines, columns, sort, results behind a line, ties."""
+"""Leaderboards: lines, columns, sorting, results behind a line, ties."""

@@ -1,4 +1,4 @@
-"""Columns of a leaderboard line beside the rank: team name, members, score, submission count, changes."""
+"""Columns of a leaderboard line beside the rank: team, members, score, submission count, rank change."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence

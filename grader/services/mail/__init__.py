@@ -1,1 +1,1 @@
-"""E-mail outbox: mail is written in the transaction and sent by the mailer."""
+"""E-mail: the outbox, addresses, and limits on mail."""

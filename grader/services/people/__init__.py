@@ -1,1 +1,1 @@
-"""People: their names, look-alikes among them, and finding a person by name."""
+"""Names of users and teams: rules and look-alikes; find a person by name."""

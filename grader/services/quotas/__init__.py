@@ -1,1 +1,1 @@
-"""Limits: how many submissions a team may send, daily and in all; grants of extra submissions."""
+"""Submission limits of teams, and grants of extra submissions."""

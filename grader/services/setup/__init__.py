@@ -1,1 +1,1 @@
-"""Setting a competition up: drafts, cloning, the settings file, publishing and archiving."""
+"""Set up a competition: drafts, cloning, settings file, publish, archive."""

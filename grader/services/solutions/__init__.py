@@ -1,1 +1,1 @@
-"""The secret solution: intake, split, report, findings, publishing."""
+"""The secret solution: upload, check, report, split, correct, publish."""

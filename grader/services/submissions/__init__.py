@@ -1,1 +1,1 @@
-"""Submissions: accepting an upload, selection, identical files, receipts."""
+"""Submissions: accept an upload, final selection, duplicate files, receipts."""

@@ -1,1 +1,1 @@
-"""Teams: joining, members, invitations, mergers, names."""
+"""Teams: joining a competition, members, invitations, mergers, names."""

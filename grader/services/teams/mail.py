@@ -1,4 +1,4 @@
-"""Mail on entry and teams: admission, invitation, merger, disqualification, a new name."""
+"""Texts of e-mails on entry and teams: admission, invitation, merge request, disqualification, new name."""
 
 from collections.abc import Iterable
 from datetime import datetime

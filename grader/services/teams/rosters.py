@@ -1,4 +1,4 @@
-"""Team members: find, add and remove one; maximum team size; lock the team list of a competition."""
+"""Team members: find, add and remove one; refuse when a team is full; lock a competition's teams."""
 
 from datetime import datetime
 
