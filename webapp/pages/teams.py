@@ -1,4 +1,4 @@
-"""Team page: create, rename, invite, merge, leave, change the leader."""
+"""Team page: forms to create, rename, invite, merge, leave and change the leader."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Database locks by name, for rate limits that have no row to lock."""
+"""Database locks by name, for rate limits without a row to lock."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""CSV files of a rescoring's difference: changed submissions, teams and selections."""
+"""CSV files of a rescoring's difference: rows and columns for submissions, teams and selections."""
 
 from collections.abc import Iterator
 

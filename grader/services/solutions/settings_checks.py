@@ -1,4 +1,4 @@
-"""Check of changed metric settings against the solution in use, before a rescoring.
+"""Start a check of changed metric settings before a rescoring, and read and accept its outcome.
 
 The web opens no labels: a worker counts what the settings leave of every cell.
 """

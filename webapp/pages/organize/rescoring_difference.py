@@ -1,4 +1,4 @@
-"""Page and CSV downloads of a rescoring's difference: changed scores, ranks and selections."""
+"""Page of a rescoring's difference: score and rank changes, the top teams, links to the CSV files."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
