@@ -114,7 +114,9 @@ def make_run(tmp_path: Path) -> Iterator[Callable[[str], Run]]:
             run.process.wait()
 
 
+@pytest.mark.long
 def test_a_killed_pytest_leaves_no_service_behind(make_run: Callable[[str], Run]) -> None:
+    """All that tests start takes long to start; the guardian ends it as it ends the few things below."""
     run = make_run(ALL)
     run.start(sys.executable, "-m", "pytest", *run.options)
     commands = run.commands()
@@ -142,7 +144,9 @@ def _children(process: psutil.Process) -> list[str]:
     return [child.name() for child in process.children()]
 
 
+@pytest.mark.long
 def test_what_make_runs_ends_when_make_is_killed(make_run: Callable[[str], Run], tmp_path: Path) -> None:
+    """It collects all tests before it begins: a minute."""
     run = make_run(CHEAP)
     stamp = ".venv/.complete"  # of the folder that runs these tests, which is set up
     run.start(

@@ -24,7 +24,10 @@ from grader.services.teams import invitations, mergers, teams
 
 pytestmark = pytest.mark.browser
 WIDTHS = {"desk": 1280, "phone": 390}
-SCHEMES = ("light", "dark")
+SCHEMES: dict[str, dict[str, Any]] = {  # with what axe looks for: only colours differ
+    "light": {"resultTypes": ["violations"]},
+    "dark": {"resultTypes": ["violations"], "runOnly": {"type": "rule", "values": ["color-contrast"]}},
+}
 TEAMS = 20
 OVERVIEW = """
 Online discussions need models that find harmful comments. Such models often learn that the **mention** of an
@@ -129,24 +132,25 @@ def _make_teams(live: Any, ann: Any) -> str:
 def test_every_page_is_drawn_without_serious_faults(live: Any, browser: Browser, screens: Path) -> None:
     paths = populate(live)
     faults = []
-    for scheme in SCHEMES:
+    for scheme, rules in SCHEMES.items():
         for width, pixels in WIDTHS.items():
             context = browser.new_context(
                 base_url=live.address,
                 color_scheme=scheme,  # type: ignore[arg-type]
                 viewport={"width": pixels, "height": 900},
             )
+            axe = rules if width == "desk" else None
             page, kind = context.new_page(), f"{scheme}-{width}.png"
             for name, path in paths.strangers.items():
-                faults += _faults(page, path, screens / f"{name}-{kind}", with_axe=width == "desk")
+                faults += _faults(page, path, screens / f"{name}-{kind}", axe)
             context.add_cookies([{"name": "fairboard_login", "value": paths.cookie, "url": live.address}])
             for name, path in paths.member.items():
-                faults += _faults(page, path, screens / f"{name}-{kind}", with_axe=width == "desk")
+                faults += _faults(page, path, screens / f"{name}-{kind}", axe)
             context.close()
     assert not faults, "\n".join(faults)
 
 
-def _faults(page: Page, path: str, picture: Path, *, with_axe: bool) -> list[str]:
+def _faults(page: Page, path: str, picture: Path, axe: dict[str, Any] | None) -> list[str]:
     said: list[str] = []
 
     def hear(message: object) -> None:
@@ -160,7 +164,7 @@ def _faults(page: Page, path: str, picture: Path, *, with_axe: bool) -> list[str
     too_wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     if too_wide > 0:
         said.append(f"the page is {too_wide} px wider than the window")
-    for violation in Axe().run(page).response["violations"] if with_axe else ():
+    for violation in Axe().run(page, options=axe).response["violations"] if axe else ():
         if violation["impact"] in ("serious", "critical"):
             node = violation["nodes"][0]
             said.append(f"{violation['id']}: {node['target']} {node.get('failureSummary')}")

@@ -1,9 +1,35 @@
 import json
+from typing import Self
 
 import pytest
 from click.testing import CliRunner
 
 from grader.cli import main
+from grader.settings import Settings
+from grader.worker.rescoring_batches import BatchScorer
+
+
+class ScoringHere:
+    """What a `ScoringChild` does, without its process, whose start is most of what these tests would take."""
+
+    def __init__(self, settings: Settings, *, is_quiet: bool) -> None:
+        assert is_quiet  # a log would run through the progress
+        self._scorer = BatchScorer.of(settings)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._scorer._database.dispose()
+
+    def rescore(self, scoring_version_id: int) -> bool:
+        return self._scorer.run(scoring_version_id)
+
+
+@pytest.fixture
+def scoring_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rescorings score in the test's own process."""
+    monkeypatch.setattr("grader.cli.rescore.ScoringChild", ScoringHere)
 
 
 @pytest.fixture

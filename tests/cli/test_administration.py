@@ -19,6 +19,8 @@ from grader.services.standings import final_standings
 from grader.visibility import Phase
 from tests.fixtures.patience import eventually
 
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
 
 @pytest.fixture
 def admin(run, settings, monkeypatch):
@@ -286,6 +288,7 @@ def test_a_reveal_waits_for_what_is_not_scored(admin, service):
     assert "1 submission is still being scored" in result.stderr
 
 
+@on_sqlite  # the progress and the log are the process's
 def test_a_rescoring_shows_its_progress_and_no_log(service, settings, solution):
     service.score(service.submit(service.competition()))
     path = corrected(solution())
@@ -301,6 +304,7 @@ def test_a_rescoring_shows_its_progress_and_no_log(service, settings, solution):
     assert done.stderr == "1 of 1 submissions scored\n"
 
 
+@pytest.mark.usefixtures("scoring_here")
 def test_a_rescoring_scores_everything_and_switches_the_board(admin, service, solution):
     competition = service.competition()
     service.score(*(service.submit(competition, user=name, seed=n) for n, name in enumerate(("ada", "bob"))))
@@ -318,7 +322,12 @@ def test_a_rescoring_scores_everything_and_switches_the_board(admin, service, so
     assert service.submission(unscored).status == "scored"
 
 
+@pytest.mark.parametrize(
+    "database_url", ["postgresql", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
+)
+@pytest.mark.usefixtures("scoring_here")
 def test_an_interrupted_rescoring_goes_on_with_the_same_command(admin, service, settings, solution):
+    """On SQLite it dies at each of its steps in `tests/faults/test_switches.py`."""
     competition = service.competition()
     service.score(*(service.submit(competition, user=f"team {n}", seed=n) for n in range(3)))
     path = corrected(solution())

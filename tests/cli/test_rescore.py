@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -14,26 +14,7 @@ from grader.services.competitions import lookup
 from grader.services.data_files import checks, files
 from grader.services.leaderboards import leaderboard
 from grader.services.solutions import intake
-from grader.settings import Settings
-from grader.worker.rescoring_batches import BatchScorer
 from tests.fixtures.competitions import publish_competition
-
-
-class ScoringHere:
-    """What a `ScoringChild` does, without its process, whose start is most of what these tests would take."""
-
-    def __init__(self, settings: Settings, *, is_quiet: bool) -> None:
-        assert is_quiet  # a log would run through the progress
-        self._scorer = BatchScorer.of(settings)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._scorer._database.dispose()
-
-    def rescore(self, scoring_version_id: int) -> bool:
-        return self._scorer.run(scoring_version_id)
 
 
 @pytest.fixture
@@ -42,9 +23,9 @@ def own_process() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _scoring_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def _scoring_here(request: pytest.FixtureRequest) -> None:
     if "own_process" not in request.fixturenames:
-        monkeypatch.setattr("grader.cli.rescore.ScoringChild", ScoringHere)
+        request.getfixturevalue("scoring_here")
 
 
 @pytest.fixture

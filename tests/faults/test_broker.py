@@ -130,17 +130,18 @@ def is_scored(service: Any, accepted: Any, hints: Hints) -> bool:
 
 
 @on_postgresql
+@pytest.mark.parametrize(("sweepers", "files"), [(2, 6), pytest.param(3, 12, marks=pytest.mark.long)])
 def test_several_sweepers_score_every_job_once(
-    service: Any, processes: Any, eventually: Any, watch: Any, valkey: Any
+    service: Any, processes: Any, eventually: Any, watch: Any, valkey: Any, sweepers: int, files: int
 ) -> None:
     competition = service.competition()
-    for number in range(12):
+    for number in range(files):
         service.submit(competition, seed=number, user=f"user{number % 4}")
-    for _ in range(3):
+    for _ in range(sweepers):
         processes.sweeper(service.settings)
     eventually(watch.all_scored)
-    assert watch.score_count() == 24
-    assert watch.attempts() == [1] * 12
+    assert watch.score_count() == 2 * files
+    assert watch.attempts() == [1] * files
     assert valkey.client().dbsize() == 0  # they score what they find, and tell no queue
 
 

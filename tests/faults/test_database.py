@@ -269,7 +269,7 @@ def test_a_commit_whose_outcome_is_unknown_is_resolved_by_the_same_request(
 
 
 @on_sqlite
-@pytest.mark.parametrize("files", [12, pytest.param(500, marks=LONG)])
+@pytest.mark.parametrize("files", [4, pytest.param(500, marks=LONG)])
 def test_eight_processes_that_write_to_sqlite_at_once_show_nobody_a_locked_database(
     files: int,
     service: Any,

@@ -17,6 +17,10 @@ from tests.fixtures.patience import HANG_SECONDS
 # Each takes seconds; where the kind of database cannot matter one is enough.
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+# Workers take the same path on both; SQLite in the short run is the sweeper's and the web's.
+sqlite_takes_long = pytest.mark.parametrize(
+    "database_url", ["postgresql", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
+)
 
 
 @pytest.fixture
@@ -31,6 +35,7 @@ def hint(service: Any, *accepted: Any) -> None:
     hints.close()
 
 
+@sqlite_takes_long
 def test_a_worker_that_is_killed_while_scoring_loses_nothing(
     service: Any, processes: Any, snag: Any, eventually: Any, watch: Any
 ) -> None:
@@ -49,6 +54,7 @@ def test_a_worker_that_is_killed_while_scoring_loses_nothing(
     assert watch.attempts() == [2]
 
 
+@sqlite_takes_long
 def test_what_a_killed_process_held_is_scored_long_before_its_lease_ends(
     service: Any, processes: Any, snag: Any, eventually: Any, watch: Any, predictions_csv: Any
 ) -> None:
@@ -76,6 +82,7 @@ def test_what_a_killed_process_held_is_scored_long_before_its_lease_ends(
     assert watch.score_count() == 4
 
 
+@sqlite_takes_long
 def test_a_worker_that_starts_asks_for_what_its_predecessor_had_only_heard_of(
     service: Any, processes: Any, eventually: Any, watch: Any
 ) -> None:

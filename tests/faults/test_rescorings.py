@@ -15,6 +15,7 @@ from grader.worker.hints import Hints
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 FILES = 130  # more than one batch
+FEW = 12
 
 
 @pytest.fixture
@@ -29,9 +30,15 @@ def competition(service: Any) -> Any:
 
 
 @pytest.fixture
-def accepted(service: Any, competition: Any) -> list[Any]:
+def files() -> int:
+    """How many submissions there are: more than one batch."""
+    return FILES
+
+
+@pytest.fixture
+def accepted(service: Any, competition: Any, files: int) -> list[Any]:
     """Scored submissions."""
-    accepted = [service.submit(competition, seed=seed, user=f"user{seed % 9}") for seed in range(FILES)]
+    accepted = [service.submit(competition, seed=seed, user=f"user{seed % 9}") for seed in range(files)]
     service.score(*accepted)
     return accepted
 
@@ -83,6 +90,9 @@ def hint(settings: Settings, version: ScoringVersion) -> None:
     hints.close()
 
 
+@pytest.mark.parametrize(
+    "database_url", ["postgresql", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
+)
 def test_a_worker_that_is_killed_in_its_second_batch_is_followed_by_one_that_repeats_nothing(
     service: Any, accepted: list[Any], version: ScoringVersion, processes: Any, snag: Any, eventually: Any
 ) -> None:
@@ -104,10 +114,12 @@ def test_a_worker_that_is_killed_in_its_second_batch_is_followed_by_one_that_rep
     assert attempts == [1] * 100 + [2] * 30
 
 
+@pytest.mark.long
 @on_sqlite
 def test_a_sweeper_goes_on_with_a_rescoring_that_a_killed_one_began(
     service: Any, accepted: list[Any], version: ScoringVersion, processes: Any, snag: Any, eventually: Any
 ) -> None:
+    """A sweeper runs the worker's batches: that test is the short version."""
     caught = snag(accepted[-1])
     sweeper = processes.sweeper(service.settings)
     eventually(caught.holds)
@@ -122,6 +134,7 @@ def test_a_sweeper_goes_on_with_a_rescoring_that_a_killed_one_began(
 
 
 @on_sqlite
+@pytest.mark.parametrize("files", [FEW])
 def test_a_new_file_is_scored_while_a_rescoring_hangs(
     service: Any,
     competition: Any,
@@ -136,9 +149,10 @@ def test_a_new_file_is_scored_while_a_rescoring_hangs(
     eventually(caught.holds)
     new = service.submit(competition, user="late", seed=1000)
     eventually(lambda: service.submission(new).finished_at is not None)
-    assert count(service, version, JobState.CLAIMED) == 100
+    assert count(service, version, JobState.CLAIMED) == FEW
 
 
+@pytest.mark.long
 @on_sqlite
 def test_a_file_that_kills_its_reader_keeps_no_neighbour_from_its_score(
     service: Any,
@@ -149,6 +163,7 @@ def test_a_file_that_kills_its_reader_keeps_no_neighbour_from_its_score(
     snag: Any,
     eventually: Any,
 ) -> None:
+    """Process after process is lost; `test_rescoring_batches.py` has how a lost batch is claimed in parts."""
     settings = make_settings(
         scoring_time_limit_seconds=1,
         scoring_lease_seconds=2,

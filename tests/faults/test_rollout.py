@@ -106,7 +106,7 @@ class Traffic:
         for each in self._running:
             each.result()
 
-    def wait_for_more(self, count: int = 2 * THREADS) -> None:
+    def wait_for_more(self, count: int = THREADS) -> None:
         """Wait until so many more files were taken."""
         before = len(self.sent)
         eventually(lambda: len(self.sent) >= before + count, lambda: f"more files ({self.broken})")

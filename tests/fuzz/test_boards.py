@@ -449,7 +449,7 @@ def make_installation(
 @pytest.mark.parametrize(
     ("kind", "examples"),
     [
-        ("sqlite", 8),
+        ("sqlite", 4),
         pytest.param("sqlite", 2_000, marks=[pytest.mark.long, pytest.mark.timeout(7200)]),
         pytest.param("postgresql", 500, marks=[pytest.mark.long, pytest.mark.timeout(7200)]),
     ],

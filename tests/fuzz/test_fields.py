@@ -33,7 +33,7 @@ def siege(request: pytest.FixtureRequest, make_siege: Callable[..., Siege]) -> S
 
 
 EXAMPLES = pytest.mark.parametrize(
-    "examples", [120, pytest.param(20_000, marks=[pytest.mark.long, pytest.mark.timeout(7200)])]
+    "examples", [60, pytest.param(20_000, marks=[pytest.mark.long, pytest.mark.timeout(7200)])]
 )
 
 

@@ -148,8 +148,8 @@ def _some(siege: Siege, parameter: Parameter, number: int) -> Sequence[Text]:
     first, second, third, fourth = parameter.hostile[:4]
     if _is_sqlite(siege):
         return {"path": (third,), "field": (), "query": (third,), "json": (third, fourth)}[parameter.place]
-    both = first, second
-    return {"path": (), "field": () if number % 3 else (both[number % 2],)}.get(parameter.place, both)
+    one = ((first, second)[number % 2],)
+    return {"path": (), "field": () if number % 9 else one}.get(parameter.place, one)
 
 
 def _require(siege: Siege, parameter: Parameter, who: str | None, value: Text) -> None:

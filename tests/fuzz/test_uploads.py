@@ -18,7 +18,7 @@ PAGE = f"/competitions/{SLUG}/submit"
 # By a name, for reports of failures are read.
 LARGE = {"brackets": "[" * 200_000, "braces": '{"selected":' * 9999, "bytes": "x" * 70_000}
 EXAMPLES = pytest.mark.parametrize(
-    "examples", [25, pytest.param(3_000, marks=[pytest.mark.long, pytest.mark.timeout(7200)])]
+    "examples", [12, pytest.param(3_000, marks=[pytest.mark.long, pytest.mark.timeout(7200)])]
 )
 # Headers of a part and whole bodies that no browser sends.
 DISPOSITIONS = (

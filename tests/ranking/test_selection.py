@@ -132,7 +132,7 @@ def lines(board: tuple[Standing, ...]) -> list[tuple[int, int, int]]:
 
 
 @given(histories, st.integers(1, 3), st.randoms(use_true_random=False))
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=600, deadline=None)
 def test_both_boards_are_those_of_the_slow_and_obvious_version(
     happened: list[tuple[Any, ...]], count: int, dice: Any
 ) -> None:

@@ -61,29 +61,38 @@ class Extent:
     """How much is asked at one moment, on top of every address as every role.
 
     `queries` lets two roles try every query, and JSON; `forms` are the roles that send forms, and `desks`
-    those that knock at the organizers' pages: everybody where it is None. `organizers` are those who are
-    asked, too.
+    those that knock at the organizers' pages: everybody where it is None. `others` and `organizers` are those
+    who are asked, and `acting` the organizers who send forms.
     """
 
     queries: bool = True
     forms: Collection[str] | None = None
     desks: Collection[str] | None = CURIOUS
+    others: Collection[str] = tuple(OTHERS)
     organizers: Collection[str] = ("viewer",)
+    acting: Collection[str] = ()
 
 
 EVERYTHING = {
-    "open": Extent(desks=None, organizers=ROLES),
+    "open": Extent(desks=None, organizers=ROLES, acting=ROLES),
     "closed": Extent(queries=False, forms=()),
     "settled": Extent(),
     "revealed": Extent(organizers=ROLES),
 }
 # There is the most to do while it is open, and the most to see when the private standings are there. All who
-# are refused are refused alike.
+# are refused are refused alike: `test_routes.py` asks every route as each role.
+SEEING = ("public", "leader")
 THE_LEAST = {
-    "open": Extent(queries=False, desks=None, organizers=ROLES),
-    "closed": Extent(queries=False, forms=(), desks=()),
-    "settled": Extent(forms=("leader",), desks=("leader",)),
-    "revealed": Extent(forms=("leader",), desks=("leader",), organizers=ROLES),
+    "open": Extent(
+        queries=False,
+        forms=SEEING,
+        desks=SEEING,
+        organizers=("viewer", "administrator"),
+        acting=("administrator",),
+    ),
+    "closed": Extent(queries=False, forms=(), desks=(), others=SEEING),
+    "settled": Extent(forms=("leader",), desks=("leader",), others=("public", "participant", "leader")),
+    "revealed": Extent(forms=(), desks=("leader",), others=SEEING),
 }
 
 
@@ -265,8 +274,7 @@ def _trail(
                         told = _ask_others(world, extents[moment])
                         told["log", "the log"] = re.sub(r"\d+\.\d\d s\b", "some time", "\n".join(lines))
                         if with_organizers:
-                            posts = None if moment == "open" else ()
-                            told = _ask_organizers(world, extents[moment], posts=posts) | told
+                            told = _ask_organizers(world, extents[moment]) | told
                         trail.walks[moment] = told
         except Exception as error:
             trail.failure = error
@@ -274,12 +282,13 @@ def _trail(
 
 
 def _ask_others(world: World, extent: Extent) -> Walk:
-    return walk(world, OTHERS, posts=extent.forms, queries=extent.queries, desks=extent.desks)
+    asked = {role: name for role, name in OTHERS.items() if role in extent.others}
+    return walk(world, asked, posts=extent.forms, queries=extent.queries, desks=extent.desks)
 
 
-def _ask_organizers(world: World, extent: Extent, *, posts: Collection[str] | None) -> Walk:
+def _ask_organizers(world: World, extent: Extent) -> Walk:
     asked = {role: name for role, name in ORGANIZERS.items() if role in extent.organizers}
-    return walk(world, asked, posts=posts)
+    return walk(world, asked, posts=extent.acting)
 
 
 @contextmanager

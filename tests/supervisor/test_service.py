@@ -37,10 +37,10 @@ def files(tmp_path):
 
 
 def set_up_competition(running, solution):
-    made = running.command("competition", "create", "cup", "--solution", solution, "--title", "Cup")
-    assert made.returncode == 0, made.stderr
-    assert running.command("user", "create", "anna").returncode == 0
-    return running.command("token", "create", "anna").stdout.strip()
+    made = running.command_here("competition", "create", "cup", "--solution", solution, "--title", "Cup")
+    assert made.exit_code == 0, made.output
+    assert running.command_here("user", "create", "anna").exit_code == 0
+    return running.command_here("token", "create", "anna").stdout.strip()
 
 
 def test_everything_that_is_killed_is_started_again_and_a_stop_leaves_nothing(make_service, files):
@@ -82,26 +82,33 @@ def test_a_killed_service_leaves_no_process_and_the_next_one_has_everything(make
     with Redis(unix_socket_path=socket_path) as client:
         assert client.llen("waiting") == 50
     assert again.wait_until_scored(sent, token)["status"] == "scored"
-    assert "is taken" in again.command("user", "create", "anna").stderr
+    assert "is taken" in again.command_here("user", "create", "anna").stderr
 
-    # Killed together with its guardian, a service leaves its processes to the next start.
-    worker = again.child("worker@%h")
-    again.child("supervisor.guardian").kill()
-    again.kill()
-    make_service().start()
+
+@pytest.mark.long
+def test_a_service_that_is_killed_with_its_guardian_leaves_its_processes_to_the_next_start(make_service):
+    """`test_leftovers.py` has how they are found and ended; here are two services more to start."""
+    running = make_service().start().wait_until_ready()
+    worker = running.child("worker@%h")
+    running.child("supervisor.guardian").kill()
+    running.kill()
+    again = make_service().start()
     assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
     assert "that a killed service had left" in again.log()
 
 
-def test_a_service_refuses_a_second_one_of_its_folder_and_of_its_port(make_service, tmp_path):
-    running = make_service().start()
+def test_without_a_valkey_the_sweeper_scores_and_a_second_service_is_refused(make_service, files, tmp_path):
+    """Two things that a service does whatever else it does: each start takes long."""
+    running = make_service(command=(sys.executable, "-c", WITHOUT_VALKEY)).start()
     link = running.process.stdout.readline().rsplit(maxsplit=1)[-1]
 
     same_folder = running.command("serve", "--port", "0")
-    invitation = running.command("user", "invite").stdout
+    invitation = running.command_here("user", "invite").stdout
+    own_folder = running.environment["FAIRBOARD_DATA_DIR"]
     running.environment["FAIRBOARD_DATA_DIR"] = str(tmp_path / "other")
     port = running.address.rpartition(":")[-1]
     same_port = running.command("serve", "--port", port)
+    running.environment["FAIRBOARD_DATA_DIR"] = own_folder
 
     assert link.startswith(f"{running.address}/setup/")
     assert invitation.startswith(f"{running.address}/sign-up/")
@@ -110,9 +117,21 @@ def test_a_service_refuses_a_second_one_of_its_folder_and_of_its_port(make_servi
     assert f"port {port}: another program listens there" in same_port.stderr
     assert "Traceback" not in same_folder.stderr + same_port.stderr
 
+    running.wait_until_ready()
+    solution, submission = files
+    token = set_up_competition(running, solution)
+    sent = running.submit("cup", token, submission.read_text())
+    assert running.wait_until_scored(sent, token)["status"] == "scored"
+    assert running.child("worker@%h") is None
+    assert "There is no Valkey" in running.log()
 
+
+@pytest.mark.long
 def test_a_score_does_not_wait_for_the_lease_of_workers_that_were_killed(make_service, files):
-    """The lease would take hours, longer than any hang; the time it took is printed."""
+    """The lease would take hours, longer than any hang; the time it took is printed.
+
+    The short version, without a supervisor, is in `tests/faults/test_kills.py`.
+    """
     patient = {"FAIRBOARD_SCORING_LEASE_SECONDS": "36000", "FAIRBOARD_SWEEP_AFTER_SECONDS": "36000"}
     running = make_service(patient).start().wait_until_ready()
     solution, submission = files
@@ -166,15 +185,3 @@ def test_a_queue_whose_files_are_damaged_begins_empty_and_scores(make_service, f
     eventually(lambda: again.get("/healthz")[1].get("queue") == "ok")
     sent = again.submit("cup", token, submission.read_text())
     assert again.wait_until_scored(sent, token)["status"] == "scored"
-
-
-def test_without_a_valkey_the_sweeper_scores(make_service, files):
-    running = make_service(command=(sys.executable, "-c", WITHOUT_VALKEY)).start().wait_until_ready()
-    solution, submission = files
-    token = set_up_competition(running, solution)
-
-    sent = running.submit("cup", token, submission.read_text())
-
-    assert running.wait_until_scored(sent, token)["status"] == "scored"
-    assert running.child("worker@%h") is None
-    assert "There is no Valkey" in running.log()

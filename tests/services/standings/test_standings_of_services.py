@@ -183,7 +183,7 @@ def check_pages(session: Any, competition: Competition, expected: selection.Boar
     assert ranked == [(line.rank, line.entry.submission_id) for line in expected.private[:3]]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 4))])
 def test_the_rows_are_the_pure_function_of_the_submissions_after_every_service(
     service: Any, seed: int, solution_csv: Callable[..., bytes]
 ) -> None:
