@@ -27,7 +27,7 @@ class Mutant(NamedTuple):
 
 MUTANTS = {
     "no-sweeper": (
-        Mutant("grader.worker.sweeper", "return scoring.waiting(", "return [] and scoring.waiting("),
+        Mutant("grader.worker.sweeper", "return jobs.waiting(", "return [] and jobs.waiting("),
         Mutant("grader.worker.sweeper", "= batches.unattended(", "= None and batches.unattended("),
     ),
     "no-token-check": (
