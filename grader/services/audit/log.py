@@ -18,7 +18,7 @@ from sqlalchemy import Select, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import AuditEntry, Competition, Team, User
-from grader.models.competition import DELETED
+from grader.models.competitions import DELETED
 from grader.services.audit import actions as audit_actions
 from grader.services.paging import paging
 from grader.text.plain import one_line, plain_text

@@ -10,7 +10,7 @@ from grader.models import (
     Competition,
     ScoringVersion,
 )
-from grader.models.competition import DELETED
+from grader.models.competitions import DELETED
 
 RESERVED_SLUGS = frozenset({"list", "data", "submissions", "submission-url", "new"})
 

@@ -23,7 +23,7 @@ from grader.models import (
     Submission,
     SubmissionGrant,
 )
-from grader.models.competition import DELETED
+from grader.models.competitions import DELETED
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings

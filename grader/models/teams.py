@@ -7,7 +7,7 @@ from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
-from grader.models.user import User
+from grader.models.people import User
 
 
 class Team(Base):

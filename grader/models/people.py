@@ -1,4 +1,4 @@
-"""Tables of users: accounts, logins, API tokens, one-time links."""
+"""Tables of people: accounts, logins, known addresses, API tokens, one-time links."""
 
 import enum
 from datetime import datetime

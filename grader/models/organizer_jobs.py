@@ -8,9 +8,9 @@ from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
-from grader.models.competition import Competition
-from grader.models.scoring_job import JobState
-from grader.models.user import User
+from grader.models.competitions import Competition
+from grader.models.people import User
+from grader.models.scoring import JobState
 
 
 class OrganizerJobKind(enum.StrEnum):

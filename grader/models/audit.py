@@ -1,4 +1,4 @@
-"""Table of audit entries: who did what, when and why; append-only."""
+"""Table of the audit log: who did what, when and why; rows are only added."""
 
 from datetime import datetime
 from typing import Any
@@ -7,7 +7,7 @@ from sqlalchemy import ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base
-from grader.models.user import User
+from grader.models.people import User
 
 
 class AuditEntry(Base):

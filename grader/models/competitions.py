@@ -1,19 +1,18 @@
-"""Table of competitions: one column for each setting, and the state (draft, published, archived)."""
+"""Tables of competitions: settings and state, organizers, people who joined, data files, announcements."""
 
 import enum
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Integer, String, Text, true
+from sqlalchemy import JSON, BigInteger, ForeignKey, Integer, String, Text, UniqueConstraint, text, true
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
+from grader.models.people import User
+from grader.models.solutions import ScoringVersion
+from grader.models.teams import RequestState
 from grader.visibility import Feedback
-
-if TYPE_CHECKING:
-    from grader.models.scoring_version import ScoringVersion
-
 
 DELETED = "deleted:"  # with the id, in place of a deleted draft's slug; nobody can ask for it
 
@@ -113,3 +112,101 @@ class Competition(Base):
     live_scoring_version: Mapped["ScoringVersion | None"] = relationship(
         foreign_keys=[live_scoring_version_id], post_update=True
     )
+
+
+class Role(enum.StrEnum):
+    """An owner may do all; an editor all but publish, archive and choose organizers; a viewer sees."""
+
+    OWNER = "owner"
+    EDITOR = "editor"
+    VIEWER = "viewer"
+
+
+class Organizer(Base):
+    """A person's role in a competition; administrators of the site are owners of all without a row."""
+
+    __tablename__ = "organizer"
+    __table_args__ = (UniqueConstraint("competition_id", "user_id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
+    user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), index=True)
+    role: Mapped[Role] = mapped_column(stored_enum(Role, name="role"))
+    added_at: Mapped[datetime]
+
+    user: Mapped[User] = relationship()
+
+
+class Participation(Base):
+    """A person in a competition, with the rules they accepted.
+
+    `bound_team_id` is the team whose first submission ended the person's choice: nobody of it enters the
+    competition through another team.
+    """
+
+    __tablename__ = "participation"
+    __table_args__ = (UniqueConstraint("competition_id", "user_id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
+    user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), index=True)
+    state: Mapped[RequestState] = mapped_column(stored_enum(RequestState, name="state"))
+    rules_version: Mapped[int]
+    requested_at: Mapped[datetime]
+    joined_at: Mapped[datetime | None]
+    bound_team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"))
+
+    competition: Mapped[Competition] = relationship()
+    user: Mapped[User] = relationship()
+
+
+class DataCheckState(enum.StrEnum):
+    """What is known of a file: nothing, for it was there before files were checked; that it waits for its
+    check; that it gives nothing away; that it is held back; or that an organizer has allowed it."""
+
+    UNCHECKED = "unchecked"
+    WAITING = "waiting"
+    PASSED = "passed"
+    HELD = "held"
+    ALLOWED = "allowed"
+
+
+class DataFile(Base):
+    """One file of a competition's data page, such as train.csv or test.csv.
+
+    `check_key` names what was checked against what: the file's bytes and the solutions. `findings` is what
+    came of it, with the `sha256` that was looked at; `allowed` is what an organizer typed, when, and what it
+    covers.
+    """
+
+    __tablename__ = "data_file"
+    __table_args__ = (UniqueConstraint("competition_id", "name"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
+    name: Mapped[str] = mapped_column(String(255))
+    description: Mapped[str] = mapped_column(Text, default="", server_default="")
+    sha256: Mapped[str] = mapped_column(String(64))
+    size_bytes: Mapped[int] = mapped_column(BigInteger)
+    uploaded_at: Mapped[datetime]
+    check_state: Mapped[DataCheckState] = mapped_column(
+        stored_enum(DataCheckState, name="check_state"),
+        default=DataCheckState.UNCHECKED,
+        server_default="unchecked",
+    )
+    check_key: Mapped[str | None] = mapped_column(String(64))
+    findings: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
+    allowed: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
+
+
+class Announcement(Base):
+    """One announcement in Markdown; withdrawn ones stay for the audit and are not shown."""
+
+    __tablename__ = "announcement"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"), index=True)
+    title: Mapped[str] = mapped_column(String(200))
+    body: Mapped[str] = mapped_column(Text)
+    posted_at: Mapped[datetime]
+    withdrawn_at: Mapped[datetime | None]

@@ -1,15 +1,44 @@
-"""Table of scoring jobs: state, lease, attempts of one submission's scoring."""
+"""Tables of scoring: the job of one submission, and its scores on both splits."""
 
 import enum
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy import Double, ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
-from grader.models.scoring_version import ScoringVersion
-from grader.models.submission import Submission
+from grader.models.solutions import ScoringVersion
+from grader.models.submissions import Submission
+
+
+class Split(enum.StrEnum):
+    """The splits that a score is computed on."""
+
+    PUBLIC = "public"
+    PRIVATE = "private"
+
+
+class Score(Base):
+    """The score, its four terms, and the exact integer counts of every cell they derive from.
+
+    There is no index by scoring version alone: a planner without statistics takes it for a good one.
+    """
+
+    __tablename__ = "score"
+    __table_args__ = (UniqueConstraint("submission_id", "scoring_version_id", "split"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
+    scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
+    split: Mapped[Split] = mapped_column(stored_enum(Split, name="split"))
+    score: Mapped[float] = mapped_column(Double)
+    overall_auc: Mapped[float] = mapped_column(Double)
+    subgroup_auc: Mapped[float] = mapped_column(Double)
+    bpsn_auc: Mapped[float] = mapped_column(Double)
+    bnsp_auc: Mapped[float] = mapped_column(Double)
+    counts: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime]
 
 
 class JobState(enum.StrEnum):

@@ -1,4 +1,4 @@
-"""Table of submissions: file, status, problems, selected or not, kind."""
+"""Tables of submissions, extra submissions granted, and questions about a score."""
 
 import enum
 from datetime import date, datetime
@@ -8,9 +8,9 @@ from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
-from grader.models.competition import Competition
-from grader.models.team import Team
-from grader.models.user import User
+from grader.models.competitions import Competition
+from grader.models.people import User
+from grader.models.teams import Team
 from grader.ranking.selection import SubmissionKind
 
 
@@ -65,3 +65,39 @@ class Submission(Base):
     competition: Mapped[Competition] = relationship()
     team: Mapped[Team] = relationship()
     user: Mapped[User] = relationship()
+
+
+class SubmissionGrant(Base):
+    """Raises one UTC day's limit and the total limit by `count`: a team's, or without a team everybody's."""
+
+    __tablename__ = "submission_grant"
+    __table_args__ = (Index("ix_submission_grant_competition_id_team_id", "competition_id", "team_id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
+    team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"))
+    day: Mapped[date]
+    count: Mapped[int]
+    reason: Mapped[str] = mapped_column(Text)
+    granted_at: Mapped[datetime]
+
+
+class Dispute(Base):
+    """One question about one submission's score; it is open until it is answered."""
+
+    __tablename__ = "dispute"
+    __table_args__ = (Index("ix_dispute_competition_id_answered_at", "competition_id", "answered_at"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"), index=True)
+    asked_by_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
+    asked_at: Mapped[datetime]
+    question: Mapped[str] = mapped_column(Text)
+    answer: Mapped[str] = mapped_column(Text, default="", server_default="")
+    answered_by_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"))
+    answered_at: Mapped[datetime | None]
+
+    submission: Mapped[Submission] = relationship()
+    asked_by: Mapped[User] = relationship(foreign_keys=[asked_by_id])
+    answered_by: Mapped[User | None] = relationship(foreign_keys=[answered_by_id])

@@ -1,0 +1,91 @@
+"""Tables of standings: the leaderboards' rows, daily ranks, final standings."""
+
+from datetime import date, datetime
+
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from grader.db import Base, stored_enum
+from grader.models.scoring import Split
+from grader.models.submissions import Submission
+from grader.models.teams import Team
+
+
+class Standing(Base):
+    """A team's entry; there is no rank column, for the rank is computed when a board is read.
+
+    `score_units` is the displayed score in units of 0.00001.
+    """
+
+    __tablename__ = "standing"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
+    split: Mapped[Split] = mapped_column(stored_enum(Split, name="split"))
+    team_id: Mapped[int] = mapped_column(ForeignKey("team.id"))
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
+    score_units: Mapped[int] = mapped_column()
+    submitted_at: Mapped[datetime]
+
+    __table_args__ = (
+        UniqueConstraint("scoring_version_id", "split", "team_id"),
+        # The order of a board, so that a page of it reads its own lines only.
+        Index(
+            "ix_standing_board",
+            "scoring_version_id",
+            "split",
+            score_units.desc(),
+            "submitted_at",
+            "submission_id",
+        ),
+    )
+
+    team: Mapped[Team] = relationship()
+    submission: Mapped[Submission] = relationship()
+
+
+class DailyRank(Base):
+    """A team's public rank when `day` began, under one scoring version; rebuildable from the submissions."""
+
+    __tablename__ = "daily_rank"
+    __table_args__ = (UniqueConstraint("scoring_version_id", "day", "team_id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
+    day: Mapped[date]
+    team_id: Mapped[int] = mapped_column(ForeignKey("team.id"))
+    rank: Mapped[int]
+
+
+class FinalBoard(Base):
+    """The final standings of a competition, number 1 and, after each later publish, the next number."""
+
+    __tablename__ = "final_board"
+    __table_args__ = (UniqueConstraint("competition_id", "number"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
+    number: Mapped[int]
+    scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
+    reason: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[datetime]
+
+    lines: Mapped[list["FinalStanding"]] = relationship(back_populates="board")
+
+
+class FinalStanding(Base):
+    """One line of a final board, with the names and displayed values of that moment."""
+
+    __tablename__ = "final_standing"
+    __table_args__ = (UniqueConstraint("board_id", "rank"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    board_id: Mapped[int] = mapped_column(ForeignKey("final_board.id"))
+    rank: Mapped[int]
+    public_rank: Mapped[int | None]
+    team_id: Mapped[int] = mapped_column(ForeignKey("team.id"))
+    team_name: Mapped[str] = mapped_column(String(256))
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
+    score_units: Mapped[int]
+
+    board: Mapped[FinalBoard] = relationship(back_populates="lines")
