@@ -19,12 +19,13 @@ from grader.models.organizer_jobs import OrganizerJob, OrganizerJobKind
 from grader.models.people import AccountLink, ApiToken, KnownAddress, LinkPurpose, Login, SetupLink, User
 from grader.models.scoring import JobState, Score, ScoringJob, Split
 from grader.models.solutions import ScoringVersion, ScoringVersionState, Solution
-from grader.models.standings import DailyRank, FinalBoard, FinalStanding, Standing
+from grader.models.standings import STANDING_ORDER, DailyRank, FinalBoard, FinalStanding, Standing
 from grader.models.submissions import Dispute, Submission, SubmissionGrant, SubmissionStatus
 from grader.models.teams import MergeRequest, RequestState, Team, TeamInvite, TeamMember
 from grader.ranking.selection import SubmissionKind
 
 __all__ = [
+    "STANDING_ORDER",
     "AccountLink",
     "Announcement",
     "ApiToken",

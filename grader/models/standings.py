@@ -1,14 +1,16 @@
 """Tables of standings: the leaderboards' rows, daily ranks, final standings."""
 
 from datetime import date, datetime
+from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
-from sqlalchemy.orm import Mapped, mapped_column, relationship
+from sqlalchemy import ColumnElement, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
 from grader.models.scoring import Split
 from grader.models.submissions import Submission
 from grader.models.teams import Team
+from grader.ranking.order import COLUMNS, Column
 
 
 class Standing(Base):
@@ -27,21 +29,21 @@ class Standing(Base):
     score_units: Mapped[int] = mapped_column()
     submitted_at: Mapped[datetime]
 
-    __table_args__ = (
-        UniqueConstraint("scoring_version_id", "split", "team_id"),
-        # The order of a board, so that a page of it reads its own lines only.
-        Index(
-            "ix_standing_board",
-            "scoring_version_id",
-            "split",
-            score_units.desc(),
-            "submitted_at",
-            "submission_id",
-        ),
-    )
+    __table_args__ = (UniqueConstraint("scoring_version_id", "split", "team_id"),)
 
     team: Mapped[Team] = relationship()
     submission: Mapped[Submission] = relationship()
+
+
+def _directed(column: Column) -> ColumnElement[Any]:
+    stored: InstrumentedAttribute[Any] = getattr(Standing, column.name)
+    return stored.desc() if column.is_highest_first else stored.expression
+
+
+# The order of a leaderboard in SQL.
+STANDING_ORDER = tuple(_directed(column) for column in COLUMNS)
+# A page of a leaderboard reads its own lines only.
+Index("ix_standing_board", Standing.scoring_version_id, Standing.split, *STANDING_ORDER)
 
 
 class DailyRank(Base):

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 SCORE_DECIMALS = 5
 _UNITS = 100_000.0
@@ -18,6 +20,18 @@ _CLEARLY_NEARER = 0.49  # than to a tie, whatever the product was rounded to
 TERM_DECIMALS = 4
 CELL_DECIMALS = 2
 AUTOMATIC_SELECTION_COUNT = 2
+
+
+class Column(NamedTuple):
+    """A column that entries are ordered by: its name, in `Entry` as in the table, and its direction."""
+
+    name: str
+    is_highest_first: bool = False
+
+
+# The one rule of order. Each column decides among entries that are equal in those before it.
+COLUMNS = (Column("score_units", is_highest_first=True), Column("submitted_at"), Column("submission_id"))
+_values = attrgetter(*(column.name for column in COLUMNS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +104,10 @@ def rounded_cell(value: float | None) -> float | None:
     return None if value is None else float(round_half_even(value, CELL_DECIMALS))
 
 
-def order(entry: Entry) -> tuple[int, datetime, int]:
+def order(entry: Entry) -> tuple[Any, ...]:
     """Return the sort key of an entry: the better entry has the smaller key."""
-    return -entry.score_units, entry.submitted_at, entry.submission_id
+    values = zip(COLUMNS, _values(entry), strict=True)
+    return tuple([-value if column.is_highest_first else value for column, value in values])
 
 
 def best(entries: Iterable[Entry]) -> Entry | None:

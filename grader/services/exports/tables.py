@@ -14,12 +14,21 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError
 from grader.metrics import PairCounts, report
-from grader.models import AuditEntry, Competition, Score, ScoringVersion, Split, Standing, Submission, Team
+from grader.models import (
+    STANDING_ORDER,
+    AuditEntry,
+    Competition,
+    Score,
+    ScoringVersion,
+    Split,
+    Standing,
+    Submission,
+    Team,
+)
 from grader.ranking import order
 from grader.services.audit import log
 from grader.services.competitions.metric import Rules
 from grader.services.exports.formats import Row, as_csv, as_json
-from grader.services.standings import places
 
 CHUNK = 500
 TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
@@ -185,7 +194,7 @@ def _standing_rows(session: Session, version: ScoringVersion) -> Iterator[Row]:
                 & (Score.split == Standing.split),
             )
             .where(Standing.scoring_version_id == version.id, Standing.split == split)
-            .order_by(*places.ORDER)
+            .order_by(*STANDING_ORDER)
             .execution_options(yield_per=CHUNK)
         )
         for rank, (standing, team, score) in enumerate(rows, 1):

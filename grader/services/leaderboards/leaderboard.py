@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
-from grader.models import Competition, ScoringVersion, Split, Standing
+from grader.models import STANDING_ORDER, Competition, ScoringVersion, Split, Standing
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import benchmark_lines, sorting
 from grader.services.leaderboards import lines as board_lines
@@ -233,7 +233,7 @@ def _plain_page(
     team_ids = session.scalars(
         select(Standing.team_id)
         .where(Standing.scoring_version_id == version.id, Standing.split == split)
-        .order_by(*places.ORDER)
+        .order_by(*STANDING_ORDER)
         .limit(asked.page_size)
         .offset(asked.first)
     ).all()

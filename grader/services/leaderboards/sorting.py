@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, null, select
 from sqlalchemy.orm import Session
 
-from grader.models import Score, ScoringVersion, Split, Standing, Team
+from grader.models import STANDING_ORDER, Score, ScoringVersion, Split, Standing, Team
 from grader.ranking import order
 from grader.services.leaderboards import lines as board_lines
 from grader.services.leaderboards.benchmark_lines import Placed
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.people.names import folded
-from grader.services.standings import places
 
 Line = BoardRow | tuple[int, int]
 """A benchmark, or a team's id and rank."""
@@ -89,7 +88,7 @@ def _teams(version: ScoringVersion, split: Split, sort: Sort) -> Select[Any]:
         select(Standing.team_id, Team.name)
         .join(Team, Team.id == Standing.team_id)
         .where(Standing.scoring_version_id == version.id, Standing.split == split)
-        .order_by(*places.ORDER)
+        .order_by(*STANDING_ORDER)
     )
     if sort.is_term:
         return (

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
 from grader.models import (
+    STANDING_ORDER,
     Competition,
     JobState,
     OrganizerJob,
@@ -154,7 +155,7 @@ def places(session: Session, *, scoring_version_id: int, split: Split) -> list[P
         .join(Team, Team.id == Standing.team_id)
         .join(Submission, Submission.id == Standing.submission_id)
         .where(Standing.scoring_version_id == scoring_version_id, Standing.split == split)
-        .order_by(Standing.score_units.desc(), Standing.submitted_at, Standing.submission_id)
+        .order_by(*STANDING_ORDER)
         .limit(MAX_TEAMS)
     )
     return [Place(rank, *row) for rank, row in enumerate(rows, start=1)]

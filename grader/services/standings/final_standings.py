@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import (
+    STANDING_ORDER,
     Competition,
     FinalBoard,
     FinalStanding,
@@ -83,7 +84,7 @@ def append(session: Session, *, competition: Competition, reason: str, now: date
         select(Standing.team_id, Team.name, Standing.submission_id, Standing.score_units)
         .join(Team, Team.id == Standing.team_id)
         .where(Standing.scoring_version_id == version_id, Standing.split == Split.PRIVATE)
-        .order_by(*places.ORDER)
+        .order_by(*STANDING_ORDER)
     )
     session.add_all(
         FinalStanding(

@@ -1,16 +1,15 @@
 """Rank of a team by its standing row: query the rank, count teams, list ranks."""
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, func, literal, select, tuple_
 from sqlalchemy.orm import Session
 
-from grader.models import Split, Standing
+from grader.models import STANDING_ORDER, Split, Standing
+from grader.ranking import order
 from grader.ranking.order import Entry
 from grader.services.standings.rows import to_entry
-
-# The order of standings.order, in SQL; an index has it.
-ORDER = (Standing.score_units.desc(), Standing.submitted_at, Standing.submission_id)
 
 
 def rank_of(session: Session, *, scoring_version_id: int, split: Split, entry: Entry) -> int:
@@ -61,7 +60,7 @@ def ranks(
 
 def ranked_teams(scoring_version_id: int, split: Split) -> Select[tuple[int, int]]:
     """Return the query of `team_id` and `rank` of a whole board."""
-    rank = func.row_number().over(order_by=ORDER).label("rank")
+    rank = func.row_number().over(order_by=STANDING_ORDER).label("rank")
     return select(Standing.team_id, rank).where(*_on(scoring_version_id, split))
 
 
@@ -70,16 +69,12 @@ def _on(scoring_version_id: int, split: Split) -> tuple[ColumnElement[bool], Col
 
 
 def _is_before(entry: Entry) -> ColumnElement[bool]:
-    return or_(
-        Standing.score_units > entry.score_units,
-        and_(
-            Standing.score_units == entry.score_units,
-            or_(
-                Standing.submitted_at < entry.submitted_at,
-                and_(
-                    Standing.submitted_at == entry.submitted_at,
-                    Standing.submission_id < entry.submission_id,
-                ),
-            ),
-        ),
-    )
+    lower: list[ColumnElement[Any]] = []
+    higher: list[ColumnElement[Any]] = []
+    for column in order.COLUMNS:
+        row = getattr(Standing, column.name)
+        own = literal(getattr(entry, column.name), row.type)
+        # A comparison of tuples has one direction: a column whose highest value comes first changes sides.
+        lower.append(own if column.is_highest_first else row)
+        higher.append(row if column.is_highest_first else own)
+    return tuple_(*lower) < tuple_(*higher)

@@ -9,7 +9,15 @@ import pytest
 from sqlalchemy import select
 
 from grader.files import read_solution
-from grader.models import Competition, ScoringVersion, ScoringVersionState, Split, Standing, Submission
+from grader.models import (
+    STANDING_ORDER,
+    Competition,
+    ScoringVersion,
+    ScoringVersionState,
+    Split,
+    Standing,
+    Submission,
+)
 from grader.ranking import selection
 from grader.ranking.selection import SubmissionKind
 from grader.services.audit.log import Actor
@@ -19,8 +27,8 @@ from grader.services.leaderboards import leaderboard
 from grader.services.moderation import decisions
 from grader.services.rescoring import preparation, publication
 from grader.services.solutions import intake
-from grader.services.standings import places, scored_submissions
 from grader.services.standings import rows as standing_rows
+from grader.services.standings import scored_submissions
 from grader.services.teams import mergers, rosters
 from grader.visibility import Phase
 from tests.fixtures import rescorings
@@ -169,7 +177,7 @@ def stored(session: Any, version: ScoringVersion, split: Split) -> list[Any]:
     rows = session.scalars(
         select(Standing)
         .where(Standing.scoring_version_id == version.id, Standing.split == split)
-        .order_by(*places.ORDER)
+        .order_by(*STANDING_ORDER)
     )
     return [standing_rows.to_entry(row) for row in rows]
 

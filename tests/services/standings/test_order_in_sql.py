@@ -1,0 +1,49 @@
+"""The rule of order in SQL: both databases sort and count as the pure function does."""
+
+import random
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from grader.models import STANDING_ORDER, Split, Standing
+from grader.ranking import order
+from grader.ranking.order import Entry
+from grader.services.competitions import lookup
+from grader.services.standings import places, rows
+
+NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay", "gus")
+SHORTEST = timedelta(microseconds=1)
+
+
+def draw(chance: random.Random, sent: list[Any], now: Any) -> list[Entry]:
+    """Return an entry for some of the teams, with few scores and times, so that most are tied."""
+    scores, times = chance.choice([(1, 1), (1, 3), (2, 2), (3, 1)])
+    return [
+        Entry(each.team_id, each.id, chance.randrange(scores), now + chance.randrange(times) * SHORTEST)
+        for each in chance.sample(sent, chance.randint(1, len(sent)))
+    ]
+
+
+def test_both_databases_order_and_rank_tied_entries_as_the_pure_rule_does(service: Any) -> None:
+    competition = service.competition()
+    sent = [service.submit(competition, user=name).submission for name in NAMES]
+    with service.database.write() as session:
+        version_id = lookup.live(lookup.get(session, slug=competition.slug)).id
+        on = {"scoring_version_id": version_id, "split": Split.PUBLIC}
+        for seed in range(30):
+            board = draw(random.Random(seed), sent, service.now)
+            session.execute(delete(Standing))
+            session.add_all(rows.to_row(entry, **on) for entry in board)
+            session.flush()
+            expected = order.rank(board)
+            in_order = session.scalars(select(Standing).order_by(*STANDING_ORDER))
+            assert [rows.to_entry(row) for row in in_order] == [line.entry for line in expected]
+            assert places.ranks(session, **on) == {line.entry.team_id: line.rank for line in expected}
+            found = places.places_of(session, entries=[line.entry for line in expected], **on)
+            assert found == [line.rank for line in expected]
+
+
+def test_no_column_of_the_rule_can_be_null_for_the_databases_sort_nulls_differently() -> None:
+    columns = Standing.__table__.columns
+    assert not any(columns[column.name].nullable for column in order.COLUMNS)
