@@ -1,0 +1,225 @@
+"""Which SQL statements a request sends: each list is whole, so that a new statement is noticed."""
+
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+from tests.fixtures.statements import Statements, expected, recorded
+
+HERE = "/competitions/toxicity"
+API = "/api/v1/competitions/toxicity"
+
+UPLOAD_BY_API = """
+read
+    select clock_timestamp
+    select api_token, user_account
+read
+    select competition, scoring_version, solution
+    select organizer
+read
+    select competition, scoring_version, solution
+    select organizer
+    select clock_timestamp
+    select organizer
+    select organizer
+    select team, team_member, user_account
+    select submission
+    select participation
+    select participation
+    select submission
+    select submission
+    select submission_grant, team
+    select submission
+write
+    select pg_advisory_xact_lock_shared
+    lock competition
+    select competition, scoring_version, solution
+    select clock_timestamp
+    select organizer
+    select organizer
+    select team, team_member, user_account
+    select submission
+    select participation
+    select participation
+    select submission
+    select submission
+    select submission_grant, team
+    select submission
+    select organizer
+    select participation
+    select team, team_member, user_account
+    update participation, team_member
+    insert submission
+    select scoring_version
+    insert scoring_job
+read
+    select competition, scoring_version, solution
+    select organizer
+    select team, team_member, user_account
+    select clock_timestamp
+    select submission
+    select submission_grant, team
+"""
+UPLOAD_BY_PAGE = """
+read
+    select clock_timestamp
+    select login, user_account
+read
+    select competition, scoring_version, solution
+    select organizer
+read
+    select competition, scoring_version, solution
+    select organizer
+    select clock_timestamp
+    select organizer
+    select organizer
+    select team, team_member, user_account
+    select participation
+    select participation
+    select submission
+    select submission
+    select submission_grant, team
+    select submission
+read
+    select solution
+write
+    select pg_advisory_xact_lock_shared
+    lock competition
+    select competition, scoring_version, solution
+    select clock_timestamp
+    select organizer
+    select organizer
+    select team, team_member, user_account
+    select participation
+    select participation
+    select submission
+    select submission
+    select submission_grant, team
+    select submission
+    select organizer
+    select participation
+    select team, team_member, user_account
+    update participation, team_member
+    insert submission
+    select scoring_version
+    insert scoring_job
+"""
+FIRST_UPLOAD = """
+read
+    select clock_timestamp
+    select api_token, user_account
+read
+    select competition, scoring_version, solution
+    select organizer
+read
+    select competition, scoring_version, solution
+    select organizer
+    select clock_timestamp
+    select organizer
+    select organizer
+    select team, team_member, user_account
+    select participation
+    select submission_grant
+write
+    select pg_advisory_xact_lock_shared
+    lock competition
+    select competition, scoring_version, solution
+    select clock_timestamp
+    select organizer
+    select organizer
+    select team, team_member, user_account
+    select participation
+    select submission_grant
+    select organizer
+    select participation
+    insert participation
+    select team, team_member, user_account
+    select team
+    select team
+    insert team
+    insert team_member
+    select submission
+    update participation, team_member
+    insert submission
+    select scoring_version
+    insert scoring_job
+read
+    select competition, scoring_version, solution
+    select organizer
+    select team, team_member, user_account
+    select clock_timestamp
+    select submission
+    select submission_grant, team
+"""
+SUBMIT_PAGE = """
+read
+    select clock_timestamp
+    select login, user_account
+read
+    select clock_timestamp
+    select competition, scoring_version, solution
+    select organizer
+    select organizer
+    select team, team_member, user_account
+    select clock_timestamp
+    select submission
+    select submission_grant, team
+    select clock_timestamp
+    select participation
+    select participation
+    select solution
+"""
+
+
+@pytest.fixture
+def ann(arena: Any) -> Any:
+    """Somebody whose login and token were used just now."""
+    arena.competition(max_daily_submissions=5, max_total_submissions=50)
+    ann = arena.person("Ann")
+    assert ann.browser.get("/account").status_code == 200
+    path = f"{API}/submissions"
+    assert arena.app.test_client().get(path, headers=ann.bearer).status_code == 200
+    return ann
+
+
+def upload_by_api(arena: Any, person: Any, **headers: str) -> Statements:
+    file = {"file": (BytesIO(arena.truth.predictions(seed=2)), "p.csv")}
+    with recorded(arena.database) as sent:
+        answer = arena.app.test_client().post(
+            f"{API}/submissions", data=file, headers=person.bearer | headers
+        )
+    assert answer.status_code == 201, answer.text
+    return sent
+
+
+def upload_by_page(arena: Any, person: Any) -> Statements:
+    token = arena.form_token(person.browser, "/account")
+    form = {"csrf_token": token, "file": (BytesIO(arena.truth.predictions(seed=2)), "p.csv")}
+    with recorded(arena.database) as sent:
+        answer = person.browser.post(f"{HERE}/submit", data=form)
+    assert answer.status_code == 303, answer.text
+    return sent
+
+
+def test_an_upload_through_the_api_sends_these_statements(arena: Any, ann: Any) -> None:
+    arena.submit(ann, arena.truth.predictions(seed=1))
+    sent = upload_by_api(arena, ann, **{"Idempotency-Key": "one"})
+    assert sent.lines == expected(UPLOAD_BY_API, arena.database)
+
+
+def test_an_upload_through_the_page_sends_these_statements(arena: Any, ann: Any) -> None:
+    arena.submit(ann, arena.truth.predictions(seed=1))
+    sent = upload_by_page(arena, ann)
+    assert sent.lines == expected(UPLOAD_BY_PAGE, arena.database)
+
+
+def test_the_first_upload_of_a_person_also_makes_their_team(arena: Any, ann: Any) -> None:
+    assert upload_by_api(arena, ann).lines == expected(FIRST_UPLOAD, arena.database)
+
+
+def test_the_submit_page_sends_these_statements(arena: Any, ann: Any) -> None:
+    arena.submit(ann, arena.truth.predictions(seed=1))
+    with recorded(arena.database) as sent:
+        assert ann.browser.get(f"{HERE}/submit").status_code == 200
+    assert sent.lines == expected(SUBMIT_PAGE, arena.database)
