@@ -243,7 +243,7 @@ def _configure_sqlite(connection: Any, _record: object) -> None:
 
 
 class _Turns:
-    """How the writers of a process wait for SQLite's write lock: one of them asks, the longer the more often.
+    """Queue this process's writers: one thread polls SQLite's write lock, with ever shorter pauses.
 
     SQLite itself asks ever more rarely, in the end every 0.1 s, so that who comes last goes first: of eight
     writers one in a hundred waited for seconds.

@@ -107,8 +107,8 @@ class Settings(BaseSettings):
     )
     cache_dir: Path | None = Field(
         None,
-        description="Folder of what can be computed again, needed by no backup; by default cache/ in the "
-        "data folder.",
+        description="Cache folder: its files can be computed again and need no backup; by default cache/ "
+        "in the data folder.",
     )
     rank_cache_mb: int = Field(
         20_000, ge=0, description="Room for the kept ranks of submissions, in MB; 0 keeps none."
@@ -224,7 +224,7 @@ class Settings(BaseSettings):
         return self.storage_url or (self.data_dir.absolute() / "blobs").as_uri()
 
     def cache(self) -> Path:
-        """Return the folder of what can be computed again."""
+        """Return the cache folder."""
         return (self.cache_dir or self.data_dir / "cache").absolute()
 
     def secret(self) -> str:

@@ -1,7 +1,7 @@
 """Backup and restore an installation: a folder with the database, the stored files and the settings.
 
 A folder is a backup when its `backup.json` is there, which is written last. Secrets are not in it: the
-manifest says which are needed. Neither is what can be computed again.
+manifest says which are needed. The cache is not in it either.
 """
 
 import hashlib

@@ -234,8 +234,8 @@ def held_back_section(found: MetricTable, settings: MetricSettings) -> Section:
         svg = line_chart("The score by the exponent p", series, Axis("exponent p", -10, 1), y)
         blocks.append(Chart(svg, numbers))
     data = {"held_back": held.as_dict(), "power": [each.as_dict() for each in effects]}
-    texts = () if held.cells else ("Nothing does: no AUC is below the median of its column.",)
-    return Section("held_back", "What holds the score back", texts, tuple(blocks), data)
+    texts = () if held.cells else ("Nowhere: no AUC is below the median of its column.",)
+    return Section("held_back", "Where to gain most", texts, tuple(blocks), data)
 
 
 def pinned_section(rows: Rows, counted: Counted, experiment: SkewExperiment | None) -> Section:

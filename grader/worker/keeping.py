@@ -47,7 +47,7 @@ class Keeper:
                 )
 
     def look(self) -> None:
-        """Delete what is old and named by no row; raise an alarm for rows whose blob is gone."""
+        """Delete old unreferenced blobs; log an alarm for rows whose blob is missing."""
         self._storage.remove_abandoned()
         with self._database.read() as session:
             required = blobs.required(session)

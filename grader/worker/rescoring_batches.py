@@ -23,7 +23,7 @@ from grader.worker.stopping import Stopped
 BATCH_JOBS = 100
 # After this no further file is begun, so that a batch outlasts it by one file at most.
 BATCH_SECONDS = 5
-NICENESS = 10  # live scoring and pages go before
+NICENESS = 10  # lower priority than live scoring and the web
 
 logger = logging.getLogger(__name__)
 

@@ -36,7 +36,7 @@ def shielded() -> Iterator[None]:
 
 @contextmanager
 def exposed() -> Iterator[None]:
-    """Let a request that comes, or was put off, end the block with Stopped, in spite of shields."""
+    """Raise Stopped in this block on SIGTERM, also one that `shielded` deferred."""
     global _shields
     before, _shields = _shields, 0
     try:

@@ -22,7 +22,7 @@ class WorkLost(Exception):
 
 
 class TurnOver(Exception):
-    """The work has kept what it found, and goes on when the jobs that wait have had their turn."""
+    """The job saved its progress and yields to waiting jobs; it resumes later."""
 
 
 @dataclass(eq=False)

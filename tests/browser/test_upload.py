@@ -55,7 +55,7 @@ def test_the_list_of_submissions_follows_too(live: Any, page: Page, predictions:
     status = page.locator("td .pill")
     expect(status).to_have_text("pending")
     expect(status).to_have_text("scored")
-    expect(page.get_by_text("filled in: your best public score")).to_be_visible()
+    expect(page.get_by_text("chosen automatically (best public score)")).to_be_visible()
 
 
 def test_a_dropped_file_that_is_rejected_is_told_all_its_problems(live: Any, page: Page) -> None:

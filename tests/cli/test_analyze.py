@@ -32,7 +32,7 @@ def test_a_submission_is_analyzed_as_text(folder: Path) -> None:
     result = run(folder, "solution.csv", "ours.csv")
     assert result.exit_code == 0, result.output
     assert "The score, and how sure it is" in result.stdout
-    assert "What holds the score back" in result.stdout
+    assert "Where to gain most" in result.stdout
 
 
 def test_a_solution_alone_is_audited_as_json(folder: Path) -> None:

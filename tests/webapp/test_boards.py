@@ -316,8 +316,8 @@ def test_the_reveal_night_shows_every_file_why_it_counted_and_the_shake_up(arena
     assert ann.browser.get(f"{HERE}/results").status_code == 403
     arena.reveal()
     page = ann.browser.get(f"{HERE}/results").text
-    assert "picked by you" not in page
-    assert len(re.findall("(?:counted|competed); filled in automatically", page)) == 2
+    assert "selected by you" not in page
+    assert len(re.findall("(?:counted|competed); chosen automatically", page)) == 2
     assert "did not compete: not selected" in page and "would have stood" in page
     private = ann.browser.get(f"{HERE}/leaderboard/private").text
     assert "Private leaderboard" in private and "provisional" in private

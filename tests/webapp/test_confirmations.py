@@ -168,11 +168,13 @@ def test_leaving_and_handing_over_ask_with_who_leads_then(arena: Any, people: di
     assert cay.post(f"{team}/invitations/1/accept").status_code == 303
 
     asked = ann.post(f"{team}/leader", {"user_id": str(cay.user.id)})
-    assert asked.status_code == 409 and "Let Cay lead Ann?" in asked.text
+    assert asked.status_code == 409 and "Make Cay the leader of Ann?" in asked.text
     assert "Cay alone renames the team, makes its link and answers mergers then" in asked.text
     assert led_by(arena, ann) == "Ann"
     other = ann.post(f"{team}/leader", hidden_fields(asked.text) | {"user_id": str(ann.user.id)})
-    assert other.status_code == 409 and "Let Ann lead Ann?" in other.text  # what was confirmed was Cay
+    assert (
+        other.status_code == 409 and "Make Ann the leader of Ann?" in other.text
+    )  # what was confirmed was Cay
     assert ann.post(f"{team}/leader", hidden_fields(asked.text)).status_code == 303
     assert led_by(arena, ann) == "Cay"
 

@@ -1,4 +1,4 @@
-"""What stands behind a line of the private leaderboard: for nobody before the reveal, then for everybody."""
+"""The submission behind a private leaderboard line: hidden from everybody before the reveal, then public."""
 
 from typing import Any
 

@@ -35,22 +35,22 @@ def entered(arena: Any, feedback: Feedback = Feedback.OPEN) -> tuple[int, int]:
     return ids[0], ids[1]
 
 
-def test_a_team_sees_the_histogram_of_its_file_undivided_and_what_holds_it_back(arena: Any) -> None:
+def test_a_team_sees_the_histogram_of_its_file_undivided_and_where_to_gain_most(arena: Any) -> None:
     first, _ = entered(arena)
     page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
     assert "All 400 predictions of the file" in page
     assert page.count('class="bar s0"') == 25
-    assert "What holds it back" in page
-    gains = [float(gain) for gain in re.findall(r">\+(\d+\.\d)</td>", page)]
+    assert "Where to gain most" in page
+    gains = [float(gain) for gain in re.findall(r">\+(\d\.\d{4})</td>", page)]
     assert gains
     assert gains == sorted(gains, reverse=True)
 
 
 @pytest.mark.parametrize("feedback", [Feedback.TERMS, Feedback.SCORE])
-def test_without_the_table_nothing_tells_what_holds_a_file_back(arena: Any, feedback: Feedback) -> None:
+def test_without_the_table_no_page_shows_where_to_gain_most(arena: Any, feedback: Feedback) -> None:
     first, second = entered(arena, feedback)
     page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
-    assert "What holds it back" not in page
+    assert "Where to gain most" not in page
     assert "All 400 predictions" in page
     both = arena.ann.browser.get(f"{HERE}/submissions/compare?candidate={first}&baseline={second}").text
     assert "score and terms" in both

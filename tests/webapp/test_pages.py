@@ -211,7 +211,7 @@ def test_the_final_leaderboard_shows_the_change_of_rank(arena: Any, ann: Any) ->
     assert "Private leaderboard" not in ann.browser.get(HERE).text
     arena.reveal()
     assert "Private leaderboard" in ann.browser.get(HERE).text
-    assert "The rest has decided." in _text(ann.browser.get(f"{HERE}/leaderboard"))
+    assert "Final ranks use the other half." in _text(ann.browser.get(f"{HERE}/leaderboard"))
     assert "Change" in _text(ann.browser.get(f"{HERE}/leaderboard/private"))
     text = _text(ann.browser.get(f"{HERE}/submissions/{mine}"))
     assert re.search(r"Private rows 0\.\d{5} on the rows that decided", text)

@@ -286,11 +286,13 @@ def test_the_list_says_which_would_count_and_why(arena: Any, make_ann: Any) -> N
         arena.submit(ann, arena.truth.predictions(noise=noise, seed=place))
     arena.score_all()
     text = _text(ann.browser.get(f"{HERE}/submissions"))
-    assert "#2 : filled in: your best public score #3 : filled in: your best public score" in text
+    assert (
+        "#2 : chosen automatically (best public score) #3 : chosen automatically (best public score)" in text
+    )
     answer = ann.post(f"{HERE}/submissions/1/selection", {"selected": "yes"})
     assert answer.headers["Location"] == f"{HERE}/submissions"
     text = _text(ann.browser.get(f"{HERE}/submissions"))
-    assert "#1 : you selected it #2 : filled in: your best public score" in text
+    assert "#1 : you selected it #2 : chosen automatically (best public score)" in text
     assert "#1 is selected." in text
 
 

@@ -273,7 +273,15 @@ def test_a_person_without_a_team_makes_one(arena: Any) -> None:
 
 def test_leader_and_member_see_what_they_may_do(duo: Any) -> None:
     ann, bob, _ = duo
-    leading = {"Rename", "Let lead", "Invite", "Make a new link", "Revoke the link", "Ask", "Leave"}
+    leading = {
+        "Rename",
+        "Make leader",
+        "Invite",
+        "Make a new link",
+        "Revoke the link",
+        "Send request",
+        "Leave",
+    }
     assert buttons(ann.browser.get(TEAM)) == leading
     assert buttons(bob.browser.get(TEAM)) == {"Invite", "Leave"}
 
@@ -396,7 +404,7 @@ def test_the_last_member_of_a_team_with_submissions_has_no_way_out(arena: Any, d
 def test_after_the_close_nothing_about_the_team_changes(arena: Any, duo: Any) -> None:
     ann, bob, _ = duo
     arena.reveal()
-    assert buttons(ann.browser.get(TEAM)) == {"Let lead"}
+    assert buttons(ann.browser.get(TEAM)) == {"Make leader"}
     assert buttons(bob.browser.get(TEAM)) == set()
     assert ann.confirm(f"{TEAM}/name", {"name": "Late"}).status_code == 403
     assert bob.confirm(f"{TEAM}/leave").status_code == 403

@@ -28,7 +28,7 @@ from webapp.pages.account import blueprint
 from webapp.site import current_site
 
 MAILING_SECONDS = 0.05  # several times what either takes
-WRONG_LOGIN = {"password": "This name and this password do not belong together."}
+WRONG_LOGIN = {"password": "Wrong name or password."}
 
 
 @blueprint.route("/login", methods=["GET", "POST"])

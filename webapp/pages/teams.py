@@ -67,7 +67,7 @@ def hand_over(slug: str) -> ResponseReturnValue:
             f"{leader} alone renames the team, makes its link and answers mergers then, and could hand the "
             "lead back to you.",
         )
-        _confirm(slug, f"Let {leader} lead {team.name}?", sentences, f"Let {leader} lead")
+        _confirm(slug, f"Make {leader} the leader of {team.name}?", sentences, f"Make {leader} the leader")
 
     return _act(slug, act, "The team has a new leader.", to_user_id=to_user_id)
 

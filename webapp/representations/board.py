@@ -100,8 +100,9 @@ def _basis(board: Board, *, is_revealed: bool) -> str:
     share = f"{board.row_share:.0%}"
     if board.split is Split.PRIVATE:
         return f"{computed} on the {share} of the test set that was hidden."
-    rest = "has decided" if is_revealed else "decides in the end, so ranks may change"
-    return f"{computed} on {share} of the test set. The rest {rest}."
+    other = "half" if share == "50%" else f"{1 - board.row_share:.0%}"
+    caution = "" if is_revealed else ", so expect changes"
+    return f"{computed} on {share} of the test set. Final ranks use the other {other}{caution}."
 
 
 def _columns(board: Board) -> list[tuple[Sort, str, str, Term | None]]:

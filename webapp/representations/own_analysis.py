@@ -14,7 +14,7 @@ from grader.services.leaderboards.submission_results import IdentityRow, SplitRe
 from webapp.representations.terms import IDENTITY_TERMS, NAMES, TERMS
 
 SHOWN_GAINS = 10
-SMALLEST_GAIN = 0.00005  # what is displayed as 0 is not told
+SMALLEST_GAIN = 0.00005  # a smaller one would be displayed as 0
 TICK_STEP = 5
 TICK_UNIT = 4  # the axis has four steps, each a whole number
 SMALLEST_WIDE, LARGEST_WIDE = 1e3, 1e12  # of all bins together
@@ -46,14 +46,14 @@ def held_back_table(found: HeldBack | None) -> Table | None:
     lines = [
         (
             f"{gain.name}, {NAMES[gain.cell]}",
-            f"+{1000 * gain.gain:.1f}",
+            f"+{gain.gain:.4f}",
             f"{gain.value:.2f}",
             f"{gain.median:.3g}",
         )
         for gain in gains
     ]
-    head = ("AUC", "gain, thousandths", "now", "median")
-    return table("What holds it back, on the public rows", head, lines)
+    head = ("AUC", "score gain", "now", "median")
+    return table("Where to gain most, on the public rows", head, lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class ProgressView:
         self.sentence = _progress_sentence(progress)
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the page asks for again and again."""
+        """Return the JSON that the rescoring page polls."""
         return {"finished": self.finished, "total": self.total, "is_final": self.is_complete}
 
 

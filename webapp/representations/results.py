@@ -37,9 +37,7 @@ def _why(line: ResultLine) -> str:
         return "late: on no board"
     if line.is_picked is None:
         return "did not compete: not selected"
-    how = (
-        "picked by you" if line.is_picked else "filled in automatically: your best public score that was left"
-    )
+    how = "selected by you" if line.is_picked else "chosen automatically (best public score)"
     return f"counted; {how}" if line.counted else f"competed; {how}"
 
 

@@ -79,7 +79,7 @@ def lock(session: Session, *, competition_id: int) -> Competition:
     """
     mine = Competition.id == competition_id
     session.execute(select(Competition.id).where(mine).with_for_update(of=Competition, key_share=True))
-    # Only now: a join that had waited for the lock would show no live version after a publication.
+    # Load after locking: joined rows read while waiting for the lock may be of the previous live version.
     found = session.scalars(_loaded().where(mine).execution_options(populate_existing=True)).one()
     if found.slug.startswith(DELETED):
         raise UnknownCompetition(found.slug)

@@ -106,7 +106,7 @@ def roles(session: Session, *, user: User | None) -> dict[int, Role]:
 
 
 def to_notify(session: Session, *, competition: Competition) -> list[User]:
-    """Return who hears of what needs an organizer: owners and editors, and the site's administrators."""
+    """Return the people to e-mail when an organizer must act: owners, editors and administrators."""
     organizing = select(Organizer.user_id).where(
         Organizer.competition_id == competition.id, Organizer.role != Role.VIEWER
     )

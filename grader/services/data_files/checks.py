@@ -1,8 +1,8 @@
 """Leak checks of data files: when one is due, starting it, and which are still under way.
 
 A file is looked through against every solution that is live, was live, or is being prepared, and again as
-soon as one of them or the file changes. What comes of it: `data_check_outcomes`; who gets the file:
-`data_release`.
+soon as one of them or the file changes. The outcome is handled in `check_outcomes`,
+the release to participants in `release`.
 """
 
 import hashlib

@@ -229,7 +229,7 @@ def _require_few_rejections(session: Session, limit: int, team_id: int, now: dat
         .limit(limit)
     ).all()
     if len(recent) >= limit:
-        # The limit-th newest must have grown an hour old.
+        # Uploads are open again once the limit-th newest rejection is an hour old.
         oldest = recent[-1] if recent else None
         retry_at = (oldest or now) + REJECTIONS_COUNT_FOR
         raise TooManyRejections(limit, retry_at=retry_at, now=now)

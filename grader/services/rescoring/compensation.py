@@ -85,7 +85,7 @@ def give(
     actor: Actor,
     now: datetime,
 ) -> None:
-    """Give what the publication gives; raise InvalidPublication with everything that cannot be given."""
+    """Apply the compensation; raise InvalidPublication with every part that cannot be applied."""
     act: dict[str, Any] = {
         "competition": competition,
         "reason": f"Scoring version {version.number} was published.",

@@ -68,7 +68,7 @@ class TooManySelected(ParticipantError):
         names = ", ".join(f"#{submission_id}" for submission_id in selected_ids)
         super().__init__(
             f"At most {limit} {'submission' if limit == 1 else 'submissions'} can be selected, and {names} "
-            f"{'is' if len(selected_ids) == 1 else 'are'}. Take one back first."
+            f"{'is' if len(selected_ids) == 1 else 'are'}. Deselect one first."
         )
         self.limit = limit
         self.selected_ids = tuple(selected_ids)
