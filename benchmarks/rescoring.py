@@ -39,8 +39,8 @@ from grader.services.rescoring import preparation
 from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
-from grader.worker.child import ScoringChild
-from grader.worker.rescoring_batches import BATCH_JOBS, BatchScorer
+from grader.worker.scoring.batch_scorer import BATCH_JOBS, BatchScorer
+from grader.worker.scoring.child import ScoringChild
 from tests.fixtures.competitions import publish_competition
 
 FILES = BATCH_JOBS  # the first batch meets each file for the first time, the others find its ranks

@@ -33,22 +33,28 @@ POINTS = {
     "accept.before_response": Point(
         "webapp/uploads.py", "The queue was hinted; the client has no answer yet."
     ),
-    "claim.before_commit": Point("grader/worker/scoring.py", "A job is claimed, and that is not committed."),
-    "claim.after_commit": Point("grader/worker/scoring.py", "A job is claimed and nothing is computed."),
+    "claim.before_commit": Point(
+        "grader/worker/scoring/scorer.py",
+        "A job is claimed, and that is not committed.",
+    ),
+    "claim.after_commit": Point(
+        "grader/worker/scoring/scorer.py",
+        "A job is claimed and nothing is computed.",
+    ),
     "record.before_commit": Point(
-        "grader/worker/scoring.py", "Scores, status and standing are written and not committed."
+        "grader/worker/scoring/scorer.py", "Scores, status and standing are written and not committed."
     ),
     "record.after_commit": Point(
-        "grader/worker/scoring.py", "The result is committed; the queue's message is not acknowledged."
+        "grader/worker/scoring/scorer.py", "The result is committed; the queue's message is not acknowledged."
     ),
     "batch.after_claim": Point(
-        "grader/worker/rescoring_batches.py", "A batch of a rescoring is claimed and nothing is computed."
+        "grader/worker/scoring/batch_scorer.py", "A batch of a rescoring is claimed and nothing is computed."
     ),
     "batch.before_commit": Point(
-        "grader/worker/rescoring_batches.py", "The results of a batch are written and not committed."
+        "grader/worker/scoring/batch_scorer.py", "The results of a batch are written and not committed."
     ),
     "batch.after_commit": Point(
-        "grader/worker/rescoring_batches.py", "The results of a batch are committed; no queue was hinted."
+        "grader/worker/scoring/batch_scorer.py", "The results of a batch are committed; no queue was hinted."
     ),
     "rescoring.before_commit": Point(
         "grader/services/rescoring/preparation.py",
@@ -68,19 +74,21 @@ POINTS = {
         "grader/cli/rescore.py", "A rollback is committed; who asked for it has no answer yet."
     ),
     "data_check.before_record": Point(
-        "grader/worker/data_check.py", "A data file was looked through, and nothing of it is written."
+        "grader/worker/organizer_jobs/data_check.py",
+        "A data file was looked through, and nothing of it is written.",
     ),
     "organizer_job.after_claim": Point(
-        "grader/worker/organizer_work.py", "An organizer's job is claimed and nothing is done."
+        "grader/worker/organizer_jobs/program.py", "An organizer's job is claimed and nothing is done."
     ),
     "organizer_job.after_keep": Point(
-        "grader/worker/organizer_work.py", "An organizer's job has kept some of what it found."
+        "grader/worker/organizer_jobs/program.py", "An organizer's job has kept some of what it found."
     ),
     "organizer_job.before_commit": Point(
-        "grader/worker/organizer_work.py", "The result of an organizer's job is written and not committed."
+        "grader/worker/organizer_jobs/program.py",
+        "The result of an organizer's job is written and not committed.",
     ),
     "organizer_job.after_commit": Point(
-        "grader/worker/organizer_work.py", "The result of an organizer's job is committed."
+        "grader/worker/organizer_jobs/program.py", "The result of an organizer's job is committed."
     ),
 }
 

@@ -8,7 +8,7 @@ from grader.services.accounts.accounts import password_hasher
 from grader.services.analysis.histograms import Histograms
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
-from grader.worker.checker import Checker
+from grader.worker.checking.checker import Checker
 from grader.worker.hints import Hints
 from webapp import (
     api,

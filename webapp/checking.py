@@ -8,7 +8,7 @@ from flask import g
 from grader.models import Competition
 from grader.services.competitions import lookup
 from grader.services.solutions import other_labels
-from grader.worker.checker import Checked, ShareUsed
+from grader.worker.checking.checker import Checked, ShareUsed
 from webapp.site import current_site
 from webapp.uploads import Upload
 

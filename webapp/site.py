@@ -11,7 +11,7 @@ from grader.services.accounts.password_hashing import BoundedHasher
 from grader.services.analysis.histograms import Histograms
 from grader.settings import Settings
 from grader.storage import Storage
-from grader.worker.checker import Checker
+from grader.worker.checking.checker import Checker
 from webapp.differences import Differences
 
 

@@ -8,8 +8,8 @@ from grader.cli.progress import ProgressLine
 from grader.errors import OrganizerError
 from grader.models import JobState, OrganizerJob
 from grader.storage import StorageUnavailable
-from grader.worker.organizer_work import HANDLERS, OrganizerWorker
-from grader.worker.work import Work
+from grader.worker.organizer_jobs.context import Work
+from grader.worker.organizer_jobs.program import HANDLERS, OrganizerWorker
 
 POLL_SECONDS = 0.5
 

@@ -32,7 +32,7 @@ from grader.services.setup import settings_file
 from grader.services.solutions import assessment, intake
 from grader.services.solutions.assessment import LiveSolution
 from grader.services.solutions.intake import StoredSolution
-from grader.worker.child import ScoringChild
+from grader.worker.scoring.child import ScoringChild
 
 FILE = LocalPath(exists=True, dir_okay=False)
 FOLDER = LocalPath(file_okay=False)

@@ -6,9 +6,10 @@ from celery.signals import celeryd_init, task_prerun, worker_process_init, worke
 
 from grader.metrics import check_golden_vectors
 from grader.settings import load
-from grader.worker import stopping, waking
+from grader.worker import startup_hints
 from grader.worker.broker import QUEUE, create_app
-from grader.worker.limits import limit_memory
+from grader.worker.process import stopping
+from grader.worker.process.limits import limit_memory
 
 
 @celeryd_init.connect
@@ -31,7 +32,7 @@ def enter_sandbox(**_: object) -> None:
 def ask_for_what_waits(sender: Any, **_: object) -> None:
     """Hint at every job that waits: a worker that was killed took the hints it had with it."""
     if QUEUE in sender.app.amqp.queues.consume_from:
-        waking.hint_at_all(load(), sender.app)
+        startup_hints.hint_at_all(load(), sender.app)
 
 
 celery_app = create_app(load())

@@ -19,7 +19,7 @@ from grader.db import Database
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Letter
 from grader.settings import Settings, SmtpSecurity
-from grader.worker.insisting import insist, tell_of
+from grader.worker.process.retrying import insist, tell_of
 
 TIMEOUT_SECONDS = 20  # of each step; all together stay below the lease
 

@@ -18,15 +18,16 @@ from grader.services.scoring import batches, jobs
 from grader.settings import Settings
 from grader.storage import open_storage
 from grader.text.wording import counted
-from grader.worker import digests, holders
 from grader.worker.calendar import Calendar
-from grader.worker.child import ScoringChild
-from grader.worker.forgetting import INTERVAL_SECONDS as FORGETTING_SECONDS
-from grader.worker.forgetting import Forgetting
-from grader.worker.insisting import tell_of
-from grader.worker.keeping import Keeper
+from grader.worker.expired_records import INTERVAL_SECONDS as FORGETTING_SECONDS
+from grader.worker.expired_records import Forgetting
 from grader.worker.mailer import Mailer
-from grader.worker.organizer_child import OrganizerChild
+from grader.worker.organizer_jobs import solution_digests
+from grader.worker.organizer_jobs.child import OrganizerChild
+from grader.worker.process import holders
+from grader.worker.process.retrying import tell_of
+from grader.worker.scoring.child import ScoringChild
+from grader.worker.storage_keeper import Keeper
 
 BATCH = 100
 CHILDREN = 2
@@ -138,10 +139,10 @@ class Sweeper:
         storage = open_storage(self._settings.storage())
         if self._uncommitted is None:
             self._uncommitted = set()  # only tried: the next start tries again
-            self._uncommitted = digests.note_missing(self._database, storage)
-            digests.write_missing_files(self._database, storage)
+            self._uncommitted = solution_digests.note_missing(self._database, storage)
+            solution_digests.write_missing_files(self._database, storage)
         else:
-            self._uncommitted = digests.note_missing(self._database, storage, but=self._uncommitted)
+            self._uncommitted = solution_digests.note_missing(self._database, storage, but=self._uncommitted)
 
     def _next(self) -> int | None:
         """Return a job that is overdue, None if there is none."""

@@ -9,9 +9,9 @@ from grader.settings import load
 from grader.worker.app import celery_app
 from grader.worker.broker import RESCORING_TASK, TASK
 from grader.worker.hints import Hints
-from grader.worker.insisting import tell_of
-from grader.worker.rescoring_batches import NICENESS, BatchScorer, time_limit_seconds
-from grader.worker.scoring import Scorer
+from grader.worker.process.retrying import tell_of
+from grader.worker.scoring.batch_scorer import NICENESS, BatchScorer, time_limit_seconds
+from grader.worker.scoring.scorer import Scorer
 
 
 @celery_app.task(name=TASK)

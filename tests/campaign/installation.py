@@ -217,8 +217,8 @@ class Installation:
 # A part of the command line, the role of such a process, and that of its copies.
 ROLES = (
     ("gunicorn", "web", "web worker"),
-    ("grader.worker.sandbox", "sweeper's child", "sweeper's child"),
-    ("grader.worker.organizer_child", "organizers' child", "organizers' child"),
+    ("grader.worker.scoring.program", "sweeper's child", "sweeper's child"),
+    ("grader.worker.organizer_jobs.child", "organizers' child", "organizers' child"),
     ("rescorer@", "rescorer", "rescorer's child"),
     ("worker@", "worker", "scorer"),
     ("sweeper", "sweeper", "sweeper"),

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from grader.cli import main
 from grader.settings import Settings
-from grader.worker.rescoring_batches import BatchScorer
+from grader.worker.scoring.batch_scorer import BatchScorer
 
 
 class ScoringHere:

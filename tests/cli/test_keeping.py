@@ -18,7 +18,7 @@ from grader.models import Submission
 from grader.operations import doctor_stored, schema
 from grader.operations.doctor_stored import Level
 from grader.supervisor.service import _prepare_database
-from grader.worker.keeping import Keeper
+from grader.worker.storage_keeper import Keeper
 
 OLDER = "0002"
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

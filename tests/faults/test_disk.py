@@ -15,7 +15,7 @@ from sqlalchemy import select
 
 from grader.models import ScoringJob
 from grader.settings import Settings
-from grader.worker.scoring import Scorer
+from grader.worker.scoring.scorer import Scorer
 from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.web import BOUNDARY, form
 

@@ -163,7 +163,7 @@ def test_a_file_that_kills_its_reader_keeps_no_neighbour_from_its_score(
     snag: Any,
     eventually: Any,
 ) -> None:
-    """Process after process is lost; `test_rescoring_batches.py` has how a lost batch is claimed in parts."""
+    """Process after process is lost; `test_batch_scorer.py` has how a lost batch is claimed in parts."""
     settings = make_settings(
         scoring_time_limit_seconds=1,
         scoring_lease_seconds=2,

@@ -18,18 +18,18 @@ from sqlalchemy import update
 from grader.models import JobState, ScoringJob, SubmissionStatus
 from grader.settings import Settings
 from grader.worker.hints import Hints
-from grader.worker.scoring import Scorer
+from grader.worker.scoring.scorer import Scorer
 from tests.fixtures.patience import HANG_SECONDS
 
 LEASE = timedelta(seconds=40)
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 SCORE_ONE = (
-    "import sys; from grader.settings import load; from grader.worker.scoring import Scorer; "
+    "import sys; from grader.settings import load; from grader.worker.scoring.scorer import Scorer; "
     "Scorer.of(load()).run(int(sys.argv[1]))"
 )
 POISON = """
-import ctypes, grader.worker.calculator as calculator
+import ctypes, grader.worker.scoring.calculator as calculator
 
 READ = calculator.read_submission
 

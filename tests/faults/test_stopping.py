@@ -21,8 +21,8 @@ from grader.services.solutions.checks import UploadedFile
 from grader.settings import Settings
 from grader.supervisor.child import Child, Program
 from grader.worker.hints import Hints
-from grader.worker.organizer_child import OrganizerChild
-from grader.worker.scoring import Scorer
+from grader.worker.organizer_jobs.child import OrganizerChild
+from grader.worker.scoring.scorer import Scorer
 from tests.fixtures.patience import HANG_SECONDS
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -102,7 +102,7 @@ def test_a_transaction_is_not_cut_off_by_a_request_to_end() -> None:
     """The request comes between two shields, in a process of its own."""
     program = (
         "import os, signal\n"
-        "from grader.worker import stopping\n"
+        "from grader.worker.process import stopping\n"
         "stopping.end_on_request()\n"
         "try:\n"
         "    with stopping.shielded():\n"

@@ -27,7 +27,7 @@ from grader.services.rescoring.publication import RescoringIncomplete
 from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage import open_storage
-from grader.worker.rescoring_batches import BatchScorer
+from grader.worker.scoring.batch_scorer import BatchScorer
 from tests.campaign.findings import BoardLine, BoardRead
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -40,7 +40,7 @@ TEAMS = 5
 TESTS = Actor(None, "tests")
 SCORE_BATCH = (
     "import sys; from grader.settings import load; "
-    "from grader.worker.rescoring_batches import BatchScorer; BatchScorer.of(load()).run(int(sys.argv[1]))"
+    "from grader.worker.scoring.batch_scorer import BatchScorer; BatchScorer.of(load()).run(int(sys.argv[1]))"
 )
 
 

@@ -22,7 +22,7 @@ from grader.services.mail import outbox
 from grader.services.scoring import jobs
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
-from grader.worker.scoring import Scorer
+from grader.worker.scoring.scorer import Scorer
 
 
 @dataclass

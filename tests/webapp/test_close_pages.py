@@ -17,7 +17,7 @@ from grader.services.competitions import lookup, organizers
 from grader.services.jobs import organizer_jobs
 from grader.services.moderation import decisions
 from grader.worker.calendar import Calendar
-from grader.worker.organizer_work import OrganizerWorker
+from grader.worker.organizer_jobs.program import OrganizerWorker
 
 HERE = "/competitions/toxicity"
 CLOSE = f"{HERE}/organize/close"

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import lookup, settings
 from grader.services.jobs import organizer_jobs
-from grader.worker.organizer_work import OrganizerWorker
+from grader.worker.organizer_jobs.program import OrganizerWorker
 from webapp.settings_steps import STEPS
 
 HERE = "/competitions/toxicity/organize"

@@ -18,9 +18,9 @@ from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import preparation
 from grader.services.scoring import jobs as scoring
 from grader.services.solutions import intake
-from grader.worker.calculator import Calculator
-from grader.worker.organizer_work import OrganizerWorker
-from grader.worker.rank_cache import RankCache
+from grader.worker.organizer_jobs.program import OrganizerWorker
+from grader.worker.scoring.calculator import Calculator
+from grader.worker.scoring.rank_cache import RankCache
 from tests.fixtures.competitions import publish_competition
 
 HERE = "/competitions/toxicity"

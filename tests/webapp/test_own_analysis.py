@@ -10,7 +10,7 @@ import pytest
 from grader.services.analysis.histograms import Histograms
 from grader.services.competitions import lookup
 from grader.visibility import Feedback
-from grader.worker.scoring import Scorer
+from grader.worker.scoring.scorer import Scorer
 from tests.fixtures.arena import without_form_tokens
 
 HERE = "/competitions/toxicity"

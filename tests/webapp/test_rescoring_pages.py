@@ -12,7 +12,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import difference as rescoring_difference
-from grader.worker.organizer_work import OrganizerWorker
+from grader.worker.organizer_jobs.program import OrganizerWorker
 
 ROOT = "/competitions/toxicity/organize"
 

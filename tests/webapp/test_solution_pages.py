@@ -16,7 +16,7 @@ from grader.services.competitions import lookup
 from grader.services.competitions.settings import CompetitionSettings
 from grader.services.jobs import organizer_jobs
 from grader.services.setup import drafts
-from grader.worker.organizer_work import OrganizerWorker
+from grader.worker.organizer_jobs.program import OrganizerWorker
 
 HERE = "/competitions/next/organize/solution"
 

@@ -10,7 +10,7 @@ from grader.models import Role
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.jobs import organizer_jobs
-from grader.worker.organizer_work import OrganizerWorker
+from grader.worker.organizer_jobs.program import OrganizerWorker
 
 HERE = "/competitions/toxicity"
 TIES = f"{HERE}/organize/ties"

@@ -19,10 +19,10 @@ QUEUE = {
     *("click", "yaml", "cffi", "dateutil", "six", "tzlocal"),
 }
 STARTED = {
-    "grader.worker.sandbox": SCORING,
+    "grader.worker.scoring.program": SCORING,
     "grader.worker.tasks": SCORING | QUEUE,
     "grader.worker.sweeper": SCORING,
-    "grader.worker.checking_child": {"numpy", "psutil"},
+    "grader.worker.checking.program": {"numpy", "psutil"},
 }
 
 

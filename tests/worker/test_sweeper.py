@@ -17,8 +17,8 @@ from grader.db import Database
 from grader.models import ScoringJob, SubmissionStatus
 from grader.services.scoring import jobs
 from grader.settings import Settings
-from grader.worker import holders
-from grader.worker.child import ScoringChild
+from grader.worker.process import holders
+from grader.worker.scoring.child import ScoringChild
 from grader.worker.sweeper import CHILDREN, Sweeper
 from tests.fixtures.patience import HANG_SECONDS, eventually
 
@@ -44,7 +44,7 @@ def sweep(settings: Settings, database: Database, heartbeat: Path, *, until: Cal
 
 
 def ready_processes() -> list[psutil.Process]:
-    return [each for each in psutil.Process().children() if "grader.worker.sandbox" in each.cmdline()]
+    return [each for each in psutil.Process().children() if "grader.worker.scoring.program" in each.cmdline()]
 
 
 def name_of_one_that_died() -> str:
@@ -83,7 +83,7 @@ def test_a_lane_that_breaks_goes_on(
             raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
         return start(*what, **options)
 
-    monkeypatch.setattr("grader.worker.child.subprocess.Popen", rarely)
+    monkeypatch.setattr("grader.worker.scoring.child.subprocess.Popen", rarely)
     settings = service.settings.model_copy(update={"sweep_interval_seconds": 0.1})
     heartbeat, stop = tmp_path / "later" / "alive", threading.Event()
     sweeper = Sweeper(settings, service.database, heartbeat=heartbeat)
@@ -140,7 +140,7 @@ def test_a_ready_process_that_keeps_dying_is_not_started_all_the_time(
         starts.append(command)
         return start([sys.executable, "-c", "raise SystemExit(3)"], **options)
 
-    monkeypatch.setattr("grader.worker.child.subprocess.Popen", dying)
+    monkeypatch.setattr("grader.worker.scoring.child.subprocess.Popen", dying)
     looks: list[bool] = []
     be_ready = ScoringChild.be_ready
 

@@ -15,7 +15,7 @@ from grader.services.accounts import accounts, known_addresses, login_guesses
 from grader.services.accounts.login_guesses import Guesser, TooManyGuesses
 from grader.services.counting import counters
 from grader.services.counting.counters import Limit
-from grader.worker.forgetting import Forgetting
+from grader.worker.expired_records import Forgetting
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 SECRET = "key"

@@ -26,9 +26,9 @@ from grader.services.solutions.publication import NotRevealed, SolutionNotPublis
 from grader.services.submissions import receipts
 from grader.services.submissions.receipts import CommitmentPending, NoReceipt
 from grader.visibility import Phase, Viewer
-from grader.worker import work
-from grader.worker.digests import note_missing, write_missing_files
-from grader.worker.organizer_work import OrganizerWorker
+from grader.worker.organizer_jobs import context
+from grader.worker.organizer_jobs.program import OrganizerWorker
+from grader.worker.organizer_jobs.solution_digests import note_missing, write_missing_files
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 LATER = timedelta(days=1)
@@ -202,7 +202,7 @@ def test_a_killed_verification_goes_on_and_verifies_nothing_twice(
         return recount(found, **options)
 
     monkeypatch.setattr(verification, "verify_scores", counted)
-    monkeypatch.setattr(work, "KEEP_SECONDS", 0.0)
+    monkeypatch.setattr(context, "KEEP_SECONDS", 0.0)
     job = ask_to_verify(service, closed)
     with pytest.raises(SystemExit):
         run(service, job, lease=timedelta())

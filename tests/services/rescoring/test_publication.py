@@ -43,8 +43,8 @@ from grader.services.standings import final_standings
 from grader.services.submissions import selections
 from grader.services.submissions.selections import SelectionClosed, SelectionStays
 from grader.services.teams import rosters
-from grader.worker.organizer_work import OrganizerWorker
-from grader.worker.scoring import Scorer
+from grader.worker.organizer_jobs.program import OrganizerWorker
+from grader.worker.scoring.scorer import Scorer
 from tests.fixtures import rescorings
 
 TESTS = Actor(None, "tests")

@@ -12,7 +12,7 @@ from grader.services.scoring import batches
 from grader.services.scoring import jobs as scoring
 from grader.services.scoring.jobs import Breakdown, Claim, Rejection
 from grader.storage import Storage
-from grader.worker.calculator import Calculator
+from grader.worker.scoring.calculator import Calculator
 
 LEASE = timedelta(seconds=40)
 

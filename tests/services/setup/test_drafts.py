@@ -34,7 +34,7 @@ from grader.services.rescoring import versions
 from grader.services.setup import cloning, drafts, lifecycle
 from grader.services.solutions import canonical, intake
 from grader.services.submissions import benchmark_entries
-from grader.worker import digests
+from grader.worker.organizer_jobs import solution_digests
 
 DAY = timedelta(days=1)
 SHELL = Actor(None, "shell (tests)")
@@ -283,7 +283,7 @@ def test_a_clone_commits_to_the_same_solution_with_a_nonce_of_its_own(service: A
         source = lookup.get(session, slug=source.slug)
         clone = cloning.clone(session, source=source, slug="next", actor=SHELL, now=service.now)
         versions.copy_solution(session, source=source, draft=clone, actor=SHELL, now=service.now)
-    assert digests.note_missing(service.database, service.storage) == set()
+    assert solution_digests.note_missing(service.database, service.storage) == set()
     first = lookup.live(service.reload(source)).solution
     other = lookup.live(service.reload(clone)).solution
     assert first.digest == other.digest

@@ -16,8 +16,8 @@ from grader.services.scoring import jobs
 from grader.services.submissions import rejected_files
 from grader.services.submissions.rejected_files import KEPT_FOR, UNTOUCHED_FOR
 from grader.storage import BlobMissing
-from grader.worker.calculator import Calculator
-from grader.worker.scoring import Scorer
+from grader.worker.scoring.calculator import Calculator
+from grader.worker.scoring.scorer import Scorer
 
 SECOND = timedelta(seconds=1)
 LEASE = timedelta(seconds=40)

@@ -1,0 +1,261 @@
+"""Check a file before it is submitted: queue, time limit and each person's share, for a web process."""
+
+import json
+import logging
+import math
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from tempfile import TemporaryFile
+from typing import IO, Any, BinaryIO
+
+from grader.errors import ErrorKind, ParticipantError
+from grader.settings import Settings
+
+WAIT_SECONDS = 3.0
+TIME_LIMIT_SECONDS = 10
+START_SECONDS = 20
+MAX_QUEUED = 3
+CHUNK_BYTES = 1 << 20
+# What one person may use of the child's time, so that nobody keeps it busy for the others.
+SHARE_SECONDS = 15.0
+SHARE_PERIOD_SECONDS = 60.0
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the file reader answered: `problems` and `notes` as JSON-ready data."""
+
+    problems: list[dict[str, Any]]
+    notes: list[dict[str, Any]]
+
+
+class ShareUsed(ParticipantError):
+    """The person has a file in the check, or used as much of it as one person may."""
+
+    public_name = "share_used"
+    kind = ErrorKind.LIMITED
+
+    def __init__(self, message: str, retry_seconds: float) -> None:
+        seconds = max(1, math.ceil(retry_seconds))
+        self.retry_after = timedelta(seconds=seconds)
+        wait = "1 second" if seconds == 1 else f"{seconds} seconds"
+        super().__init__(f"{message} Try again in {wait}, or submit: a file is always checked then.")
+
+
+class Checker:
+    """Checks one file at a time in a child with limits of time and memory, started with the first file.
+
+    A few more may wait, one of each person, and only a moment: whoever finds the queue full, waits too long
+    or has a file that ends the child gets None, and its file is checked by the worker that scores it. Of the
+    time of the child one person gets a share.
+    """
+
+    def __init__(self, settings: Settings, *, wait_seconds: float = WAIT_SECONDS) -> None:
+        self._memory_mb = settings.scoring_memory_mb
+        self._wait_seconds = wait_seconds
+        self._child: _Child | None = None
+        self._start_afresh()
+
+    def check(
+        self,
+        upload: IO[bytes],
+        *,
+        row_ids_sha256: str,
+        open_row_ids: Callable[[], BinaryIO],
+        other_labels: Sequence[str] = (),
+        who: str | int,
+    ) -> Checked | None:
+        """Return everything that is wrong with a file and worth a remark; None if it was not checked.
+
+        Columns named for one of the `other_labels` may stand in the file. Raises ShareUsed where the person
+        `who` had enough for now.
+        """
+        if self._pid != os.getpid():
+            self._start_afresh()
+        with self._shares.hold(who) as note:
+            if not self._places.acquire(blocking=False):
+                return None
+            try:
+                if not self._turn.acquire(timeout=self._wait_seconds):
+                    return None
+                begun = time.monotonic()
+                try:
+                    return self._ask(upload, row_ids_sha256, open_row_ids, other_labels)
+                finally:
+                    note(time.monotonic() - begun)
+                    self._turn.release()
+            finally:
+                self._places.release()
+
+    def close(self) -> None:
+        """End the child."""
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+
+    def _start_afresh(self) -> None:
+        self._pid = os.getpid()
+        self._places = threading.BoundedSemaphore(1 + MAX_QUEUED)
+        self._turn = threading.Lock()
+        self._shares = _Shares()
+        self._child = None  # a forked process has its own
+
+    def _ask(
+        self,
+        upload: IO[bytes],
+        row_ids_sha256: str,
+        open_row_ids: Callable[[], BinaryIO],
+        other_labels: Sequence[str],
+    ) -> Checked | None:
+        try:
+            return self._running().ask(upload, row_ids_sha256, open_row_ids, other_labels)
+        except OSError:
+            self.close()
+            logger.warning("The process that checks files has died of one, or took too long.")
+            return None
+
+    def _running(self) -> "_Child":
+        if self._child is not None and self._child.has_ended():
+            self.close()
+        if self._child is None:
+            self._child = _Child(self._memory_mb)
+        return self._child
+
+
+class _Shares:
+    """What each person has used of the child's time in the last minute, and who has a file in it or waits."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._present: set[str | int] = set()
+        self._used: dict[str | int, deque[tuple[float, float]]] = {}
+
+    @contextmanager
+    def hold(self, who: str | int) -> Iterator[Callable[[float], None]]:
+        """Let a person have one file in the check; give a function that notes the seconds it took.
+
+        Raises ShareUsed.
+        """
+        with self._lock:
+            self._forget(time.monotonic())
+            if who in self._present:
+                raise ShareUsed("Another file of yours is being checked.", 1)
+            self._require_rest(who)
+            self._present.add(who)
+        try:
+            yield partial(self._note, who)
+        finally:
+            with self._lock:
+                self._present.discard(who)
+
+    def _require_rest(self, who: str | int) -> None:
+        uses = self._used.get(who, ())
+        left = sum(seconds for _, seconds in uses)
+        for ended, seconds in uses:
+            if left < SHARE_SECONDS:
+                return
+            left -= seconds
+            frees = ended + SHARE_PERIOD_SECONDS - time.monotonic()
+            if left < SHARE_SECONDS:
+                raise ShareUsed(
+                    f"Your files took {SHARE_SECONDS:.0f} seconds to check within a minute.", frees
+                )
+
+    def _note(self, who: str | int, seconds: float) -> None:
+        with self._lock:
+            self._used.setdefault(who, deque()).append((time.monotonic(), seconds))
+
+    def _forget(self, now: float) -> None:
+        for who, uses in list(self._used.items()):
+            while uses and uses[0][0] <= now - SHARE_PERIOD_SECONDS:
+                uses.popleft()
+            if not uses:
+                del self._used[who]
+
+
+class _Child:
+    """The running process, the parent's end of its socket, and the row ids that it holds."""
+
+    def __init__(self, memory_mb: int) -> None:
+        self.socket, theirs = socket.socketpair()
+        self.socket.settimeout(START_SECONDS + TIME_LIMIT_SECONDS)
+        self._row_ids_sha256 = ""
+        limits = (str(theirs.fileno()), str(TIME_LIMIT_SECONDS), str(memory_mb))
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "grader.worker.checking.program", *limits],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env=_without_secrets(),
+            )
+
+    def has_ended(self) -> bool:
+        return self.process.poll() is not None
+
+    def ask(
+        self,
+        upload: IO[bytes],
+        row_ids_sha256: str,
+        open_row_ids: Callable[[], BinaryIO],
+        other_labels: Sequence[str],
+    ) -> Checked | None:
+        """Have a file checked; raise OSError if the child ends or does not answer in time."""
+        with ExitStack() as files:
+            sent = [_with_descriptor(upload, files)]
+            if self._row_ids_sha256 != row_ids_sha256:
+                sent.append(_with_descriptor(files.enter_context(open_row_ids()), files))
+            question = json.dumps({"other_labels": list(other_labels)}).encode() + b"\n"
+            begun = socket.send_fds(self.socket, [question], [file.fileno() for file in sent])
+            self.socket.sendall(question[begun:])
+            self._row_ids_sha256 = row_ids_sha256
+            answer = json.loads(self._read_line())
+        return Checked(answer["problems"], answer["notes"]) if answer else None
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.socket.close()
+
+    def _read_line(self) -> bytes:
+        line = b""
+        while not line.endswith(b"\n"):
+            piece = self.socket.recv(CHUNK_BYTES)
+            if not piece:
+                raise ConnectionResetError("The child has closed its end.")
+            line += piece
+        return line
+
+
+def _with_descriptor(file: IO[bytes], files: ExitStack) -> IO[bytes]:
+    """Return the content, from its beginning, as a file that another process can be given."""
+    file.seek(0)
+    try:
+        file.fileno()
+    except OSError:  # in memory
+        copy: IO[bytes] = files.enter_context(TemporaryFile())  # noqa: SIM115
+        while piece := file.read(CHUNK_BYTES):
+            copy.write(piece)
+        copy.flush()
+        file.seek(0)
+        copy.seek(0)
+        return copy
+    else:
+        return file
+
+
+def _without_secrets() -> dict[str, str]:
+    """Return an environment that tells the child nothing about this installation."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("FAIRBOARD_", "AWS_"))}

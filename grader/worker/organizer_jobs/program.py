@@ -1,0 +1,207 @@
+"""Run one organizer's job: claim it, extend its lease, record its result.
+
+Run as a program it is the child that does one job and ends, at the latest with its parent.
+"""
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from grader import db
+from grader.crash_points import reach
+from grader.db import Database
+from grader.errors import OrganizerError
+from grader.files import FileRejected
+from grader.metrics import check_golden_vectors
+from grader.models import OrganizerJobKind
+from grader.services.jobs import lease as lease_of_services
+from grader.services.jobs import organizer_jobs
+from grader.services.jobs.organizer_jobs import LEASE, OrganizerClaim
+from grader.settings import Settings, load
+from grader.storage import Storage, StorageUnavailable, open_storage
+from grader.worker.organizer_jobs import (
+    bundle,
+    data_check,
+    diagnosis,
+    settings_check,
+    solution_check,
+    ties,
+    verification,
+)
+from grader.worker.organizer_jobs.child import TIME_LIMIT_SECONDS
+from grader.worker.organizer_jobs.context import Handler, TurnOver, Work, WorkLost, problems_of
+from grader.worker.process import holders, stopping
+from grader.worker.process.limits import end_process_after, limit_memory
+from grader.worker.process.retrying import insist
+from grader.worker.process.stopping import Stopped
+
+HANDLERS: dict[OrganizerJobKind, Handler] = {
+    OrganizerJobKind.CHECK: solution_check.check,
+    OrganizerJobKind.VERIFY: verification.verify,
+    OrganizerJobKind.BUNDLE: bundle.bundle,
+    OrganizerJobKind.SETTINGS: settings_check.check,
+    OrganizerJobKind.DIAGNOSE: diagnosis.diagnose,
+    OrganizerJobKind.TIES: ties.compare,
+    OrganizerJobKind.DATA: data_check.check,
+}
+
+logger = logging.getLogger(__name__)
+
+
+class OrganizerWorker:
+    """Does organizers' jobs in this process. Doing a job twice has the effect of doing it once."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        storage: Storage,
+        *,
+        lease: timedelta = LEASE,
+        handlers: Mapping[OrganizerJobKind, Handler] = HANDLERS,
+    ) -> None:
+        self._settings = settings
+        self._database = database
+        self._storage = storage
+        self._lease = lease
+        self._handlers = handlers
+
+    @classmethod
+    def of(cls, settings: Settings) -> "OrganizerWorker":
+        """Return a worker with its own connections, one of them for extending leases."""
+        database = Database(settings.database(), pool_size=2)
+        return cls(settings, database, open_storage(settings.storage()))
+
+    def run(self, job_id: int) -> bool:
+        """Do a job; False if there was nothing to do or the lease was lost meanwhile."""
+        with stopping.shielded():
+            return self._run(job_id)
+
+    def _run(self, job_id: int) -> bool:
+        with self._database.write() as session:
+            claim = organizer_jobs.claim(
+                session, job_id=job_id, now=db.now(session), lease=self._lease, holder=holders.name()
+            )
+        if claim is None:
+            return False
+        reach("organizer_job.after_claim")
+        try:
+            with self._extended(claim), stopping.exposed():
+                record = self._outcome(claim)
+        except Stopped:
+            self._hand_back(claim)
+            raise
+        if record is None:
+            return False
+        recorded = insist(partial(self._record, claim, record))
+        reach("organizer_job.after_commit")
+        return recorded
+
+    def _record(self, claim: OrganizerClaim, record: "partial[bool]") -> bool:
+        with self._database.write() as session:
+            recorded = record(session, claim=claim, now=db.now(session))
+            reach("organizer_job.before_commit")
+        return recorded
+
+    def _outcome(self, claim: OrganizerClaim) -> "partial[bool] | None":
+        work = Work(
+            job_id=claim.job_id,
+            competition_id=claim.competition_id,
+            parameters=claim.parameters,
+            settings=self._settings,
+            database=self._database,
+            storage=self._storage,
+            write_progress=partial(self._extend, claim),
+            write_kept=partial(self._keep_found, claim),
+            kept=claim.kept,
+        )
+        try:
+            return partial(organizer_jobs.record_result, result=self._handlers[claim.kind](work))
+        except TurnOver:
+            self._hand_back(claim)
+            return None
+        except WorkLost:
+            logger.info("Organizers' job %s was lost or put away.", claim.job_id)
+            return None
+        except (FileRejected, OrganizerError) as error:
+            return partial(organizer_jobs.record_rejection, problems=problems_of(error))
+        except StorageUnavailable as error:
+            logger.warning("The storage could not be read; organizers' job %s waits: %s", claim.job_id, error)
+            return partial(organizer_jobs.record_outage)
+        except Exception:
+            incident = lease_of_services.new_incident()
+            logger.exception(
+                "Incident %s: organizers' job %s (%s, attempt %s) broke.",
+                incident,
+                claim.job_id,
+                claim.kind,
+                claim.attempt,
+            )
+            return partial(organizer_jobs.record_error, incident=incident)
+
+    def _hand_back(self, claim: OrganizerClaim) -> None:
+        with self._database.write() as session:
+            organizer_jobs.hand_back(session, claim=claim, now=db.now(session))
+
+    def _extend(self, claim: OrganizerClaim, progress: dict[str, Any] | None = None) -> bool:
+        with self._database.write() as session:
+            return organizer_jobs.extend(
+                session, claim=claim, now=db.now(session), lease=self._lease, progress=progress
+            )
+
+    def _keep_found(self, claim: OrganizerClaim, found: dict[str, Any]) -> bool:
+        with self._database.write() as session:
+            kept = organizer_jobs.keep(session, claim=claim, result=found)
+        reach("organizer_job.after_keep")
+        return kept
+
+    @contextmanager
+    def _extended(self, claim: OrganizerClaim) -> Iterator[None]:
+        """Extend the lease again and again, whatever the work is busy with."""
+        done = threading.Event()
+        thread = threading.Thread(target=self._keep, args=(claim, done), name="lease", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+    def _keep(self, claim: OrganizerClaim, done: threading.Event) -> None:
+        while not done.wait(self._lease.total_seconds() / 4):
+            try:
+                self._extend(claim)
+            except SQLAlchemyError:
+                logger.exception("The lease of organizers' job %s could not be extended.", claim.job_id)
+
+
+def main(job_id: int, log_level: str) -> None:
+    """Do one job, under the limits of a child."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    logging.basicConfig(level=log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    settings = load()
+    check_golden_vectors()
+    limit_memory(settings.scoring_memory_mb)
+    end_process_after(TIME_LIMIT_SECONDS)
+    stopping.end_on_request()
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+    OrganizerWorker.of(settings).run(job_id)
+
+
+def _end_with_parent() -> None:
+    while os.read(sys.stdin.fileno(), 1):  # the parent holds the other end and writes nothing
+        pass
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2])

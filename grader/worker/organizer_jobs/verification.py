@@ -1,0 +1,60 @@
+"""The job that verifies a close: recompute the scores of the ranked submissions."""
+
+from typing import Any
+
+from grader.models import ScoringVersion, Submission
+from grader.receipts import Receipt, Settings, read_truth
+from grader.services.closing import verification
+from grader.services.closing.verification import Verified
+from grader.services.solutions import canonical
+from grader.services.submissions import receipts
+from grader.worker.organizer_jobs.context import Work
+from grader.worker.organizer_jobs.solution_digests import with_digest
+
+
+def verify(work: Work) -> dict[str, Any]:
+    """Verify them one after another; another attempt goes on with the first that was not verified yet.
+
+    Raises NothingToVerify, and OrganizerError where the stored solution is not what it was.
+    """
+    work.report_progress(0, 0, "Reading the solution")
+    version_id = work.parameters["scoring_version_id"]
+    with work.database.read() as session:
+        solution = session.get_one(ScoringVersion, version_id).solution
+    digest = with_digest(work.database, work.storage, solution)
+    with work.database.read() as session:
+        version = session.get_one(ScoringVersion, version_id)
+        solution = version.solution
+        submissions = verification.competing(session, version=version)
+    truth = read_truth(
+        b"".join(canonical.pieces(work.storage, solution=solution)),
+        Settings.from_dict(version.metric_settings),
+    )
+    verified = _begun(work, version.number, digest)
+
+    def receipt_of(submission: Submission) -> Receipt:
+        with work.database.read() as session:
+            return receipts.whole(session, submission=submission, version=version)
+
+    def keep(verified: Verified) -> None:
+        work.keep(verified.as_dict)
+        _tell(work, verified, len(submissions))
+
+    _tell(work, verified, len(submissions))
+    verification.verify_all(
+        verified,
+        submissions=submissions,
+        receipt_of=receipt_of,
+        truth=truth,
+        read=work.storage.read,
+        kept=keep,
+    )
+    return verified.as_dict()
+
+
+def _begun(work: Work, number: int, solution: str) -> Verified:
+    return Verified.from_dict(work.kept) if work.kept else Verified(number, solution)
+
+
+def _tell(work: Work, verified: Verified, total: int) -> None:
+    work.report_progress(len(verified.submission_ids), total, "Recounting submissions")

@@ -1,0 +1,79 @@
+"""Compute one submission's scores for a job, from its file or from cached ranks."""
+
+import logging
+from functools import partial
+
+from grader.files import FileRejected, read_submission
+from grader.metrics import count_ranks, dense_ranks, report
+from grader.models import Split
+from grader.services.analysis.histograms import Histograms
+from grader.services.jobs import lease
+from grader.services.scoring.jobs import Breakdown, Claim, Outage, Outcome, Rejection, Scores
+from grader.storage import Storage, StorageUnavailable
+from grader.worker.scoring.prepared_solutions import PreparedSolution, PreparedSolutions
+from grader.worker.scoring.rank_cache import RankCache, RankedFile
+
+logger = logging.getLogger(__name__)
+
+
+class Calculator:
+    """Computes the outcomes of claims in one process, which keeps the last few prepared solutions.
+
+    A file is read and sorted once: its ranks are kept for every later scoring version, and its histogram for
+    the pages.
+    """
+
+    def __init__(
+        self, storage: Storage, ranks: RankCache | None, histograms: Histograms | None = None
+    ) -> None:
+        self._storage = storage
+        self._ranks = ranks
+        self._histograms = histograms
+        self._solutions = PreparedSolutions(partial(PreparedSolution.load, storage))
+
+    def outcome(self, claim: Claim) -> Outcome:
+        """Return what comes of a claimed job; an exception of our own is logged under an incident's id."""
+        if claim.known_problems is not None:
+            return Rejection(claim.known_problems)
+        try:
+            return self._scores(claim)
+        except FileRejected as rejected:
+            return Rejection([problem.as_dict() for problem in rejected.problems])
+        except StorageUnavailable as error:
+            logger.warning("The storage could not be read; job %s waits: %s", claim.job_id, error)
+            return Outage()
+        except Exception:
+            incident = lease.new_incident()
+            logger.exception(
+                "Incident %s: scoring job %s (submission %s, attempt %s) broke.",
+                incident,
+                claim.job_id,
+                claim.submission_id,
+                claim.attempt,
+            )
+            return Breakdown(incident)
+
+    def _scores(self, claim: Claim) -> Scores:
+        solution = self._solutions.get(claim)
+        file = self._kept(claim) or self._read(claim, solution)
+        results = {}
+        for split in Split:
+            counts = count_ranks(solution.splits[split], file.ranks)
+            results[split] = (counts, report(counts, claim.rules.metric))
+        return Scores(results, file.notes)
+
+    def _kept(self, claim: Claim) -> RankedFile | None:
+        """Return the ranks of a file that were kept, if this competition accepts its columns as well."""
+        file = self._ranks.get(claim.submission_sha256, claim.row_ids_sha256) if self._ranks else None
+        return file if file and set(file.other_labels) <= set(claim.other_labels) else None
+
+    def _read(self, claim: Claim, solution: PreparedSolution) -> RankedFile:
+        data = self._storage.read(claim.submission_sha256)
+        submission = read_submission(data, solution.row_ids, other_labels=claim.other_labels)
+        notes = [note.as_dict() for note in submission.notes]
+        file = RankedFile(dense_ranks(submission.predictions), notes, submission.other_labels)
+        if self._ranks:
+            self._ranks.put(claim.submission_sha256, claim.row_ids_sha256, file)
+        if self._histograms and not self._histograms.get(claim.submission_sha256):
+            self._histograms.count(claim.submission_sha256, submission.predictions)
+        return file

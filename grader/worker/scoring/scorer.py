@@ -1,0 +1,115 @@
+"""Score one submission: claim its job, compute outside a transaction, record the result."""
+
+import logging
+import time
+from datetime import timedelta
+from functools import partial
+
+from grader import db
+from grader.crash_points import reach
+from grader.db import Database
+from grader.services.analysis.histograms import Histograms
+from grader.services.scoring import jobs
+from grader.services.scoring.jobs import Claim, Outcome, Rejection
+from grader.services.submissions import rejected_files
+from grader.settings import Settings
+from grader.storage import Storage, open_storage
+from grader.worker.process import holders, stopping
+from grader.worker.process.retrying import insist
+from grader.worker.process.stopping import Stopped
+from grader.worker.scoring.calculator import Calculator
+from grader.worker.scoring.rank_cache import RankCache
+
+logger = logging.getLogger(__name__)
+
+
+class Scorer:
+    """Scores jobs in one process.
+
+    Running a job twice, or in two processes at once, has the effect of running it once.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        storage: Storage,
+        *,
+        lease: timedelta,
+        rejected_bytes: int = rejected_files.QUOTA_BYTES,
+        ranks: RankCache | None = None,
+        histograms: Histograms | None = None,
+    ) -> None:
+        self._database = database
+        self._rejected_bytes = rejected_bytes
+        self._calculator = Calculator(storage, ranks, histograms)
+        self._lease = lease
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Scorer":
+        """Return a scorer with its own connections."""
+        return cls(
+            Database(settings.database(), pool_size=1),
+            open_storage(settings.storage()),
+            lease=timedelta(seconds=settings.scoring_lease_seconds),
+            rejected_bytes=settings.rejected_files_mb * 1_000_000,
+            ranks=RankCache.of(settings),
+            histograms=Histograms.of(settings),
+        )
+
+    def run(self, job_id: int) -> bool:
+        """Score a job; False if there was nothing to do or the lease was lost meanwhile."""
+        with stopping.shielded():
+            return self._run(job_id)
+
+    def _run(self, job_id: int) -> bool:
+        claim = insist(partial(self._claim, job_id))
+        if claim is None:
+            return False
+        reach("claim.after_commit")
+        start = time.monotonic()
+        outcome = self._outcome(claim)
+        recorded = insist(partial(self._record, claim, outcome))
+        reach("record.after_commit")
+        logger.info(
+            "Job %s (submission %s, attempt %s): %s, %s, %.2f s.",
+            job_id,
+            claim.submission_id,
+            claim.attempt,
+            type(outcome).__name__.lower(),
+            "recorded" if recorded else "the lease was lost",
+            time.monotonic() - start,
+        )
+        return recorded
+
+    def _claim(self, job_id: int) -> Claim | None:
+        with self._database.write() as session:
+            claim = jobs.claim(
+                session, job_id=job_id, lease=self._lease, now=db.now(session), holder=holders.name()
+            )
+            reach("claim.before_commit")
+        return claim
+
+    def _record(self, claim: Claim, outcome: Outcome) -> bool:
+        with self._database.write() as session:
+            recorded = jobs.record(
+                session, job_id=claim.job_id, token=claim.token, outcome=outcome, now=db.now(session)
+            )
+            if recorded and isinstance(outcome, Rejection):
+                rejected_files.release_over_quota(
+                    session,
+                    submission_id=claim.submission_id,
+                    quota_bytes=self._rejected_bytes,
+                    now=db.now(session),
+                )
+            reach("record.before_commit")
+        return recorded
+
+    def _outcome(self, claim: Claim) -> Outcome:
+        try:
+            with stopping.exposed():
+                return self._calculator.outcome(claim)
+        except Stopped:
+            with self._database.write() as session:
+                jobs.hand_back(session, job_id=claim.job_id, token=claim.token)
+            logger.info("Job %s is handed back: this process was asked to end.", claim.job_id)
+            raise

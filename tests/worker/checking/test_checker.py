@@ -1,0 +1,184 @@
+"""Checking files in a bounded child: what it answers, what ends it, and what it cannot reach."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from io import BytesIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, BinaryIO
+
+import pytest
+
+from grader.files import RowIds
+from grader.worker.checking import checker as checking
+from grader.worker.checking.checker import Checked, Checker, ShareUsed
+
+IDS = RowIds.of(f"r{place}" for place in range(3))
+CLEAN = b"id,prediction\nr2,0.1\nr0,0.2\nr1,0.3\n"
+
+
+def row_ids() -> BinaryIO:
+    return BytesIO(IDS.to_bytes())
+
+
+@pytest.fixture
+def checker(make_settings: Callable[..., Any]) -> Iterator[Checker]:
+    checker = Checker(make_settings(scoring_memory_mb=1024), wait_seconds=0.2)
+    yield checker
+    checker.close()
+
+
+@pytest.fixture(params=["sqlite"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'unused.db'}"  # nothing here asks a database
+
+
+def check(checker: Checker, file: bytes, name: str = "a" * 64, who: int = 1) -> Checked | None:
+    return checker.check(BytesIO(file), row_ids_sha256=name, open_row_ids=row_ids, who=who)
+
+
+def test_a_clean_file_has_no_problems_and_the_next_one_is_checked_by_the_same_child(checker: Checker) -> None:
+    assert check(checker, CLEAN) == Checked([], [])
+    child = checker._child
+    told = check(checker, CLEAN.replace(b"0.3", b"3"))
+    assert told is not None and [note["code"] for note in told.notes] == ["outside_unit_interval"]
+    assert checker._child is child
+
+
+def test_all_problems_are_told_at_once(checker: Checker) -> None:
+    told = check(checker, b"id,prediction\nr0,nan\nx,1\n")
+    assert told is not None
+    assert [problem["code"] for problem in told.problems] == [
+        "nan_prediction",
+        "unknown_id",
+        "missing_row_id",
+    ]
+
+
+def test_columns_of_other_labels_are_known_by_name_from_file_to_file(checker: Checker) -> None:
+    file = b"id,prediction,insult\nr2,0.1,\nr0,0.2,x\nr1,0.3,\n"
+    ids = {"row_ids_sha256": "a", "open_row_ids": row_ids, "who": 1}
+    many = [f"obscène {number}" for number in range(20_000)]  # more than one piece of the socket
+    for names in (["insult"], [*many, "insult"]):
+        told = checker.check(BytesIO(file), other_labels=names, **ids)
+        assert told is not None and [note["code"] for note in told.notes] == ["columns_not_read"]
+    told = checker.check(BytesIO(file), **ids)
+    assert told is not None and [each["code"] for each in told.problems] == ["unexpected_column"]
+
+
+def test_files_on_disk_and_in_memory_are_read_from_their_beginning(checker: Checker, tmp_path: Path) -> None:
+    path = tmp_path / "clean.csv"
+    path.write_bytes(CLEAN)
+    with path.open("rb") as file:
+        file.read()
+        assert checker.check(file, row_ids_sha256="a", open_row_ids=row_ids, who=1) == Checked([], [])
+
+
+def test_another_competitions_ids_take_the_place_of_the_ones_before(checker: Checker) -> None:
+    assert check(checker, CLEAN) == Checked([], [])
+    other = RowIds.of(["x"]).to_bytes()
+    told = checker.check(BytesIO(CLEAN), row_ids_sha256="b" * 64, open_row_ids=lambda: BytesIO(other), who=1)
+    assert told is not None and told.problems
+    assert check(checker, CLEAN) == Checked([], [])
+
+
+def test_a_child_that_dies_checks_nothing_and_is_followed_by_another(checker: Checker) -> None:
+    assert check(checker, CLEAN)
+    assert checker._child is not None
+    checker._child.process.kill()
+    checker._child.process.wait()
+    assert check(checker, CLEAN) == Checked([], [])
+
+
+def test_a_file_that_takes_too_long_is_given_up(checker: Checker, tmp_path: Path) -> None:
+    assert check(checker, CLEAN)
+    assert checker._child is not None
+    checker._child.socket.settimeout(0.2)
+    endless = tmp_path / "endless"
+    os.mkfifo(endless)
+    with endless.open("r+b", buffering=0) as file:
+        file.seek = lambda place: place  # type: ignore[method-assign]
+        assert checker.check(file, row_ids_sha256="a" * 64, open_row_ids=row_ids, who=1) is None
+    assert check(checker, CLEAN) == Checked([], [])
+
+
+def test_some_files_wait_a_moment_and_more_are_not_queued(checker: Checker) -> None:
+    assert check(checker, CLEAN)
+    answers: list[Checked | None] = []
+    with checker._turn:  # somebody's file is being checked
+        threads = [
+            threading.Thread(target=lambda n=n: answers.append(check(checker, CLEAN, who=n)))
+            for n in range(9)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert answers == [None] * 9
+    assert check(checker, CLEAN) == Checked([], [])
+
+
+def test_a_person_has_one_file_in_the_check_and_keeps_nobody_else_out(checker: Checker) -> None:
+    assert check(checker, CLEAN)
+    told: list[Checked | None] = []
+    checker._wait_seconds = 100
+    with checker._turn:  # the child is busy
+        first = threading.Thread(target=lambda: told.append(check(checker, CLEAN, who=1)))
+        first.start()
+        while 1 not in checker._shares._present:
+            time.sleep(0.001)
+        for _ in range(5):
+            with pytest.raises(ShareUsed, match="Another file of yours is being checked"):
+                check(checker, CLEAN, who=1)
+        second = threading.Thread(target=lambda: told.append(check(checker, CLEAN, who=2)))
+        second.start()
+        while 2 not in checker._shares._present:
+            time.sleep(0.001)
+    first.join()
+    second.join()
+    assert told == [Checked([], [])] * 2
+    assert check(checker, CLEAN, who=1)
+
+
+def test_of_the_childs_time_one_person_gets_a_share_in_a_minute(
+    checker: Checker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SimpleNamespace(monotonic=lambda: clock.now, now=1000.0)
+    monkeypatch.setattr(checking, "time", clock)
+    monkeypatch.setattr(checker, "_ask", lambda *_: setattr(clock, "now", clock.now + 6.0))
+    for _ in range(3):
+        check(checker, CLEAN, who=1)  # three times 6 seconds
+    with pytest.raises(ShareUsed, match="took 15 seconds to check within a minute") as used:
+        check(checker, CLEAN, who=1)
+    assert used.value.retry_after == timedelta(seconds=48)
+    check(checker, CLEAN, who=2)
+    clock.now = 1000.0 + 6 + 60
+    check(checker, CLEAN, who=1)
+
+
+def test_the_child_is_told_nothing_about_the_installation(
+    checker: Checker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://secret")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    assert not [name for name in checking._without_secrets() if name.startswith(("FAIRBOARD_", "AWS_"))]
+    assert check(checker, CLEAN)
+    assert checker._child is not None
+    environment = Path(f"/proc/{checker._child.process.pid}/environ").read_bytes()
+    assert b"secret" not in environment
+
+
+def test_memory_has_a_limit(make_settings: Callable[..., Any]) -> None:
+    checker = Checker(make_settings(scoring_memory_mb=256))
+    try:
+        ids = RowIds.of(str(place) for place in range(1_000_000))
+        huge = b"id,prediction\n" + b"0,0.123456789012345678901234567890\n" * 1_500_000
+        told = checker.check(
+            BytesIO(huge), row_ids_sha256="c", open_row_ids=lambda: BytesIO(ids.to_bytes()), who=1
+        )
+        assert told is None
+    finally:
+        checker.close()

@@ -1,0 +1,182 @@
+"""Organizers' jobs in a worker: results, problems, exceptions, and processes that die."""
+
+import os
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from grader.errors import OrganizerError
+from grader.files import FileRejected, Problem
+from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind
+from grader.services.jobs import organizer_jobs
+from grader.worker.organizer_jobs import context as work_module
+from grader.worker.organizer_jobs.context import Handler, Work
+from grader.worker.organizer_jobs.program import OrganizerWorker
+from tests.fixtures.guarded import has_ended
+from tests.fixtures.patience import HANG_SECONDS, eventually
+
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = on_sqlite
+
+
+def add(service: Any, competition: Competition, **parameters: Any) -> OrganizerJob:
+    with service.database.write() as session:
+        return organizer_jobs.add(
+            session,
+            competition=competition,
+            kind=OrganizerJobKind.CHECK,
+            parameters=parameters,
+            created_by=None,
+            now=service.now,
+        )
+
+
+def run(service: Any, job: OrganizerJob, handler: Handler, **options: Any) -> OrganizerJob:
+    handlers = {OrganizerJobKind.CHECK: handler}
+    worker = OrganizerWorker(
+        service.settings, service.database, service.storage, handlers=handlers, **options
+    )
+    worker.run(job.id)
+    with service.database.read() as session:
+        found: OrganizerJob = session.get_one(OrganizerJob, job.id)
+        return found
+
+
+def test_what_a_handler_returns_is_the_result(service: Any) -> None:
+    def handler(work: Work) -> dict[str, Any]:
+        work.report_progress(1, 2, "Reading the file")
+        return {"seen": work.parameters["file"]}
+
+    job = run(service, add(service, service.competition(), file="abc"), handler)
+    assert (job.state, job.result) == (JobState.DONE, {"seen": "abc"})
+    assert job.progress == {"done": 1, "total": 2, "words": "Reading the file"}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OrganizerError("No row is Public."),
+        FileRejected("solution", [Problem("empty_file", "No row is Public.")]),
+    ],
+)
+def test_an_error_for_the_organizer_is_told_with_its_problems(service: Any, error: Exception) -> None:
+    def handler(work: Work) -> dict[str, Any]:
+        raise error
+
+    job = run(service, add(service, service.competition()), handler)
+    assert job.state is JobState.REJECTED
+    assert [problem["message"] for problem in job.problems] == ["No row is Public."]
+
+
+def test_any_other_exception_is_an_incident_and_tried_again(service: Any) -> None:
+    def handler(work: Work) -> dict[str, Any]:
+        raise ZeroDivisionError
+
+    job = run(service, add(service, service.competition()), handler)
+    assert (job.state, job.error_count) == (JobState.WAITING, 1)
+
+
+def test_work_that_takes_longer_than_the_lease_keeps_it(service: Any) -> None:
+    lease = timedelta(seconds=0.4)
+
+    def handler(work: Work) -> dict[str, Any]:
+        time.sleep(3 * lease.total_seconds())
+        return {"slow": True}
+
+    job = run(service, add(service, service.competition()), handler, lease=lease)
+    assert (job.state, job.attempt_count) == (JobState.DONE, 1)
+
+
+def test_a_job_that_is_put_away_stops_its_work(service: Any) -> None:
+    competition = service.competition()
+    job = add(service, competition)
+
+    def handler(work: Work) -> dict[str, Any]:
+        with service.database.write() as session:
+            mine = organizer_jobs.get(session, competition=competition, job_id=job.id)
+            organizer_jobs.dismiss(session, job=mine, now=service.now)
+        work.report_progress(1, 2, "Reading the file")
+        raise AssertionError("nobody waits for this")
+
+    assert run(service, job, handler).state is JobState.FAILED
+
+
+def test_the_process_of_a_job_ends_with_its_parent(service: Any) -> None:
+    program = (
+        "import os, signal, subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', "
+        "'import threading; from grader.worker.organizer_jobs.program import _end_with_parent as f; f()'],"
+        " stdin=subprocess.PIPE)\n"
+        "print(child.pid, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    environment = os.environ | service.settings.environment()
+    parent = subprocess.run(
+        [sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, timeout=HANG_SECONDS
+    )
+    pid = int(parent.stdout)
+    eventually(lambda: has_ended(pid), "the end of the process")
+
+
+def test_the_next_attempt_goes_on_from_what_was_kept_and_no_progress_is_given_up(service: Any) -> None:
+    started_from: list[int] = []
+
+    def handler(work: Work) -> dict[str, Any]:
+        done = work.kept.get("done", 0)
+        started_from.append(done)
+        if done == 5:
+            return {"done": done}
+        work.keep(lambda: {"done": done + 1})
+        raise SystemExit("killed")  # as with kill -9: nothing is recorded
+
+    job = add(service, service.competition())
+    for _ in range(5):
+        with pytest.raises(SystemExit):
+            run(service, job, handler, lease=timedelta())
+    job = run(service, job, handler)
+    assert started_from == [0, 1, 2, 3, 4, 5]
+    assert (job.state, job.result) == (JobState.DONE, {"done": 5})
+
+
+def test_long_work_lets_other_jobs_go_first_and_goes_on_from_what_it_kept(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work_module, "TURN_SECONDS", -1.0)
+    kept: list[int] = []
+
+    def handler(work: Work) -> dict[str, Any]:
+        kept.append(work.kept.get("done", 0))
+        if kept[-1] < 2:
+            work.keep(lambda: {"done": kept[-1] + 1})
+        return {"done": kept[-1]}
+
+    competition = service.competition()
+    long, other = add(service, competition), add(service, competition)
+    for _ in range(2):
+        long = run(service, long, handler)
+        assert (long.state, long.token, long.attempt_count) == (JobState.WAITING, None, 0)
+        with service.database.read() as session:
+            waiting = organizer_jobs.waiting(session, limit=2, now=long.available_at)
+        assert waiting == [other.id, long.id]
+    assert run(service, long, handler).result == {"done": 2}
+    assert kept == [0, 1, 2]
+
+
+def test_within_a_second_it_is_not_asked_again_what_was_found(service: Any) -> None:
+    asked: list[int] = []
+
+    def found() -> dict[str, Any]:
+        asked.append(1)
+        return {}
+
+    def handler(work: Work) -> dict[str, Any]:
+        for _ in range(3):
+            work.keep(found)
+        return {}
+
+    run(service, add(service, service.competition()), handler)
+    assert asked == [1]

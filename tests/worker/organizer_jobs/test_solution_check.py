@@ -1,0 +1,383 @@
+"""Checking an organizer's solution: what the report holds, what stops, what a correction changes."""
+
+import hashlib
+import random
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from grader.files import ColumnRole
+from grader.metrics import MetricSettings
+from grader.models import Competition, JobState, OrganizerJob
+from grader.services.audit.log import Actor
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.settings import CompetitionSettings
+from grader.services.data_files import files
+from grader.services.rescoring import versions
+from grader.services.setup import drafts
+from grader.services.solutions import checks
+from grader.services.solutions.checks import NotAcceptable, UploadedFile
+from grader.services.solutions.truth import Truth
+from grader.worker.organizer_jobs.program import OrganizerWorker
+
+SHELL = Actor(None, "shell (tests)")
+
+
+@pytest.fixture
+def draft(service: Any) -> Competition:
+    with service.database.write() as session:
+        settings = CompetitionSettings(title="Next")
+        return drafts.create(session, slug="next", settings=settings, actor=SHELL, now=service.now)
+
+
+@pytest.fixture
+def check(service: Any) -> Callable[..., OrganizerJob]:
+    """A function that uploads a file, does the job of checking it, and returns that job."""
+
+    def check(
+        competition: Competition, csv: bytes, *, test: bytes | None = None, roles: Any = None
+    ) -> OrganizerJob:
+        with service.database.write() as session:
+            job = checks.add(
+                session,
+                competition=service_reload(session, competition),
+                file=upload("solution.csv", csv),
+                test=None if test is None else upload("test.csv", test),
+                roles=roles,
+                actor=SHELL,
+                now=service.now,
+            )
+        OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
+        with service.database.read() as session:
+            return session.get_one(OrganizerJob, job.id)
+
+    def upload(name: str, data: bytes) -> UploadedFile:
+        return UploadedFile.of(name, service.storage.put(data))
+
+    def service_reload(session: Any, competition: Competition) -> Competition:
+        return session.get_one(Competition, competition.id)
+
+    return check
+
+
+def messages(job: OrganizerJob, level: str) -> list[str]:
+    findings = job.result["report"]["findings"]
+    return [finding["message"] for finding in findings if finding["level"] == level]
+
+
+def accept(service: Any, competition: Competition, job: OrganizerJob) -> None:
+    with service.database.write() as session:
+        versions.accept_check(
+            session,
+            competition=session.get_one(Competition, competition.id),
+            job_id=job.id,
+            actor=SHELL,
+            now=service.now,
+        )
+
+
+def ids_csv(rows: int = 400) -> bytes:
+    return ("id,text\n" + "".join(f"r{row},x\n" for row in range(rows))).encode()
+
+
+def test_a_drafts_solution_is_reported_stored_and_accepted(
+    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    job = check(draft, solution_csv(), test=ids_csv())
+    assert job.state is JobState.DONE
+    assert job.result["problems"] == []
+    assert messages(job, "stop") == []
+    assert "test.csv has exactly the 400 ids of the solution." in messages(job, "note")
+    report = job.result["report"]
+    assert report["splits"]["public"]["rows"] == report["splits"]["private"]["rows"] == 200
+    assert 0 < report["splits"]["private"]["score_error"] < 0.1
+    assert {line["hidden"] for line in report["leaks"]} == {"the label", "Usage"}
+    accept(service, draft, job)
+    live = service.reload(draft).live_scoring_version
+    assert live.solution.report == report
+    assert live.solution.digest == job.result["solution"]["digest"]
+    assert len(live.solution.digest) == 64
+
+
+def test_columns_for_diagnosis_are_kept_in_the_truth(
+    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    header, *lines = solution_csv().decode().splitlines()
+    more = [f"{line},{('en', 'de')[row % 2]},0.25,p{row // 2}" for row, line in enumerate(lines)]
+    csv = "\n".join([f"{header},language,obscene,template", *more]).encode()
+    job = check(draft, csv)
+    truth = Truth.from_bytes(service.storage.read(job.result["solution"]["prepared_sha256"]))
+    assert truth.slices["language"].values == ("en", "de")
+    assert truth.other_labels["obscene"].tolist() == [0.25] * 400
+    assert truth.pair is not None and len(truth.pair.values) == 200
+    assert job.result["report"]["slices"] == [
+        {"name": "language", "values": 2, "blank": 0, "holds_truth_values": False}
+    ]
+
+
+def test_roles_can_be_chosen_and_decide(
+    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    job = check(draft, solution_csv())
+    roles = {each["name"]: ColumnRole(each["role"]) for each in job.result["columns"]}
+    assert roles["muslim"] is ColumnRole.IDENTITY
+    again = check(draft, solution_csv(), roles=roles | {"muslim": ColumnRole.UNUSED})
+    assert [line["name"] for line in again.result["report"]["identities"]] == ["female"]
+    none = check(draft, solution_csv(), roles=roles | {"toxicity": ColumnRole.UNUSED})
+    assert [problem["code"] for problem in none.result["problems"]] == ["missing_label"]
+    assert len(none.result["columns"]) == 5  # so that they can be changed
+
+
+def test_what_is_unscorable_stops_it_in_words(
+    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    job = check(draft, solution_csv(rows=40))
+    assert job.result["solution"] is None
+    assert any("No identity has at least 25 positive" in text for text in messages(job, "stop"))
+    with pytest.raises(NotAcceptable, match="stops the competition"):
+        accept(service, draft, job)
+
+
+def test_rows_sorted_by_label_stop_it(
+    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    header, *lines = solution_csv().decode().splitlines()
+    lines.sort(key=lambda line: line.split(",")[1])
+    [text] = messages(check(draft, "\n".join([header, *lines]).encode()), "stop")
+    assert text.startswith("The row number alone tells the label with an AUC of 1.000")
+
+
+@pytest.mark.parametrize(
+    ("bit", "told"),
+    [
+        (lambda row: row % 2, "id modulo 2"),
+        (lambda row: row % 10 >= 5, "id modulo 10"),
+        (lambda row: hashlib.sha1(str(row).encode()).digest()[-1] & 1, "SHA-1 of the id modulo 2"),
+        (
+            lambda row: zlib.crc32(row.to_bytes(8, "little")) % 5 < 3,
+            "CRC-32 of the id as a 64-bit number modulo 5",
+        ),
+    ],
+)
+def test_a_split_by_a_bit_of_the_id_or_its_hash_stops_it(
+    draft: Competition, check: Any, solution_csv: Callable[..., bytes], bit: Callable[[int], int], told: str
+) -> None:
+    header, *lines = solution_csv(usage=False).decode().splitlines()
+    ids = random.Random(1).sample(range(10_000), len(lines))
+    rows = [
+        f"{row_id},{line.partition(',')[2]},{'Private' if bit(row_id) else 'Public'}"
+        for row_id, line in zip(ids, lines, strict=True)
+    ]
+    texts = messages(check(draft, "\n".join([f"{header},Usage", *rows]).encode()), "stop")
+    assert [text for text in texts if text.startswith(f"The {told} alone tells Usage with an AUC of 1.000")]
+    assert all("leave Usage out" in text for text in texts)
+
+
+def test_a_test_file_in_the_order_of_the_labels_stops_it(
+    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    _, *lines = solution_csv().decode().splitlines()
+    lines.sort(key=lambda line: line.split(",")[1])
+    test = "id\n" + "".join(line.split(",")[0] + "\n" for line in lines)
+    [text] = messages(check(draft, solution_csv(), test=test.encode()), "stop")
+    assert text.startswith("The row number in test.csv alone tells the label")
+
+
+def test_a_test_file_with_other_ids_or_the_label_stops_it(
+    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    test = ids_csv(399).replace(b"id,text", b"id,toxicity") + b"extra,x\n"
+    texts = messages(check(draft, solution_csv(), test=test), "stop")
+    assert len(texts) == 3
+    assert any("lacks 1 id of the solution: 'r399'" in text for text in texts)
+    assert any("has 1 id that the solution lacks: 'extra'" in text for text in texts)
+    assert any("column 'toxicity', which is to stay hidden" in text for text in texts)
+
+
+def test_the_data_files_test_csv_is_compared_without_asking(
+    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    with service.database.write() as session:
+        files.add(
+            session,
+            competition=session.get_one(Competition, draft.id),
+            name="test.csv",
+            description="",
+            blob=service.storage.put(ids_csv(399)),
+            actor=SHELL,
+            now=service.now,
+        )
+    [text] = messages(check(draft, solution_csv()), "stop")
+    assert "test.csv lacks 1 id" in text
+
+
+def test_blanks_thresholds_and_overlaps_are_warned_of(
+    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    csv = solution_csv(identities=("female", "muslim", "twin")).decode()
+    header, *lines = csv.splitlines()
+    rows = [line.split(",") for line in lines]
+    for number, row in enumerate(rows):
+        row[4] = row[3]
+        if number < 7:
+            row[2:5] = ["", "", ""]
+    rows[9][1], rows[10][1] = "0.49999999999999994", "0.5"
+    job = check(draft, "\n".join([header, *map(",".join, rows)]).encode())
+    texts = " ".join(messages(job, "warning") + messages(job, "note"))
+    assert "7 rows of 400 have no identity annotation at all" in texts
+    assert "'toxicity': 1 value less than a millionth below 0.5, such as 0.49999999999999994" in texts
+    assert "exactly at the threshold count as true: 'toxicity' (1)." in texts
+    assert "Every row that mentions 'muslim' mentions 'twin' too" in texts
+
+
+def test_a_file_that_is_no_table_is_rejected(draft: Competition, check: Any) -> None:
+    job = check(draft, b"PAR1 and more")
+    assert (job.state, [problem["code"] for problem in job.problems]) == (JobState.REJECTED, ["not_csv"])
+
+
+def test_settings_that_changed_since_ask_for_another_check(
+    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    job = check(draft, solution_csv())
+    with service.database.write() as session:
+        competition_settings.change(
+            session,
+            competition=session.get_one(Competition, draft.id),
+            changes={"metric": MetricSettings(power=-3.0)},
+            actor=SHELL,
+            now=service.now,
+        )
+    with pytest.raises(NotAcceptable, match="settings were changed"):
+        accept(service, draft, job)
+
+
+def test_a_solution_that_was_accepted_can_be_accepted_again(
+    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    job = check(draft, solution_csv())
+    accept(service, draft, job)
+    accept(service, draft, job)
+    assert service.reload(draft).live_scoring_version.number == 2
+
+
+def corrected(csv: bytes) -> bytes:
+    """r0 changes its label, r1 an identity, r2 moves from Public to Private, r4 is ignored."""
+    lines = csv.decode().splitlines()
+    cells = [line.split(",") for line in lines]
+    cells[1][1] = "1" if cells[1][1] == "0" else "0"
+    cells[2][2] = "0.7" if cells[2][2] == "0" else "0.2"
+    cells[3][4] = "Private"
+    cells[5][4] = "Ignored"
+    return "\n".join(map(",".join, [cells[0], *reversed(cells[1:])])).encode()
+
+
+def test_a_correction_tells_what_changed_row_by_row(
+    service: Any, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    competition = service.competition()
+    job = check(competition, corrected(solution_csv()))
+    changes = job.result["changes"]
+    assert changes["rows"] == 4
+    assert sorted(changes["row_ids"]) == ["r0", "r1", "r2", "r4"]
+    assert [(each["column"], each["rows"], each["decisive"]) for each in changes["columns"]] == [
+        ("toxicity", 1, 1),
+        ("female", 1, 1),
+        ("Usage", 2, 2),
+    ]
+    assert changes["moves"] == {"Public to Private": 1, "Public to Ignored": 1}
+    assert changes["exposed_rows"] == 1
+    table = service.storage.read(job.result["changes_sha256"]).decode().splitlines()
+    assert table[0] == "id,column,before,after"
+    assert "r2,Usage,Public,Private" in table and "r4,Usage,Public,Ignored" in table
+    with service.database.read() as session:
+        stored = checks.accepted(
+            session, competition=session.get_one(Competition, competition.id), job_id=job.id
+        )
+    assert stored.public_row_count == 198
+
+
+def spoilt(csv: bytes, column: str, value: str, line: int = 21) -> bytes:
+    lines = csv.decode().splitlines()
+    cells = lines[line - 1].split(",")
+    cells[lines[0].split(",").index(column)] = value
+    return "\n".join([*lines[: line - 1], ",".join(cells), *lines[line:]]).encode()
+
+
+def test_an_identity_that_one_value_speaks_against_stops_a_draft_until_somebody_chooses(
+    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    csv = spoilt(solution_csv(), "muslim", "-1")
+    job = check(draft, csv)
+    assert job.result["solution"] is None
+    assert any("'muslim' was not taken as an identity. Line 21" in text for text in messages(job, "stop"))
+    roles = {each["name"]: ColumnRole(each["role"]) for each in job.result["columns"]}
+    assert roles["muslim"] is ColumnRole.IDENTITY  # what the form proposes keeps the fault in sight
+    again = check(draft, csv, roles=roles)
+    assert [problem["lines"] for problem in again.result["problems"]] == [[21]]
+    chosen = check(draft, csv, roles=roles | {"muslim": ColumnRole.UNUSED})
+    assert chosen.result["solution"] is not None
+
+
+def test_an_identity_that_the_settings_name_keeps_its_role_and_its_fault_is_told(
+    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    with service.database.write() as session:
+        competition_settings.change(
+            session,
+            competition=session.get_one(Competition, draft.id),
+            changes={"identities": ("female", "muslim")},
+            actor=SHELL,
+            now=service.now,
+        )
+    job = check(draft, spoilt(solution_csv(), "muslim", "2"))
+    [problem] = job.result["problems"]
+    assert (problem["code"], problem["lines"]) == ("identity_out_of_range", [21])
+
+
+def test_a_correction_never_loses_an_identity_or_the_label_without_a_word(
+    service: Any, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    names = ("female", "muslim", "rare")
+    csv = solution_csv(identities=names)
+    competition = service.competition(csv=csv, identities=("female", "muslim"))
+    job = check(competition, spoilt(csv, "rare", "-1"))
+    assert [problem["lines"] for problem in job.result["problems"]] == [[21]]  # also outside the score
+    header, *lines = csv.decode().splitlines()
+    without = "\n".join(",".join([*line.split(",")[:4], line.split(",")[-1]]) for line in [header, *lines])
+    assert (
+        "1 identity column that this file lacks: 'rare'"
+        in messages(check(competition, without.encode()), "warning")[0]
+    )
+    renamed = check(competition, csv.replace(b"toxicity", b"target", 1))
+    assert [problem["code"] for problem in renamed.result["problems"]] == ["missing_label"]
+
+
+def test_a_correction_without_changes_says_so(
+    service: Any, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    job = check(service.competition(), solution_csv())
+    assert (job.result["changes"]["rows"], job.result["changes"]["columns"]) == (0, [])
+
+
+def test_a_correction_with_other_ids_or_identities_is_told_why_not(
+    service: Any, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    competition = service.competition()
+    job = check(competition, solution_csv(rows=399))
+    assert [problem["code"] for problem in job.result["problems"]] == ["UnusableSolution"]
+    assert "1 row id of the live solution is missing: r399" in job.result["problems"][0]["message"]
+    renamed = check(competition, solution_csv().replace(b"muslim", b"islam"))
+    assert "no identity column 'muslim'" in renamed.result["problems"][0]["message"]
+
+
+def test_a_leak_of_a_live_competition_no_longer_stops(
+    service: Any, check: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    header, *lines = solution_csv().decode().splitlines()
+    lines.sort(key=lambda line: line.split(",")[1])
+    csv = "\n".join([header, *lines]).encode()
+    job = check(service.competition(csv=csv), csv)
+    assert messages(job, "stop") == []
+    assert job.result["solution"] is not None

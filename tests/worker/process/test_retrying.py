@@ -1,0 +1,45 @@
+"""Insisting: what is known is written when the database is back, and nothing else is done twice."""
+
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+
+from grader.worker.process.retrying import insist
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.worker.process.retrying.PAUSE_SECONDS", 0)
+
+
+def failing(*errors: Exception) -> Callable[[], str]:
+    """Return something that raises these errors one after the other, and then succeeds."""
+    left: Iterator[Exception] = iter(errors)
+
+    def write() -> str:
+        for error in left:
+            raise error
+        return "written"
+
+    return write
+
+
+def test_a_database_that_is_away_or_has_no_room_is_asked_again(caplog: pytest.LogCaptureFixture) -> None:
+    away, full = psycopg.OperationalError("The connection is gone."), OSError(28, "No space left on device")
+    assert insist(failing(away, full, away)) == "written"
+    assert len(caplog.records) == 1
+
+
+def test_an_error_of_another_kind_comes_through_at_once() -> None:
+    write = failing(ZeroDivisionError(), ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        insist(write)
+    with pytest.raises(ZeroDivisionError):
+        insist(write)
+    assert insist(write) == "written"
+
+
+def test_patience_ends() -> None:
+    with pytest.raises(psycopg.OperationalError):
+        insist(failing(psycopg.OperationalError()), patience_seconds=0)

@@ -1,0 +1,144 @@
+"""Batches in this process: the same bits from kept ranks as from files, and nothing read twice."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import JobState, Score, ScoringJob, ScoringVersion, ScoringVersionState, Submission
+from grader.worker.scoring import batch_scorer
+from grader.worker.scoring.batch_scorer import BatchScorer
+from grader.worker.scoring.rank_cache import RankCache
+from grader.worker.scoring.scorer import Scorer
+
+LEASE = timedelta(seconds=40)
+
+
+class Counting:
+    """A storage that says how often a file was read."""
+
+    def __init__(self, storage: Any, sha256s: set[str]) -> None:
+        self._storage = storage
+        self._sha256s = sha256s
+        self.reads = 0
+
+    def read(self, sha256: str) -> bytes:
+        self.reads += sha256 in self._sha256s
+        data: bytes = self._storage.read(sha256)
+        return data
+
+
+@pytest.fixture
+def ranks(tmp_path: Path) -> RankCache:
+    return RankCache(tmp_path / "ranks", max_bytes=10**8)
+
+
+@pytest.fixture
+def competition(service: Any, predictions_csv: Any) -> Any:
+    """A competition with five scored submissions, the last one with a note on its file."""
+    competition = service.competition()
+    for number in range(4):
+        service.score(service.submit(competition, user=f"user{number}", seed=number))
+    noted = service.submit(competition, csv=predictions_csv(skill=5.0))
+    service.score(noted)
+    assert service.submission(noted).notes
+    return service.reload(competition)
+
+
+def counting(service: Any) -> Any:
+    with service.database.read() as session:
+        return Counting(service.storage, set(session.scalars(select(Submission.sha256))))
+
+
+def results(service: Any, version_id: int) -> Any:
+    with service.database.read() as session:
+        scores = session.scalars(select(Score).where(Score.scoring_version_id == version_id))
+        jobs = session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version_id))
+        return (
+            {(score.submission_id, score.split): (score.score, score.counts) for score in scores},
+            {job.submission_id: (job.state, job.notes) for job in jobs},
+        )
+
+
+def drop(service: Any, version: ScoringVersion) -> None:
+    with service.database.write() as session:
+        session.get_one(ScoringVersion, version.id).state = ScoringVersionState.DROPPED
+
+
+def test_kept_ranks_give_the_same_bits_and_no_file_is_read_again(
+    service: Any, competition: Any, prepare_version: Any, ranks: RankCache
+) -> None:
+    live = results(service, competition.live_scoring_version_id)
+    for reads in (5, 0):
+        version = prepare_version(competition)
+        storage = counting(service)
+        scorer = BatchScorer(service.database, storage, lease=LEASE, ranks=ranks)
+        assert scorer.run(version.id)
+        assert not scorer.run(version.id)
+        assert results(service, version.id) == live
+        assert storage.reads == reads
+        drop(service, version)
+
+
+def test_a_live_scoring_keeps_ranks_for_the_rescoring_to_come(
+    service: Any, prepare_version: Any, ranks: RankCache
+) -> None:
+    competition = service.competition()
+    accepted = service.submit(competition)
+    assert Scorer(service.database, service.storage, lease=LEASE, ranks=ranks).run(accepted.job_ids[0])
+    version = prepare_version(competition)
+    storage = counting(service)
+    assert BatchScorer(service.database, storage, lease=LEASE, ranks=ranks).run(version.id)
+    assert storage.reads == 0
+    assert (
+        results(service, version.id)[0].keys()
+        == results(service, competition.live_scoring_version_id)[0].keys()
+    )
+
+
+def test_a_batch_ends_in_time_and_gives_back_what_it_did_not_reach(
+    service: Any, competition: Any, prepare_version: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = prepare_version(competition)
+    monkeypatch.setattr(batch_scorer, "BATCH_SECONDS", 0)
+    scorer = BatchScorer(service.database, service.storage, lease=LEASE)
+    for done in range(1, 6):
+        assert scorer.run(version.id)
+        states = [state for state, _ in results(service, version.id)[1].values()]
+        assert states.count(JobState.DONE) == done
+        assert states.count(JobState.WAITING) == 5 - done
+    assert not scorer.run(version.id)
+    with service.database.read() as session:
+        attempts = select(ScoringJob.attempt_count).where(ScoringJob.scoring_version_id == version.id)
+        assert set(session.scalars(attempts)) == {1}
+
+
+def test_a_file_on_which_scoring_breaks_leaves_its_neighbours_alone(
+    service: Any, competition: Any, prepare_version: Any
+) -> None:
+    version = prepare_version(competition)
+    with service.database.read() as session:
+        broken = session.scalars(select(Submission).order_by(Submission.id)).first()
+    service.storage.delete(broken.sha256)
+    assert BatchScorer(service.database, service.storage, lease=LEASE).run(version.id)
+    jobs = results(service, version.id)[1]
+    assert jobs.pop(broken.id)[0] is JobState.WAITING
+    assert {state for state, _ in jobs.values()} == {JobState.DONE}
+
+
+def test_no_transaction_is_open_while_a_batch_is_computed(
+    service: Any, competition: Any, prepare_version: Any
+) -> None:
+    open_connections = []
+
+    class Watching(Counting):
+        def read(self, sha256: str) -> bytes:
+            open_connections.append(service.database.engine.pool.checkedout())
+            return super().read(sha256)
+
+    version = prepare_version(competition)
+    storage: Any = Watching(service.storage, set())
+    assert BatchScorer(service.database, storage, lease=LEASE).run(version.id)
+    assert set(open_connections) == {0}

@@ -1,0 +1,164 @@
+"""Scoring one job in this process: what breaks is counted and told, never shown and never looped."""
+
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import select, update
+
+from grader.models import JobState, ScoringJob, SubmissionStatus
+from grader.services.jobs import lease
+from grader.services.scoring import jobs
+from grader.services.scoring.jobs import Claim
+from grader.worker.scoring.prepared_solutions import PreparedSolution, PreparedSolutions
+from grader.worker.scoring.scorer import Scorer
+
+LEASE = timedelta(seconds=40)
+
+
+def claim_of(version_id: int) -> Claim:
+    return Claim(1, "token", 1, 1, version_id, "a", "b", "c", rules=None)  # type: ignore[arg-type]
+
+
+def test_an_exception_of_our_own_is_logged_under_an_incident_and_tried_again_later(
+    service: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    accepted = service.submit(service.competition())
+    service.storage.delete(accepted.submission.sha256)
+    scorer = Scorer(service.database, service.storage, lease=LEASE)
+    with caplog.at_level(logging.ERROR):
+        assert scorer.run(accepted.job_ids[0])
+    assert "Incident" in caplog.text and "BlobMissing" in caplog.text
+    with service.database.read() as session:
+        job = session.scalars(select(ScoringJob)).one()
+    assert (job.state, job.error_count) == (JobState.WAITING, 1)
+    assert job.available_at > service.now
+    assert not scorer.run(accepted.job_ids[0])
+    assert service.submission(accepted).status is SubmissionStatus.PENDING
+
+
+def test_while_the_storage_cannot_be_read_a_job_waits_and_nothing_is_counted(
+    service: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.now = datetime.now(UTC)
+    accepted = service.submit(service.competition())
+    folder = service.settings.data_dir / "blobs"
+    away = folder.rename(folder.with_name("unmounted"))
+    scorer = Scorer(service.database, service.storage, lease=LEASE)
+    for _ in range(5):
+        with service.database.write() as session:
+            session.execute(update(ScoringJob).values(available_at=service.now))
+        assert scorer.run(accepted.job_ids[0])
+    assert "The storage could not be read" in caplog.text
+    with service.database.read() as session:
+        job = session.scalars(select(ScoringJob)).one()
+    assert (job.state, job.attempt_count, job.error_count) == (JobState.WAITING, 0, 0)
+    assert job.available_at > service.now
+    assert not scorer.run(accepted.job_ids[0])
+    away.rename(folder)
+    with service.database.write() as session:
+        session.execute(update(ScoringJob).values(available_at=service.now))
+    assert scorer.run(accepted.job_ids[0])
+    assert service.submission(accepted).status is SubmissionStatus.SCORED
+
+
+def test_a_storage_that_cannot_be_read_for_a_day_is_an_incident(service: Any) -> None:
+    accepted = service.submit(service.competition())  # long ago
+    folder = service.settings.data_dir / "blobs"
+    folder.rename(folder.with_name("unmounted"))
+    with service.database.write() as session:
+        session.execute(update(ScoringJob).values(attempt_count=2, error_count=2))
+    assert Scorer(service.database, service.storage, lease=LEASE).run(accepted.job_ids[0])
+    submission = service.submission(accepted)
+    assert submission.status is SubmissionStatus.FAILED and submission.incident
+
+
+def test_no_transaction_is_open_while_a_file_is_read(service: Any) -> None:
+    class Watching:
+        def __init__(self, storage: Any) -> None:
+            self.open_connections: list[int] = []
+            self.storage = storage
+
+        def read(self, sha256: str) -> bytes:
+            self.open_connections.append(service.database.engine.pool.checkedout())
+            data: bytes = self.storage.read(sha256)
+            return data
+
+    accepted = service.submit(service.competition())
+    storage = Watching(service.storage)
+    assert Scorer(service.database, storage, lease=LEASE).run(accepted.job_ids[0])  # type: ignore[arg-type]
+    assert storage.open_connections == [0, 0, 0]
+    assert service.submission(accepted).status is SubmissionStatus.SCORED
+
+
+def test_a_score_that_the_database_could_not_take_at_once_is_recorded_within_the_same_attempt(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accepted = service.submit(service.competition())
+    record, calls = jobs.record, []
+
+    def restart_once(*args: Any, **kwargs: Any) -> bool:
+        recorded = record(*args, **kwargs)
+        calls.append(recorded)
+        if len(calls) == 1:
+            raise psycopg.OperationalError("The server was restarted.")
+        return recorded
+
+    monkeypatch.setattr(jobs, "record", restart_once)
+    assert Scorer(service.database, service.storage, lease=LEASE).run(accepted.job_ids[0])
+    assert calls == [True, True]
+    assert service.submission(accepted).status is SubmissionStatus.SCORED
+    with service.database.read() as session:
+        assert session.scalars(select(ScoringJob.attempt_count)).one() == 1
+
+
+def test_a_solution_is_prepared_once_for_many_files(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = []
+    load = PreparedSolution.load
+
+    def counting(storage: Any, claim: Claim) -> PreparedSolution:
+        loaded.append(claim.scoring_version_id)
+        return load(storage, claim)
+
+    monkeypatch.setattr(PreparedSolution, "load", counting)
+    competition = service.competition()
+    scorer = Scorer(service.database, service.storage, lease=LEASE)
+    for seed in range(3):
+        assert scorer.run(service.submit(competition, seed=seed).job_ids[0])
+    assert len(loaded) == 1
+
+
+def test_the_solution_that_was_not_used_for_longest_is_forgotten_first() -> None:
+    loaded: list[int] = []
+
+    def load(claim: Claim) -> Any:
+        loaded.append(claim.scoring_version_id)
+        return object()
+
+    solutions = PreparedSolutions(load, kept=2)
+    for version_id in (1, 2, 1, 3, 1, 2):
+        solutions.get(claim_of(version_id))
+    assert loaded == [1, 2, 3, 2]
+
+
+def test_a_job_that_was_finished_by_another_while_it_was_computed_is_not_recorded_twice(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accepted = service.submit(service.competition())
+    slow = Scorer(service.database, service.storage, lease=timedelta(seconds=0))
+    quick = Scorer(service.database, service.storage, lease=LEASE)
+    compute = slow._calculator.outcome
+
+    def overtaken(claim: Claim) -> Any:
+        assert quick.run(accepted.job_ids[0])
+        return compute(claim)
+
+    monkeypatch.setattr(slow._calculator, "outcome", overtaken)
+    assert not slow.run(accepted.job_ids[0])
+    assert service.submission(accepted).status is SubmissionStatus.SCORED
+
+
+def test_every_end_of_a_job_has_a_status_for_its_submission() -> None:
+    assert set(jobs.STATUS_OF) == set(JobState) - set(lease.OPEN_STATES)
