@@ -9,8 +9,7 @@ from grader import db
 from grader.models import Competition, User
 from grader.services.quotas import limits
 from grader.services.submissions import selections
-from grader.services.teams import given_names, participations
-from grader.services.teams import situation as situations
+from grader.services.teams import given_names, memberships, participations
 from webapp import finding
 from webapp.api.v1 import blueprint
 from webapp.reading import SentFields
@@ -35,8 +34,8 @@ def join(slug: str) -> ResponseReturnValue:
         )
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
-        situation = situations.of_person(session, competition=competition, user=g.user, now=db.now(session))
-    return entry_json(situation)
+        membership = memberships.of_person(session, competition=competition, user=g.user, now=db.now(session))
+    return entry_json(membership)
 
 
 @blueprint.get("/competitions/<slug>/team")
@@ -48,14 +47,14 @@ def team(slug: str) -> ResponseReturnValue:
 
 def _team(session: Any, competition: Competition, user: User) -> dict[str, Any]:
     now = db.now(session)
-    situation = situations.of_person(session, competition=competition, user=user, now=now)
-    own = situation.own.team if situation.own else None
+    membership = memberships.of_person(session, competition=competition, user=user, now=now)
+    own = membership.own.team if membership.own else None
     named = given_names.given(session, competition=competition, team=own) if own else None
     allowance = limits.allowance(session, competition=competition, team=own, now=now)
     choice = selections.would_count(session, competition=competition, team=own) if own else None
     return {
-        **entry_json(situation),
-        "team": team_json(situation.own, named=named) if situation.own else None,
+        **entry_json(membership),
+        "team": team_json(membership.own, named=named) if membership.own else None,
         "limits": AllowanceView(allowance).as_json(),
         "selection": choice_json(choice) if choice else None,
     }

@@ -6,8 +6,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import RequestState, Role
 from grader.services.people import directory
-from grader.services.teams import admissions, participations
-from grader.services.teams import situation as situations
+from grader.services.teams import admissions, memberships, participations
 from grader.services.teams.participations import EntryRefused
 from webapp import auth, finding, organizing, prose
 from webapp.errors import status_of, wants_json
@@ -79,13 +78,13 @@ def decide(slug: str) -> ResponseReturnValue:
 def _page(slug: str, *, problem: str | None = None) -> str:
     with current_site().database.read() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
-        situation = g.user and situations.of_person(session, competition=competition, user=g.user, now=now)
+        membership = g.user and memberships.of_person(session, competition=competition, user=g.user, now=now)
     view = CompetitionView(competition, now)
     return render_template(
         "entry/show.html",
         competition=view,
         rules=prose.render(view.rules),
-        situation=situation,
+        membership=membership,
         problem=problem,
         next=request.values.get("next", ""),
     )

@@ -11,8 +11,16 @@ from grader.errors import ParticipantError
 from grader.models import Competition, User
 from grader.services.mail import limits
 from grader.services.people import directory, names
-from grader.services.teams import given_names, invitations, mail, mergers, participations, rosters, teams
-from grader.services.teams import situation as situations
+from grader.services.teams import (
+    given_names,
+    invitations,
+    mail,
+    memberships,
+    mergers,
+    participations,
+    rosters,
+    teams,
+)
 from grader.services.teams.participations import EntryRefused
 from webapp import auth, finding, hosts
 from webapp.confirmation import Question, confirm
@@ -121,10 +129,10 @@ def invitation(slug: str, token: str) -> ResponseReturnValue:
         competition, now = finding.competition_of(session, slug), db.now(session)
         team = invitations.team_of_link(session, competition=competition, token=token)
         members = rosters.members(session, team=team)
-        situation = situations.of_person(session, competition=competition, user=g.user, now=now)
+        membership = memberships.of_person(session, competition=competition, user=g.user, now=now)
     view = CompetitionView(competition, now)
     return render_template(
-        "teams/invitation.html", competition=view, team=team, members=members, situation=situation
+        "teams/invitation.html", competition=view, team=team, members=members, membership=membership
     )
 
 
@@ -214,13 +222,13 @@ def _try(slug: str, act: Callable[..., object], **given: Any) -> ResponseReturnV
 def _page(slug: str, *, problem: ParticipantError | None = None, link: str | None = None) -> str:
     with current_site().database.read() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
-        situation = situations.of_person(session, competition=competition, user=g.user, now=now)
-        own = situation.own
+        membership = memberships.of_person(session, competition=competition, user=g.user, now=now)
+        own = membership.own
         named = own and given_names.given(session, competition=competition, team=own.team)
     return render_template(
         "teams/show.html",
         competition=CompetitionView(competition, now),
-        situation=situation,
+        membership=membership,
         own=own,
         named=named,
         appeal=mail.how_to_appeal(competition),

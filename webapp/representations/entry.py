@@ -3,15 +3,15 @@
 from typing import Any
 
 from grader.models import AuditEntry
-from grader.services.teams.situation import OwnTeam, Situation
+from grader.services.teams.memberships import Membership, OwnTeam
 from webapp import formats
 
 
-def entry_json(situation: Situation) -> dict[str, Any]:
+def entry_json(membership: Membership) -> dict[str, Any]:
     """Return a person's entry state, and the version of the rules that they accepted."""
-    entered = situation.participation
+    entered = membership.participation
     return {
-        "entry": situation.entry.value,
+        "entry": membership.entry.value,
         "accepted_rules_version": entered.rules_version if entered else None,
         "joined_at": formats.iso(entered.joined_at) if entered else None,
     }

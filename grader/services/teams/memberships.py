@@ -1,4 +1,4 @@
-"""A person's status in a competition (entry, team, invitations, mergers) in one snapshot."""
+"""Membership: a person's entry and team in a competition, with invitations and mergers, as one snapshot."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,8 +40,8 @@ class OwnTeam:
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
-    """A person's status in a competition: entry, team, invitations and mergers.
+class Membership:
+    """A person's entry and team in a competition, and what has been begun about them.
 
     `max_used` is how many submissions one team could have used by now, None without limits.
     """
@@ -56,11 +56,11 @@ class Situation:
     invitations: tuple[TeamInvite, ...]
 
 
-def of_person(session: Session, *, competition: Competition, user: User, now: datetime) -> Situation:
-    """Return a person's status in a competition."""
+def of_person(session: Session, *, competition: Competition, user: User, now: datetime) -> Membership:
+    """Return a person's entry and team in a competition."""
     participation = participations.find(session, competition=competition, user=user)
     team = rosters.find_team(session, competition=competition, user=user)
-    return Situation(
+    return Membership(
         entry=participations.state(competition, participation),
         participation=participation,
         is_entry_open=participations.is_entry_open(competition, now),
