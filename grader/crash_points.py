@@ -61,17 +61,17 @@ POINTS = {
         "A scoring version and its jobs are written and not committed.",
     ),
     "rescoring.after_prepare": Point(
-        "grader/cli/rescore.py", "A scoring version is being prepared and nobody works on it."
+        "grader/cli/competition/rescore.py", "A scoring version is being prepared and nobody works on it."
     ),
     "publish.before_commit": Point(
         "grader/services/rescoring/publication.py",
         "A publication or rollback has written everything, and nothing is committed.",
     ),
     "publish.after_commit": Point(
-        "grader/cli/rescore.py", "Every board has switched; who asked for it has no answer yet."
+        "grader/cli/competition/rescore.py", "Every board has switched; who asked for it has no answer yet."
     ),
     "rollback.after_commit": Point(
-        "grader/cli/rescore.py", "A rollback is committed; who asked for it has no answer yet."
+        "grader/cli/competition/rescore.py", "A rollback is committed; who asked for it has no answer yet."
     ),
     "data_check.before_record": Point(
         "grader/worker/organizer_jobs/data_check.py",

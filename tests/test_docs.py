@@ -11,7 +11,7 @@ import click
 import pytest
 
 from grader.cli import main
-from grader.cli.competition import create
+from grader.cli.competition.commands import create
 from grader.models import Competition
 from grader.services.competitions import conditions
 from grader.services.competitions.settings import NAMES, CompetitionSettings

@@ -1,4 +1,4 @@
-"""The `fairboard` command line: one module for each subcommand."""
+"""The `fairboard` command: what each subcommand is called and which module has it."""
 
 import click
 
@@ -21,30 +21,34 @@ main = CommandGroup(
     help=HELP,
     sections={
         "On files, without a server": {
-            "score": Entry("grader.cli.score", "Score a file of predictions."),
-            "analyze": Entry("grader.cli.analyze", "Analyze data and models in depth."),
-            "verify": Entry("grader.cli.verify", "Recompute the score of a receipt."),
+            "score": Entry("grader.cli.metric.score", "Score a file of predictions."),
+            "analyze": Entry("grader.cli.metric.analyze", "Analyze data and models in depth."),
+            "verify": Entry("grader.cli.metric.verify", "Recompute the score of a receipt."),
         },
         "The service": {
-            "serve": Entry("grader.cli.serve", "Run the site with all that belongs to it."),
-            "demo": Entry("grader.cli.demo", "Run a generated demo competition."),
-            "sweeper": Entry("grader.cli.sweeper", "Score what waits too long or was abandoned."),
-            "settings": Entry("grader.cli.settings", "Show the settings in force."),
-            "doctor": Entry("grader.cli.doctor", "Look at everything that can go wrong, and say what to do."),
+            "serve": Entry("grader.cli.operate.serve", "Run the site with all that belongs to it."),
+            "demo": Entry("grader.cli.operate.demo", "Run a generated demo competition."),
+            "sweeper": Entry("grader.cli.operate.sweeper", "Score what waits too long or was abandoned."),
+            "settings": Entry("grader.cli.operate.settings", "Show the settings in force."),
+            "doctor": Entry(
+                "grader.cli.operate.doctor", "Look at everything that can go wrong, and say what to do."
+            ),
         },
         "Competitions and people": {
             "competition": Entry(
-                "grader.cli.competition", "Create, change, moderate and close competitions."
+                "grader.cli.competition.commands", "Create, change, moderate and close competitions."
             ),
-            "rescore": Entry("grader.cli.rescore", "Score all submissions with a corrected solution."),
-            "user": Entry("grader.cli.user", "Create and list accounts, invite, make reset links."),
-            "token": Entry("grader.cli.token", "Create, list and revoke API tokens."),
+            "rescore": Entry(
+                "grader.cli.competition.rescore", "Score all submissions with a corrected solution."
+            ),
+            "user": Entry("grader.cli.operate.user", "Create and list accounts, invite, make reset links."),
+            "token": Entry("grader.cli.operate.token", "Create, list and revoke API tokens."),
         },
         "What is stored": {
-            "migrate": Entry("grader.cli.migrate", "Bring the database to this version's tables."),
-            "backup": Entry("grader.cli.backup", "Write a backup, while the service runs."),
-            "restore": Entry("grader.cli.restore", "Fill an empty installation from a backup."),
-            "orphans": Entry("grader.cli.orphans", "Tell, or delete, blobs that no row names."),
+            "migrate": Entry("grader.cli.operate.migrate", "Bring the database to this version's tables."),
+            "backup": Entry("grader.cli.operate.backup", "Write a backup, while the service runs."),
+            "restore": Entry("grader.cli.operate.restore", "Fill an empty installation from a backup."),
+            "orphans": Entry("grader.cli.operate.orphans", "Tell, or delete, blobs that no row names."),
         },
     },
 )

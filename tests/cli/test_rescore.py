@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from grader.cli import main, switching
+from grader.cli import main
+from grader.cli.competition import rescoring_publication
 from grader.files import ColumnRole, read_solution
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
@@ -196,7 +197,7 @@ def answered_yes_after(first: Callable[[], None], monkeypatch: Any) -> list[str]
             first()
         return True
 
-    monkeypatch.setattr(switching, "is_answered_yes", answer)
+    monkeypatch.setattr(rescoring_publication, "is_answered_yes", answer)
     return asked
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.metric_options import metric_options, metric_settings
+from grader.cli.metric.metric_options import metric_options, metric_settings
+from grader.cli.metric.solution_roles import read_with_roles, role_option
 from grader.cli.parameters import INPUT_FILE, LocalPath, NameList, WeightsInAnyForm
-from grader.cli.solution_roles import read_with_roles, role_option
 
 if TYPE_CHECKING:
     from grader.files import ColumnRole, Solution

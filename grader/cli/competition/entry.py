@@ -5,8 +5,8 @@ from typing import Any
 import click
 
 from grader import db
-from grader.cli.condition_options import condition_options, given
-from grader.cli.doubtful_settings import tell_of_doubts
+from grader.cli.competition.condition_options import condition_options, given
+from grader.cli.competition.doubtful_settings import tell_of_doubts
 from grader.cli.installation import opened
 from grader.cli.parameters import Deadline
 from grader.services.audit.log import Actor

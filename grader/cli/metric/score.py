@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.group import REJECTED
-from grader.cli.metric_options import metric_options, metric_settings
+from grader.cli.metric.metric_options import metric_options, metric_settings
 from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm
 from grader.errors import FairboardError
 
@@ -139,7 +139,7 @@ def _evaluate(
     settings: "MetricSettings",
     min_size: int,
 ) -> _Outcome:
-    from grader.cli.evaluation import Evaluation
+    from grader.cli.metric.evaluation import Evaluation
     from grader.files import read_scored_table, read_solution, read_submission
 
     if submission_path is None:

@@ -9,22 +9,31 @@ from click.core import ParameterSource
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.cli.check import check
-from grader.cli.closing import disqualify, finalize, mark, reinstate, reveal
-from grader.cli.competition_file import apply, clone, create_from, publish, settings
-from grader.cli.condition_options import condition_options, given
-from grader.cli.data import allow_data, data
-from grader.cli.doubtful_settings import tell_of_doubts
-from grader.cli.entry import admit, change
+from grader.cli.competition.closing import disqualify, finalize, mark, reinstate, reveal
+from grader.cli.competition.condition_options import condition_options, given
+from grader.cli.competition.data import allow_data, data
+from grader.cli.competition.doubtful_settings import tell_of_doubts
+from grader.cli.competition.entry import admit, change
+from grader.cli.competition.lifecycle import archive, delete, unarchive
+from grader.cli.competition.organizers import organizer, show_audit
+from grader.cli.competition.results import bundle, publish_solution, receipt, verify
+from grader.cli.competition.running import (
+    announce,
+    export,
+    free_team_name,
+    grant,
+    pause,
+    rename_team,
+    resume,
+    retry,
+)
+from grader.cli.competition.settings_file import apply, clone, create_from, publish, settings
 from grader.cli.group import SubcommandGroup
 from grader.cli.installation import Installation, opened
-from grader.cli.lifecycle import archive, delete, unarchive
-from grader.cli.metric_options import metric_options, metric_settings
-from grader.cli.organizers import organizer, show_audit
+from grader.cli.metric.check import check
+from grader.cli.metric.metric_options import metric_options, metric_settings
+from grader.cli.metric.solution_report import describe
 from grader.cli.parameters import Deadline, LocalPath, NameList, Time, WeightsInAnyForm
-from grader.cli.results import bundle, publish_solution, receipt, verify
-from grader.cli.running import announce, export, free_team_name, grant, pause, rename_team, resume, retry
-from grader.cli.solution_report import describe
 from grader.models import Competition
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
@@ -167,7 +176,7 @@ def _stored(
     identities: tuple[str, ...] | None,
 ) -> StoredSolution:
     """Read a solution and store it; raise where nobody could be scored with it."""
-    from grader.cli.solution_roles import read_with_roles
+    from grader.cli.metric.solution_roles import read_with_roles
 
     stored = intake.store(
         installation.storage,

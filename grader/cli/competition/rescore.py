@@ -9,13 +9,13 @@ from typing import Any
 import click
 from sqlalchemy.orm import Session
 
-from grader.cli.data import look_through
+from grader.cli.competition.data import look_through
+from grader.cli.competition.rescoring_difference import describe_difference, write_difference
+from grader.cli.competition.rescoring_publication import Agreement, switch_confirmed
 from grader.cli.installation import Installation, opened
+from grader.cli.metric.solution_report import describe
 from grader.cli.parameters import LocalPath, Time
 from grader.cli.progress import ProgressLine
-from grader.cli.rescoring_difference import describe_difference, write_difference
-from grader.cli.solution_report import describe
-from grader.cli.switching import Agreement, switch_confirmed
 from grader.crash_points import reach
 from grader.errors import OrganizerError
 from grader.files import ColumnRole, guess_columns, read_solution

@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from grader import db
+from grader.cli.competition.job_progress import ended
 from grader.cli.installation import opened
-from grader.cli.jobs import ended
 from grader.cli.parameters import LocalPath
 from grader.models import Submission
 from grader.services.audit.log import Actor

@@ -6,8 +6,8 @@ from shlex import quote
 import click
 
 from grader import db
+from grader.cli.competition.job_progress import ended
 from grader.cli.installation import Installation, opened
-from grader.cli.jobs import ended
 from grader.errors import OrganizerError
 from grader.models import DataCheckState
 from grader.services.audit.log import Actor

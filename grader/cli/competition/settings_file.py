@@ -10,11 +10,11 @@ import click
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.cli.data import check_data, look_through
-from grader.cli.doubtful_settings import tell_of_doubts
+from grader.cli.competition.data import check_data, look_through
+from grader.cli.competition.doubtful_settings import tell_of_doubts
 from grader.cli.installation import Installation, opened
+from grader.cli.metric.solution_report import describe
 from grader.cli.parameters import LocalPath
-from grader.cli.solution_report import describe
 from grader.errors import FairboardError, OrganizerError
 from grader.models import Competition, CompetitionState, User
 from grader.services.audit.log import Actor
@@ -187,7 +187,7 @@ def _write(installation: Installation, slug: str, act: Any, **arguments: Any) ->
 
 
 def _set_solution(installation: Installation, slug: str, path: Path, label: str | None) -> None:
-    from grader.cli.solution_roles import read_with_roles
+    from grader.cli.metric.solution_roles import read_with_roles
 
     with installation.database.read() as session:
         choice = competition_settings.of(lookup.get(session, slug=slug)).metric_choice

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.metric_options import metric_options, metric_settings
+from grader.cli.metric.metric_options import metric_options, metric_settings
+from grader.cli.metric.solution_report import describe_report
+from grader.cli.metric.solution_roles import read_with_roles, role_option
 from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm
-from grader.cli.solution_report import describe_report
-from grader.cli.solution_roles import read_with_roles, role_option
 from grader.files import ColumnRole, PublicTable, Solution, read_public_table
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice
 from grader.services.solutions import assessment, findings

@@ -1,0 +1,1 @@
+"""Run competitions from the shell: create, change, announce, rescore, close, export."""

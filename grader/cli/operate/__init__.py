@@ -1,0 +1,1 @@
+"""Run an installation: serve, demo, migrate, backup, restore, doctor, users, tokens."""
