@@ -1,6 +1,5 @@
 """Find the competition of a request (drafts only for organizers); the pages of the competition list."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from flask import g
@@ -8,7 +7,7 @@ from flask import g
 from grader.models import Competition, CompetitionState, ScoringVersion
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.lookup import UnknownCompetition
-from grader.services.paging import paging
+from grader.services.paging import Page, page_of_list
 from grader.services.rescoring import preparation
 from grader.visibility import Viewer
 
@@ -33,22 +32,12 @@ def scoring_version_of(session: Any, slug: str, number: int) -> tuple[Competitio
     return competition, preparation.get(session, competition=competition, number=number)
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """One page of the competitions that somebody may see."""
-
-    competitions: list[Competition]
-    page: int
-    page_count: int
-
-
-def listed_page(session: Any, *, page: int, archived_last: bool = False) -> Listed:
+def listed_page(session: Any, *, page: int, archived_last: bool = False) -> Page[Competition]:
     """Return a page of the competitions that the current user may see, the newest first."""
     found = listed(session)
     if archived_last:
         found.sort(key=lambda competition: competition.state is CompetitionState.ARCHIVED)
-    place = paging(len(found), page=page, page_size=PAGE_SIZE)
-    return Listed(found[place.first : place.first + PAGE_SIZE], place.page, place.page_count)
+    return page_of_list(found, page=page, page_size=PAGE_SIZE)
 
 
 def listed(session: Any) -> list[Competition]:

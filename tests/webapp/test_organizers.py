@@ -246,7 +246,7 @@ def test_requests_to_join_are_decided_by_organizers(make_arena: Any) -> None:
     assert edith.post(f"{HERE}/entries", form).status_code == 303
     assert bob.browser.get(f"{HERE}/entries").status_code == 403
     with arena.database.read() as session:
-        entry = log.list_page(session, competition=competition, action="entry").entries[0]
+        entry = log.list_page(session, competition=competition, action="entry").rows[0]
     assert (entry.action, entry.actor.name) == ("entry.admit", "Edith")
 
 

@@ -18,7 +18,7 @@ def competition_list() -> ResponseReturnValue:
     with current_site().database.read() as session:
         now = db.now(session)
         page = finding.listed_page(session, page=number)
-        views = [CompetitionView(competition, now) for competition in page.competitions]
+        views = [CompetitionView(competition, now) for competition in page.rows]
     following = url_for("api.competition_list", page=page.page + 1) if page.page < page.page_count else None
     return {"competitions": [view.as_json() for view in views], "next": following}
 

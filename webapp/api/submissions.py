@@ -65,7 +65,7 @@ def submission_list(slug: str) -> ResponseReturnValue:
         competition = finding.competition_of(session, slug)
         page = accepting.list_own(session, competition=competition, user=g.user, page=number)
         scores = submission_results.public_scores(
-            session, submissions=page.submissions, version=lookup.live(competition)
+            session, submissions=page.rows, version=lookup.live(competition)
         )
         team = rosters.find_team(session, competition=competition, user=g.user)
         choice = selections.would_count(session, competition=competition, team=team) if team else None
@@ -75,7 +75,7 @@ def submission_list(slug: str) -> ResponseReturnValue:
     if page.page < page.page_count:
         following = url_for("api.submission_list", slug=slug, page=page.page + 1)
     return {
-        "submissions": [submission_line_json(each, scores.get(each.id)) for each in page.submissions],
+        "submissions": [submission_line_json(each, scores.get(each.id)) for each in page.rows],
         "selection": choice_json(choice) if choice else None,
         "limits": AllowanceView(allowance).as_json(),
         "next": following,

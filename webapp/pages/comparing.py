@@ -33,7 +33,7 @@ def compare(slug: str) -> ResponseReturnValue:
     return render_template(
         "submissions/compare.html",
         competition=view,
-        own=[each for each in page.submissions if each.status is SubmissionStatus.SCORED],
+        own=[each for each in page.rows if each.status is SubmissionStatus.SCORED],
         candidate=candidate and candidate[0],
         baseline=baseline and baseline[0],
         splits=compared(candidate, baseline) if candidate and baseline else [],

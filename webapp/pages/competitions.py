@@ -26,7 +26,7 @@ def index() -> ResponseReturnValue:
     with current_site().database.read() as session:
         now = db.now(session)
         page = finding.listed_page(session, page=number, archived_last=True)
-        views = [CompetitionView(competition, now) for competition in page.competitions]
+        views = [CompetitionView(competition, now) for competition in page.rows]
         may_create = g.user is not None and drafts.may_create(session, user=g.user)
     return render_template(
         "competitions/index.html",

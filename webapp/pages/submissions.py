@@ -51,7 +51,7 @@ def index(slug: str) -> ResponseReturnValue:
         view = CompetitionView(competition, now)
         page = accepting.list_own(session, competition=competition, user=g.user, page=asked_page())
         version = lookup.live(competition)
-        scores = submission_results.public_scores(session, submissions=page.submissions, version=version)
+        scores = submission_results.public_scores(session, submissions=page.rows, version=version)
         team = accepting.team_of(session, competition=competition, user=g.user)
         is_test = g.organizer_role is not None
         allowance = limits.allowance(session, competition=competition, team=team, now=now)
@@ -66,7 +66,7 @@ def index(slug: str) -> ResponseReturnValue:
         "submissions/index.html",
         competition=view,
         page=page,
-        lines=[SubmissionLine.of(each, scores.get(each.id), best_id, choice) for each in page.submissions],
+        lines=[SubmissionLine.of(each, scores.get(each.id), best_id, choice) for each in page.rows],
         choice=choice,
         reason_words=REASONS,
         can_select=selections.is_open(competition, now),
@@ -75,8 +75,8 @@ def index(slug: str) -> ResponseReturnValue:
         is_test=is_test,
         is_disqualified=team is not None and team.disqualified_at is not None,
         allowance=AllowanceView(allowance),
-        live=statuses_json(page.submissions),
-        etag=_statuses(page.submissions).headers["ETag"],
+        live=statuses_json(page.rows),
+        etag=_statuses(page.rows).headers["ETag"],
     )
 
 
@@ -87,7 +87,7 @@ def statuses(slug: str) -> ResponseReturnValue:
     with current_site().database.read() as session:
         competition = finding.competition_of(session, slug)
         page = accepting.list_own(session, competition=competition, user=g.user, page=asked_page())
-    return _statuses(page.submissions).make_conditional(request)
+    return _statuses(page.rows).make_conditional(request)
 
 
 @blueprint.get("/submissions/<int:submission_id>")

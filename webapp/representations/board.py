@@ -83,7 +83,7 @@ class FinalView:
         self.reason = final.reason
         self.created_at = final.created_at
         self.scoring_version = final.scoring_version
-        self.team_count = final.team_count
+        self.team_count = final.count
         self.page = final.page
         self.page_count = final.page_count
         self.rows = [(row, *change(row.rank_change), row.team_id == own_team_id) for row in final.rows]
@@ -215,7 +215,7 @@ def final_json(final: FinalPage, *, next_page: str | None) -> dict[str, Any]:
         "reason": final.reason,
         "created_at": formats.iso(final.created_at),
         "scoring_version": final.scoring_version,
-        "team_count": final.team_count,
+        "team_count": final.count,
         "rows": [_final_row_json(row) for row in final.rows],
         "next": next_page,
     }

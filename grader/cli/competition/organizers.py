@@ -89,7 +89,7 @@ def show_audit(slug: str | None, action: str, person: str, page: int) -> None:
     with opened() as installation, installation.database.read() as session:
         competition = lookup.get(session, slug=slug) if slug else None
         found = log.list_page(session, competition=competition, action=action, person=person, page=page)
-        for entry in found.entries:
+        for entry in found.rows:
             for line in _lines(entry, found):
                 click.echo(line)
     if found.page > found.page_count:

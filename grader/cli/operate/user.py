@@ -45,7 +45,7 @@ def list_(search: str) -> None:
         while page <= page_count:
             found = accounts.list_page(session, search=search, page=page)
             page, page_count = page + 1, found.page_count
-            for account in found.users:
+            for account in found.rows:
                 role = " (administrator)" if account.is_admin else ""
                 unconfirmed = " (not confirmed)" if account.email and not account.email_verified_at else ""
                 email = (account.email or "") + unconfirmed

@@ -3,7 +3,6 @@
 import secrets
 import unicodedata
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from argon2 import PasswordHasher
@@ -17,7 +16,7 @@ from grader.models import Login, User
 from grader.services.accounts import known_addresses, logins, password_rules
 from grader.services.accounts.password_hashing import BoundedHasher
 from grader.services.mail.outbox import Notice
-from grader.services.paging import paging
+from grader.services.paging import Page, page_of_query
 from grader.services.people import name_shapes, names
 from grader.settings import Settings
 from grader.text.plain import plain_text
@@ -53,16 +52,6 @@ class AboutTooLong(ParticipantError):
     def __init__(self, length: int) -> None:
         super().__init__(f"The text has at most {ABOUT_MAX_LENGTH:,} characters; this one has {length:,}.")
         self.length = length
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page of accounts."""
-
-    users: tuple[User, ...]
-    page: int
-    page_count: int
-    user_count: int
 
 
 def password_hasher(settings: Settings) -> BoundedHasher:
@@ -143,7 +132,7 @@ def find(session: Session, *, user_id: int) -> User | None:
     return None if user is None or user.deleted_at is not None else user
 
 
-def list_page(session: Session, *, search: str = "", page: int = 1, page_size: int = 50) -> Page:
+def list_page(session: Session, *, search: str = "", page: int = 1, page_size: int = 50) -> Page[User]:
     """Return a page of the accounts whose name or address holds `search`, by name."""
     query = select(User).where(User.deleted_at.is_(None))
     if search:
@@ -152,11 +141,7 @@ def list_page(session: Session, *, search: str = "", page: int = 1, page_size: i
             User.name_folded.contains(text, autoescape=True)
             | func.lower(User.email).contains(text, autoescape=True)
         )
-    count = session.scalar(select(func.count()).select_from(query.subquery())) or 0
-    place = paging(count, page=page, page_size=page_size)
-    query = query.order_by(User.name_folded).limit(page_size).offset(place.first)
-    users = tuple(session.scalars(query))
-    return Page(users, page=place.page, page_count=place.page_count, user_count=count)
+    return page_of_query(session, query.order_by(User.name_folded), page=page, page_size=page_size)
 
 
 def has_password(user: User | None, password: str, *, passwords: PasswordHasher) -> bool:

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session, joinedload
 from grader.models import AuditEntry, Competition, Team, User
 from grader.models.competitions import DELETED
 from grader.services.audit import actions as audit_actions
-from grader.services.paging import paging
+from grader.services.paging import Page, page_of_query
 from grader.text.plain import one_line, plain_text
 
 ORIGIN_MAX_LENGTH = 64
@@ -59,12 +59,9 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditPage:
+class AuditPage(Page[AuditEntry]):
     """A page of entries, the newest first; `told` reads their texts with the names of now."""
 
-    entries: list[AuditEntry]
-    page: int
-    page_count: int
     names: Mapping[str, str]
 
     def told(self, text: str) -> str:
@@ -177,15 +174,9 @@ def operator() -> str:
 
 
 def _page(session: Session, query: Select[AuditEntry], *, page: int, page_size: int) -> AuditPage:
-    total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
-    place = paging(total, page=page, page_size=page_size)
-    entries = session.scalars(
-        query.options(joinedload(AuditEntry.actor))
-        .order_by(AuditEntry.id.desc())
-        .limit(page_size)
-        .offset(place.first)
-    ).all()
-    return AuditPage(list(entries), place.page, place.page_count, names(session, entries))
+    query = query.options(joinedload(AuditEntry.actor)).order_by(AuditEntry.id.desc())
+    found = page_of_query(session, query, page=page, page_size=page_size)
+    return AuditPage(found.rows, found.page, found.page_count, found.count, names(session, found.rows))
 
 
 def told(text: str, names: Mapping[str, str]) -> str:

@@ -1,6 +1,5 @@
 """Disputes: a team questions its score, an organizer answers; how many may be open."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Select, func, select
@@ -14,7 +13,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Notice
-from grader.services.paging import paging
+from grader.services.paging import Page, page_of_query
 from grader.services.submissions import accepting
 from grader.text.plain import plain_text
 
@@ -69,16 +68,6 @@ class UnknownDispute(OrganizerError):
     def __init__(self, dispute_id: int) -> None:
         super().__init__(f"There is no question {dispute_id} in this competition.")
         self.dispute_id = dispute_id
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page of a competition's disputes: the open ones first, the oldest of them first."""
-
-    disputes: tuple[Dispute, ...]
-    page: int
-    page_count: int
-    open_count: int
 
 
 def ask(
@@ -153,25 +142,19 @@ def of_submission(session: Session, *, submission: Submission) -> list[Dispute]:
     return list(session.scalars(query.options(joinedload(Dispute.asked_by))))
 
 
-def page_of(session: Session, *, competition: Competition, page: int = 1) -> Page:
+def page_of(session: Session, *, competition: Competition, page: int = 1) -> Page[Dispute]:
     """Return a page of the disputes: the open ones by their age, then the answered ones, the newest first."""
-    here = Dispute.competition_id == competition.id
-    total = session.scalar(select(func.count()).select_from(Dispute).where(here)) or 0
-    place = paging(total, page=page, page_size=PAGE_SIZE)
     query = (
         select(Dispute)
-        .where(here)
+        .where(Dispute.competition_id == competition.id)
         .order_by(Dispute.answered_at.is_not(None), Dispute.answered_at.desc(), Dispute.asked_at, Dispute.id)
         .options(
             joinedload(Dispute.asked_by),
             joinedload(Dispute.answered_by),
             joinedload(Dispute.submission).joinedload(Submission.team),
         )
-        .limit(PAGE_SIZE)
-        .offset(place.first)
     )
-    open_count = count_open(session, competition=competition)
-    return Page(tuple(session.scalars(query)), place.page, place.page_count, open_count)
+    return page_of_query(session, query, page=page, page_size=PAGE_SIZE)
 
 
 def count_open(session: Session, *, competition: Competition) -> int:

@@ -24,7 +24,7 @@ from grader.models import (
     User,
 )
 from grader.ranking import order
-from grader.services.paging import paging
+from grader.services.paging import Page, paging
 from grader.services.people.names import folded
 
 PAGE_SIZE = 50
@@ -68,25 +68,15 @@ class Line:
     attempt_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page of what was found."""
-
-    lines: tuple[Line, ...]
-    page: int
-    page_count: int
-    found_count: int
-
-
-def find(session: Session, *, competition: Competition, wanted: Wanted) -> Page:
+def find(session: Session, *, competition: Competition, wanted: Wanted) -> Page[Line]:
     """Return a page of the submissions that are asked for; a page past the end is empty."""
     conditions = _conditions(session, competition, wanted)
-    found_count = session.scalar(select(func.count()).select_from(Submission).where(*conditions)) or 0
-    place = paging(found_count, page=wanted.page, page_size=PAGE_SIZE)
+    count = session.scalar(select(func.count()).select_from(Submission).where(*conditions)) or 0
+    place = paging(count, page=wanted.page, page_size=PAGE_SIZE)
     ids = session.scalars(
         _sorted(competition, wanted).where(*conditions).limit(PAGE_SIZE).offset(place.first)
     ).all()
-    return Page(_lines(session, competition, list(ids)), place.page, place.page_count, found_count)
+    return place.of(_lines(session, competition, list(ids)))
 
 
 def _conditions(session: Session, competition: Competition, wanted: Wanted) -> list[ColumnElement[bool]]:

@@ -1,7 +1,7 @@
 """Organizers' list of all teams: search by name or member, submission counts, pages."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, Submission, SubmissionStatus, Team, TeamMember, User
-from grader.services.paging import paging
+from grader.services.paging import Page, page_of_list
 from grader.services.people.names import folded
 
 PAGE_SIZE = 50
@@ -37,16 +37,6 @@ class Line:
     last_submitted_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page of the teams that were found, by their names."""
-
-    lines: tuple[Line, ...]
-    page: int
-    page_count: int
-    found_count: int
-
-
 def find(
     session: Session,
     *,
@@ -54,12 +44,11 @@ def find(
     text: str = "",
     disqualified_only: bool = False,
     page: int = 1,
-) -> Page:
+) -> Page[Line]:
     """Return a page of the teams whose name, or a member's name, holds `text`; merged ones are no teams."""
     ids = _ids(session, competition, folded(text.strip()), disqualified_only)
-    place = paging(len(ids), page=page, page_size=PAGE_SIZE)
-    shown = ids[place.first : place.first + PAGE_SIZE]
-    return Page(_lines(session, shown), place.page, place.page_count, len(ids))
+    found = page_of_list(ids, page=page, page_size=PAGE_SIZE)
+    return found.with_rows(_lines(session, found.rows))
 
 
 def get(session: Session, *, competition: Competition, team_id: int) -> Line:
@@ -91,7 +80,7 @@ def _ids(session: Session, competition: Competition, wanted: str, disqualified_o
     return sorted(found, key=lambda team_id: (names[team_id], team_id))
 
 
-def _lines(session: Session, ids: list[int]) -> tuple[Line, ...]:
+def _lines(session: Session, ids: Sequence[int]) -> tuple[Line, ...]:
     teams = {team.id: team for team in session.scalars(select(Team).where(Team.id.in_(ids)))}
     members: dict[int, list[User]] = defaultdict(list)
     for team_id, user in session.execute(

@@ -19,7 +19,7 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.services.competitions import lookup
-from grader.services.paging import paging
+from grader.services.paging import Page, page_of_query
 from grader.services.standings import places
 
 PAGE_SIZE = 50
@@ -53,7 +53,7 @@ class FinalRow:
 
 
 @dataclass(frozen=True, slots=True)
-class FinalPage:
+class FinalPage(Page[FinalRow]):
     """One page of final standings, and why and when they became final."""
 
     number: int
@@ -61,10 +61,6 @@ class FinalPage:
     reason: str
     created_at: datetime
     scoring_version: int
-    rows: tuple[FinalRow, ...]
-    page: int
-    page_count: int
-    team_count: int
 
 
 def append(session: Session, *, competition: Competition, reason: str, now: datetime) -> FinalBoard:
@@ -126,22 +122,18 @@ def page_of(
     if found is None:
         raise UnknownFinalBoard(number)
     board, version_number = found
-    own = FinalStanding.board_id == board.id
-    team_count = session.scalar(select(func.count()).where(own)) or 0
-    place = paging(team_count, page=page, page_size=page_size)
-    lines = session.scalars(
-        select(FinalStanding).where(own).order_by(FinalStanding.rank).limit(page_size).offset(place.first)
-    )
+    query = select(FinalStanding).where(FinalStanding.board_id == board.id).order_by(FinalStanding.rank)
+    lines = page_of_query(session, query, page=page, page_size=page_size)
     return FinalPage(
+        rows=tuple(_row(line) for line in lines.rows),
+        page=lines.page,
+        page_count=lines.page_count,
+        count=lines.count,
         number=number,
         newest=newest(session, competition=competition),
         reason=board.reason,
         created_at=board.created_at,
         scoring_version=version_number,
-        rows=tuple(_row(line) for line in lines),
-        page=place.page,
-        page_count=place.page_count,
-        team_count=team_count,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader import db
@@ -23,7 +23,7 @@ from grader.models import (
     User,
 )
 from grader.services.competitions import lookup, pauses, phases
-from grader.services.paging import paging
+from grader.services.paging import Page, page_of_list, page_of_query
 from grader.services.quotas import limits
 from grader.services.scoring import jobs as scoring
 from grader.services.submissions import repeats
@@ -124,16 +124,6 @@ class Accepted:
     submission: Submission
     job_ids: tuple[int, ...]
     is_new: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page of a team's submissions, the newest first."""
-
-    submissions: tuple[Submission, ...]
-    page: int
-    page_count: int
-    submission_count: int
 
 
 def size_cap(competition: Competition) -> int:
@@ -274,20 +264,17 @@ def require_file(submission: Submission) -> None:
 
 def list_own(
     session: Session, *, competition: Competition, user: User, page: int = 1, page_size: int = 50
-) -> Page:
+) -> Page[Submission]:
     """Return a page of the submissions of the person's team, the newest first."""
     team = team_of(session, competition=competition, user=user)
     if team is None:
-        return Page((), page=max(1, page), page_count=1, submission_count=0)
-    mine = select(Submission).where(Submission.team_id == team.id)
-    count = session.scalar(select(func.count()).select_from(mine.subquery())) or 0
-    place = paging(count, page=page, page_size=page_size)
-    rows = session.scalars(
-        mine.order_by(Submission.submitted_at.desc(), Submission.id.desc())
-        .limit(page_size)
-        .offset(place.first)
+        return page_of_list([], page=page, page_size=page_size)
+    mine = (
+        select(Submission)
+        .where(Submission.team_id == team.id)
+        .order_by(Submission.submitted_at.desc(), Submission.id.desc())
     )
-    return Page(tuple(rows), place.page, place.page_count, count)
+    return page_of_query(session, mine, page=page, page_size=page_size)
 
 
 def describe(session: Session, *, user: User, submission_id: int, description: str) -> Submission:

@@ -36,14 +36,14 @@ PUBLISHED = "The competition was published."
 def entries(service: Any, competition: Any, **asked: Any) -> list[AuditEntry]:
     """Return the entries since the competition was made."""
     with service.database.read() as session:
-        found = log.list_page(session, competition=competition, **asked).entries
+        found = log.list_page(session, competition=competition, **asked).rows
     return [entry for entry in found if entry.action not in MAKING]
 
 
 def told(service: Any, competition: Any) -> list[str]:
     with service.database.read() as session:
         page = log.public_page(session, competition=competition)
-        texts = [page.told(entry.public_text) for entry in page.entries]
+        texts = [page.told(entry.public_text) for entry in page.rows]
     return [text for text in texts if text != PUBLISHED]
 
 
@@ -111,7 +111,7 @@ def test_an_entry_is_read_as_a_sentence_with_the_names_of_now(service: Any) -> N
         )
     with service.database.read() as session:
         page = log.list_page(session, competition=competition)
-    assert page.sentence(page.entries[0]) == "disqualified team bob"
+    assert page.sentence(page.rows[0]) == "disqualified team bob"
     assert actions.told("team.applaud", "team bob") == "team.applaud: team bob"  # of another version
 
 
@@ -162,9 +162,9 @@ def test_pages_are_of_one_competition_and_the_newest_comes_first(service: Any) -
             log.list_page(session, competition=competition, action="ties.start", page=page)
             for page in (1, 2, 99)
         )
-    assert first.entries[0].subject == str(log.PAGE_SIZE + 4)
-    assert (len(first.entries), len(second.entries), first.page_count) == (log.PAGE_SIZE, 5, 2)
-    assert (beyond.entries, beyond.page, beyond.page_count) == ([], 99, 2)
+    assert first.rows[0].subject == str(log.PAGE_SIZE + 4)
+    assert (len(first.rows), len(second.rows), first.page_count) == (log.PAGE_SIZE, 5, 2)
+    assert (beyond.rows, beyond.page, beyond.page_count) == ((), 99, 2)
     assert [entry.action for entry in entries(service, other)] == []
 
 

@@ -129,12 +129,12 @@ def test_every_change_of_the_organizers_stands_in_the_audit(service: Any, compet
     act(service, organizers.remove, competition, "bob")
     with service.database.read() as session:
         page = log.list_page(session, competition=competition, action="organizer")
-    assert [(entry.action, entry.before["role"], entry.after["role"]) for entry in page.entries] == [
+    assert [(entry.action, entry.before["role"], entry.after["role"]) for entry in page.rows] == [
         ("organizer.remove", "owner", None),
         ("organizer.change", "viewer", "owner"),
         ("organizer.add", None, "viewer"),
     ]
-    assert {page.told(entry.subject) for entry in page.entries} == {"organizer bob"}
+    assert {page.told(entry.subject) for entry in page.rows} == {"organizer bob"}
 
 
 def test_who_deletes_the_account_organizes_nothing_any_more(service: Any, competition: Any) -> None:

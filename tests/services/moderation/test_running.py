@@ -58,7 +58,7 @@ def find(service: Any, competition: Any, **wanted: Any) -> list[int]:
     with service.database.read() as session:
         here = lookup.get(session, slug=competition.slug)
         page = submission_search.find(session, competition=here, wanted=Wanted(**wanted))
-    return [line.submission.id for line in page.lines]
+    return [line.submission.id for line in page.rows]
 
 
 def export(service: Any, competition: Any, kind: Kind, format_: Format, **options: Any) -> str:
@@ -145,7 +145,7 @@ def test_teams_are_found_by_their_name_and_their_members(service: Any) -> None:
     with service.database.read() as session:
         for text, names in (("ACE", ["Aces"]), ("ada", ["Aces"]), ("", ["Aces", "bob"]), ("x", [])):
             page = team_search.find(session, competition=competition, text=text)
-            assert [line.team.name for line in page.lines] == names
+            assert [line.team.name for line in page.rows] == names
         line = team_search.get(session, competition=competition, team_id=accepted.submission.team_id)
     assert line.counts == {SubmissionStatus.PENDING: 1}
     assert [member.name for member in line.members] == ["ada"]

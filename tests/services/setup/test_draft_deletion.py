@@ -100,7 +100,7 @@ def test_the_address_of_a_deleted_draft_is_free_and_its_number_is_not(
     assert again.id != draft.id
     with service.database.read() as session:
         page = log.list_page(session, competition=again)
-        assert [entry.action for entry in page.entries] == ["competition.create"]
+        assert [entry.action for entry in page.rows] == ["competition.create"]
 
 
 def test_a_draft_with_a_submission_stays(service: Any, draft: Competition, predictions_csv: Any) -> None:

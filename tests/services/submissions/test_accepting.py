@@ -21,6 +21,7 @@ from grader.models import (
     TeamMember,
 )
 from grader.services.competitions.pauses import SubmissionsPaused
+from grader.services.paging import Page
 from grader.services.scoring import jobs as scoring
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import (
@@ -202,11 +203,11 @@ def test_own_submissions_are_listed_newest_first_in_pages(service: Any) -> None:
         last = accepting.list_own(session, competition=competition, user=service.user(), page=3, page_size=2)
         past = accepting.list_own(session, competition=competition, user=service.user(), page=99, page_size=2)
         none = accepting.list_own(session, competition=competition, user=stranger)
-    assert [row.id for row in first.submissions] == ids[:2:-1]
-    assert (first.page, first.page_count, first.submission_count) == (1, 3, 5)
-    assert ([row.id for row in last.submissions], last.page) == (ids[:1], 3)
-    assert (past.submissions, past.page, past.page_count) == ((), 99, 3)
-    assert (none.submissions, none.page_count) == ((), 1)
+    assert [row.id for row in first.rows] == ids[:2:-1]
+    assert (first.page, first.page_count, first.count) == (1, 3, 5)
+    assert ([row.id for row in last.rows], last.page) == (ids[:1], 3)
+    assert (past.rows, past.page, past.page_count) == ((), 99, 3)
+    assert (none.rows, none.page_count) == ((), 1)
 
 
 def test_the_size_cap_grows_with_the_solution(service: Any) -> None:
@@ -313,7 +314,7 @@ def test_who_has_no_team_has_an_empty_list_of_one_page(service: Any) -> None:
     competition = service.competition()
     with service.database.read() as session:
         page = accepting.list_own(session, competition=competition, user=service.user("eve"), page=3)
-    assert page == accepting.Page((), page=3, page_count=1, submission_count=0)
+    assert page == Page((), page=3, page_count=1, count=0)
 
 
 MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

@@ -55,7 +55,7 @@ def test_organizers_test_before_the_opening_and_in_a_pause_and_share_their_files
     with service.database.read() as session:
         for name in ("rosa", "other"):
             mine = accepting.list_own(session, competition=competition, user=service.user(name))
-            assert [each.id for each in mine.submissions] == [accepted.submission.id]
+            assert [each.id for each in mine.rows] == [accepted.submission.id]
         with pytest.raises(UnknownSubmission):
             accepting.get_own(session, user=service.user("eve"), submission_id=accepted.submission.id)
 

@@ -38,7 +38,7 @@ def index(slug: str) -> ResponseReturnValue:
         "organize/audit.html",
         competition=view,
         page=found,
-        entries=[EntryView.of(entry, found) for entry in found.entries],
+        entries=[EntryView.of(entry, found) for entry in found.rows],
         actions=[(each, audit_actions.label(each)) for each in actions],
         people=people,
         action=action,

@@ -84,7 +84,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         "organize/console.html",
         competition=CompetitionView(competition, now),
         health=HealthView(health, now),
-        recent=[EntryView.of(entry, acts) for entry in acts.entries[:RECENT_COUNT]],
+        recent=[EntryView.of(entry, acts) for entry in acts.rows[:RECENT_COUNT]],
         message=request.form.get("message", competition.pause_message),
         closes_date=request.form.get("closes_date", ""),
         closes_time=request.form.get("closes_time", "23:59"),

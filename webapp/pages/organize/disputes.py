@@ -46,10 +46,12 @@ def _page(slug: str, *, problem: str = "", problem_of: int | None = None) -> str
     with current_site().database.read() as session:
         competition, now = finding.competition_of(session, slug), db.now(session)
         page = disputes.page_of(session, competition=competition, page=asked_page())
+        open_count = disputes.count_open(session, competition=competition)
     return render_template(
         "organize/disputes.html",
         competition=CompetitionView(competition, now),
         page=page,
+        open_count=open_count,
         problem=problem,
         problem_of=problem_of,
         entered=request.form.get("answer", ""),
