@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from grader import db
+from grader.disk_cache import DiskCache
 from grader.files import ColumnRole, read_solution
 from grader.models import Role, Submission
 from grader.services.audit.log import Actor
@@ -115,7 +116,7 @@ def test_ranks_that_were_kept_are_not_believed_where_the_file_would_be_refused(
     scene: Any, tmp_path: Any
 ) -> None:
     sent = [scene.submit(scene.ann, scene.beside), scene.submit(scene.ann, scene.beside, slug="plain")]
-    calculator = Calculator(scene.storage, RankCache(tmp_path / "ranks", max_bytes=1_000_000))
+    calculator = Calculator(scene.storage, RankCache(DiskCache(tmp_path / "ranks", max_bytes=1_000_000)))
     outcomes = {}
     with scene.database.write() as session:
         for job_id in scoring.waiting(session, older_than=timedelta(), limit=9, now=db.now(session)):

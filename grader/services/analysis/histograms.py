@@ -1,28 +1,21 @@
-"""Histograms of a submission's predictions: count them and keep them as small files.
+"""Histograms of submissions' predictions: counted once, and kept in a cache on disk.
 
-They are of all rows of a file together and hold no truth. Everything here can be counted again: nothing is
-synced, no backup needs it, and whoever finds a histogram gone or damaged reads the submission instead.
+They are of all rows of a file together and hold no truth.
 """
 
-import json
-import logging
-import tempfile
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from grader.disk_cache import DiskCache
 from grader.metrics.analysis.distributions import Distribution, distribution, even_edges
 from grader.metrics.prepared import FloatArray
 from grader.settings import Settings
 
+# Raised whenever a file may give another histogram than before.
+FORMAT = 1
 BINS = 25
-# In each of 256 folders; the oldest half goes when there are more.
-KEPT_IN_A_FOLDER = 1000
-
-logger = logging.getLogger(__name__)
+MAX_BYTES = 200_000_000  # about 50,000 of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,39 +26,36 @@ class Histogram:
 
 
 class Histograms:
-    """Histograms as files `ab/abcdef….json` below a folder, which any number of processes share.
+    """Histograms by the contents of their submissions."""
 
-    One is named by the contents of its submission, and so never changes; it appears complete, by a rename.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, files: DiskCache) -> None:
+        self._files = files
 
     @classmethod
     def of(cls, settings: Settings) -> "Histograms":
         """Return those that an installation keeps on this machine."""
-        return cls(settings.cache() / "histograms")
+        return cls(DiskCache(settings.cache() / "histograms", max_bytes=MAX_BYTES))
 
     def get(self, sha256: str) -> Histogram | None:
         """Return the histogram of a submission, None if it is not kept."""
-        try:
-            return _read(json.loads(self._path(sha256).read_bytes()))
-        except (OSError, ValueError, KeyError, TypeError):
+        kept = self._files.get(_key(sha256))
+        if kept is None:
             return None
+        bins = kept.facts["bins"]
+        if bins is None:
+            return Histogram(None)
+        edges, counts = tuple(bins["edges"]), tuple(bins["counts"])
+        return Histogram(Distribution(edges, counts, bins["mean"], bins["deviation"]))
 
     def count(self, sha256: str, predictions: FloatArray) -> Histogram:
         """Count the histogram of a submission and keep it; never raises for want of a disk."""
         found = _counted(predictions)
-        path = self._path(sha256)
-        try:
-            _make_room(path.parent)
-            _write(path, json.dumps(asdict(found)).encode())
-        except OSError as error:
-            logger.warning("A histogram could not be kept: %s.", error)
+        self._files.put(_key(sha256), asdict(found))
         return found
 
-    def _path(self, sha256: str) -> Path:
-        return self._folder / sha256[:2] / f"{sha256}.json"
+
+def _key(sha256: str) -> str:
+    return f"{sha256}-{FORMAT}"
 
 
 def _counted(predictions: FloatArray) -> Histogram:
@@ -73,33 +63,3 @@ def _counted(predictions: FloatArray) -> Histogram:
         if not np.isfinite(np.square(np.ptp(predictions))):
             return Histogram(None)
     return Histogram(distribution(predictions, even_edges(predictions, BINS)))
-
-
-def _read(kept: Mapping[str, Any]) -> Histogram:
-    bins = kept["bins"]
-    if bins is None:
-        return Histogram(None)
-    edges, counts = tuple(map(float, bins["edges"])), tuple(map(int, bins["counts"]))
-    if len(edges) != len(counts) + 1:
-        raise ValueError("The file is damaged.")
-    return Histogram(Distribution(edges, counts, bins["mean"], bins["deviation"]))
-
-
-def _make_room(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    kept = list(folder.iterdir())
-    if len(kept) < KEPT_IN_A_FOLDER:
-        return
-    kept.sort(key=lambda path: path.stat().st_mtime)
-    for path in kept[: len(kept) // 2]:
-        path.unlink(missing_ok=True)
-
-
-def _write(path: Path, content: bytes) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as draft:
-        try:
-            draft.write(content)
-            draft.flush()
-            Path(draft.name).replace(path)
-        finally:
-            Path(draft.name).unlink(missing_ok=True)

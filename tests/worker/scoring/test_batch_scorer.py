@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from grader.disk_cache import DiskCache
 from grader.models import JobState, Score, ScoringJob, ScoringVersion, ScoringVersionState, Submission
 from grader.worker.scoring import batch_scorer
 from grader.worker.scoring.batch_scorer import BatchScorer
@@ -32,7 +33,7 @@ class Counting:
 
 @pytest.fixture
 def ranks(tmp_path: Path) -> RankCache:
-    return RankCache(tmp_path / "ranks", max_bytes=10**8)
+    return RankCache(DiskCache(tmp_path / "ranks", max_bytes=10**8))
 
 
 @pytest.fixture

@@ -1,0 +1,168 @@
+"""Cache of computed results in files on disk, bounded in size, which any number of processes share.
+
+Everything in it can be computed again: nothing is synced, no backup needs it. An entry that is damaged, of
+another key or gone is not found, and its owner computes it again.
+"""
+
+import json
+import logging
+import os
+import secrets
+import shutil
+import time
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ALIGNMENT = 64  # an array is used where it lies in an entry
+CHECKSUM_BYTES = 8
+BLOCK_BYTES = 4096  # a small file takes a block of the disk as well
+
+KEPT_FOR_SECONDS = 24 * 3600
+LOOK_AGAIN_SECONDS = 60
+SHARE_OF_ONE_LOOK = 16
+FREE_SHARE_OF_DISK = 10
+CACHEDIR_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Backups leave folders with this file out.\n"
+
+logger = logging.getLogger(__name__)
+
+
+class Kept(NamedTuple):
+    """An entry: some facts that JSON can hold, and bytes."""
+
+    facts: dict[str, Any]
+    data: memoryview
+
+
+class DiskCache:
+    """Facts and bytes by key, as files `ab/abcdef…` below a folder.
+
+    A key names the contents that its entry was computed from, and so an entry never changes; it appears
+    complete, by a rename. When there is no room the entries go whose last use is longest ago. Those that
+    were used within a day stay, and the new one is not kept: a rescoring goes through all submissions in
+    turn, and where not all of them fit each would otherwise drive out one that is needed soon.
+
+    Each process looks at the folder when it has used up its share of the room, so that together they pass
+    the limit by a few shares at most. The last tenth of the disk is left to others.
+    """
+
+    def __init__(self, folder: Path, *, max_bytes: int) -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._room = 0
+        self._is_full_until = float("-inf")
+
+    def get(self, key: str) -> Kept | None:
+        """Return an entry, None if it is not kept."""
+        path = self._path(key)
+        try:
+            entry = path.read_bytes()
+        except OSError:
+            return None
+        kept = _unpack(entry, key)
+        try:
+            if kept is None:
+                path.unlink()
+            else:
+                os.utime(path)  # its last use
+        except OSError:
+            pass  # another process was quicker, or may write here and we may not
+        return kept
+
+    def put(self, key: str, facts: dict[str, Any], data: bytes = b"") -> None:
+        """Keep an entry if there is room; never raises for want of a disk."""
+        entry = _pack(key, facts, data)
+        try:
+            if self._has_room(_on_disk(len(entry))):
+                _write(self._path(key), entry)
+        except OSError as error:
+            logger.warning("An entry of the cache of %s could not be kept: %s.", self._folder.name, error)
+
+    def _path(self, key: str) -> Path:
+        return self._folder / key[:2] / key
+
+    def _has_room(self, size: int) -> bool:
+        if size > self._room and time.monotonic() >= self._is_full_until:
+            self._make_room(size)
+        if size > self._room:
+            return False
+        self._room -= size
+        return True
+
+    def _make_room(self, size: int) -> None:
+        """Let entries go whose last use is longest ago, and take a share of what is free."""
+        self._make_folder()
+        share = max(size, self._max_bytes // SHARE_OF_ONE_LOOK)
+        entries = sorted(self._entries())
+        kept = sum(entry.size for entry in entries)
+        disk = shutil.disk_usage(self._folder)
+        limit = min(self._max_bytes, kept + disk.free - disk.total // FREE_SHARE_OF_DISK)
+        oldest_kept = time.time() - KEPT_FOR_SECONDS
+        for entry in entries:
+            if kept + share <= limit or entry.used_at > oldest_kept:
+                break
+            entry.path.unlink(missing_ok=True)
+            kept -= entry.size
+        self._room = min(share, limit - kept)
+        if size > self._room:
+            self._is_full_until = time.monotonic() + LOOK_AGAIN_SECONDS
+
+    def _entries(self) -> Iterator["_Entry"]:
+        """Yield everything below the folder, also what killed processes left half-written."""
+        for folder in self._folder.iterdir():
+            if folder.is_dir():
+                for path in folder.iterdir():
+                    try:
+                        facts = path.stat()
+                    except FileNotFoundError:
+                        continue
+                    yield _Entry(facts.st_mtime, _on_disk(facts.st_size), path)
+
+    def _make_folder(self) -> None:
+        tag = self._folder / "CACHEDIR.TAG"
+        if not tag.exists():
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            tag.write_text(CACHEDIR_TAG)
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class _Entry:
+    used_at: float
+    size: int
+    path: Path
+
+
+def _on_disk(size: int) -> int:
+    return -(-size // BLOCK_BYTES) * BLOCK_BYTES
+
+
+def _pack(key: str, facts: dict[str, Any], data: bytes) -> bytes:
+    """Return the checksum of what follows, a line of JSON filled up with spaces, and the data."""
+    line = json.dumps({"key": key, "facts": facts}).encode()
+    start = CHECKSUM_BYTES + len(line) + 1
+    rest = line + b" " * (-start % ALIGNMENT) + b"\n" + data
+    return f"{zlib.crc32(rest):08x}".encode() + rest
+
+
+def _unpack(entry: bytes, key: str) -> Kept | None:
+    """Return what an entry holds, None if it is damaged or not the one of this key."""
+    if entry[:CHECKSUM_BYTES] != f"{zlib.crc32(memoryview(entry)[CHECKSUM_BYTES:]):08x}".encode():
+        return None
+    end = entry.find(b"\n")
+    header = json.loads(entry[CHECKSUM_BYTES:end] or b"{}")
+    if header.get("key") != key:
+        return None
+    return Kept(header["facts"], memoryview(entry)[end + 1 :])
+
+
+def _write(path: Path, entry: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = path.with_name(f"draft-{secrets.token_hex(16)}")
+    try:
+        draft.touch(mode=0o600)
+        draft.write_bytes(entry)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
