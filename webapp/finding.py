@@ -4,11 +4,15 @@ from typing import Any
 
 from flask import g
 
-from grader.models import Competition, CompetitionState, ScoringVersion
+from grader import db
+from grader.models import Competition, CompetitionState, Role, ScoringVersion
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.paging import Page, page_of_list
 from grader.services.rescoring import preparation
+from grader.services.submissions import situation
+from grader.services.submissions.repeats import SentFile
+from grader.services.submissions.situation import Situation
 from grader.visibility import Viewer
 
 PAGE_SIZE = 100
@@ -20,10 +24,26 @@ def competition_of(session: Any, slug: str) -> Competition:
     Raises UnknownCompetition, also for a draft to whom it does not concern: the answer is the same.
     """
     competition = lookup.get(session, slug=slug)
-    g.organizer_role = organizers.role_of(session, competition=competition, user=g.user)
-    if competition.state is CompetitionState.DRAFT and g.organizer_role is None:
-        raise UnknownCompetition(slug)
+    _show(competition, organizers.role_of(session, competition=competition, user=g.user))
     return competition
+
+
+def situation_in(session: Any, slug: str, *, file: SentFile | None = None) -> Situation:
+    """Return the current user's situation in a competition, for a file that they send or could send.
+
+    Keeps their role as `g.organizer_role`. Raises UnknownCompetition, as `competition_of` does.
+    """
+    competition = lookup.get(session, slug=slug)
+    found = situation.read(session, competition=competition, user=g.user, file=file, now=db.now(session))
+    _show(competition, found.role)
+    return found
+
+
+def _show(competition: Competition, role: Role | None) -> None:
+    """Keep the current user's role in a competition; raise UnknownCompetition for a draft without one."""
+    g.organizer_role = role
+    if competition.state is CompetitionState.DRAFT and role is None:
+        raise UnknownCompetition(competition.slug)
 
 
 def scoring_version_of(session: Any, slug: str, number: int) -> tuple[Competition, ScoringVersion]:

@@ -9,7 +9,7 @@ from flask import Request, g, request
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import FileStorage
 
-from grader import blobs, db, disk
+from grader import blobs, disk
 from grader.crash_points import reach
 from grader.files.solution.solution import SIZE_CAP
 from grader.models import Competition, Role, Submission
@@ -17,6 +17,8 @@ from grader.services.competitions import organizers
 from grader.services.data_files import files
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import Accepted
+from grader.services.submissions.refusal import refusal
+from grader.services.submissions.repeats import SentFile
 from grader.storage import BlobMissing, StoredBlob
 from webapp import auth, finding, heads
 from webapp.errors import BadRequest, FileTooLarge
@@ -140,18 +142,12 @@ def arrived() -> Upload:
 
 def require_acceptable(slug: str, upload: Upload) -> Competition:
     """Return the competition; raise what accepting the file would raise, before it is checked or stored."""
+    file = SentFile(upload.sha256, upload.again, upload.idempotency_key)
     with current_site().database.read() as session:
-        competition = finding.competition_of(session, slug)
-        accepting.require_acceptable(
-            session,
-            competition=competition,
-            user=g.user,
-            sha256=upload.sha256,
-            again=upload.again,
-            idempotency_key=upload.idempotency_key,
-            now=db.now(session),
-        )
-    return competition
+        found = finding.situation_in(session, slug, file=file)
+    if refused := refusal(found):
+        raise refused
+    return found.competition
 
 
 def accept(competition: Competition, upload: Upload) -> Accepted:

@@ -39,6 +39,7 @@ from grader.services.scoring import jobs as scoring
 from grader.services.solutions import intake
 from grader.services.standings import final_standings
 from grader.services.submissions import accepting, selections
+from grader.services.submissions.refusal import CompetitionClosed
 from grader.services.teams import mergers, participations, rosters
 from grader.settings import Settings
 from grader.storage import open_storage
@@ -160,7 +161,7 @@ class BoardMachine(RuleBasedStateMachine):
         model, team = self.model, self.model.team_of.get(user)
         refusal: Any = None
         if model.is_closed(self.now) and not model.is_revealed:
-            refusal = accepting.CompetitionClosed
+            refusal = CompetitionClosed
         elif team is None and self.now >= model.closes_at - WEEK:
             refusal = participations.EntryRefused
         elif model.used_on(team, self.now) >= DAILY_LIMIT:

@@ -231,6 +231,8 @@ def test_an_archived_competition_leaves_the_list_and_stays_readable(arena: Any, 
         headers=ann.bearer,
     )
     assert (answer.status_code, answer.json["error"]) == (403, "competition_archived")
+    admin = arena.person("Root", is_admin=True)
+    assert "This competition is archived" in text(admin.browser.get(f"{HERE}/submit"))
 
 
 def test_requests_to_join_are_decided_by_organizers(make_arena: Any) -> None:

@@ -19,47 +19,21 @@ read
     select organizer
 read
     select competition, scoring_version, solution
-    select organizer
     select clock_timestamp
-    select organizer
-    select organizer
-    select team, team_member, user_account
-    select submission
-    select participation
-    select participation
-    select submission
-    select submission
-    select submission_grant, team
+    select competition, organizer, participation, team_member, team
+    select submission, submission_grant, team
     select submission
 write
     select pg_advisory_xact_lock_shared
     lock competition
     select competition, scoring_version, solution
     select clock_timestamp
-    select organizer
-    select organizer
-    select team, team_member, user_account
+    select competition, organizer, participation, team_member, team
+    select submission, submission_grant, team
     select submission
-    select participation
-    select participation
-    select submission
-    select submission
-    select submission_grant, team
-    select submission
-    select organizer
-    select participation
-    select team, team_member, user_account
-    update participation, team_member
     insert submission
     select scoring_version
     insert scoring_job
-read
-    select competition, scoring_version, solution
-    select organizer
-    select team, team_member, user_account
-    select clock_timestamp
-    select submission
-    select submission_grant, team
 """
 UPLOAD_BY_PAGE = """
 read
@@ -70,16 +44,9 @@ read
     select organizer
 read
     select competition, scoring_version, solution
-    select organizer
     select clock_timestamp
-    select organizer
-    select organizer
-    select team, team_member, user_account
-    select participation
-    select participation
-    select submission
-    select submission
-    select submission_grant, team
+    select competition, organizer, participation, team_member, team
+    select submission, submission_grant, team
     select submission
 read
     select solution
@@ -88,19 +55,9 @@ write
     lock competition
     select competition, scoring_version, solution
     select clock_timestamp
-    select organizer
-    select organizer
-    select team, team_member, user_account
-    select participation
-    select participation
+    select competition, organizer, participation, team_member, team
+    select submission, submission_grant, team
     select submission
-    select submission
-    select submission_grant, team
-    select submission
-    select organizer
-    select participation
-    select team, team_member, user_account
-    update participation, team_member
     insert submission
     select scoring_version
     insert scoring_job
@@ -114,60 +71,35 @@ read
     select organizer
 read
     select competition, scoring_version, solution
-    select organizer
     select clock_timestamp
-    select organizer
-    select organizer
-    select team, team_member, user_account
-    select participation
-    select submission_grant
+    select competition, organizer, participation, team_member, team
+    select submission, submission_grant
 write
     select pg_advisory_xact_lock_shared
     lock competition
     select competition, scoring_version, solution
     select clock_timestamp
-    select organizer
-    select organizer
-    select team, team_member, user_account
-    select participation
-    select submission_grant
-    select organizer
-    select participation
+    select competition, organizer, participation, team_member, team
+    select submission, submission_grant
     insert participation
-    select team, team_member, user_account
     select team
     select team
     insert team
     insert team_member
-    select submission
     update participation, team_member
     insert submission
     select scoring_version
     insert scoring_job
-read
-    select competition, scoring_version, solution
-    select organizer
-    select team, team_member, user_account
-    select clock_timestamp
-    select submission
-    select submission_grant, team
 """
 SUBMIT_PAGE = """
 read
     select clock_timestamp
     select login, user_account
 read
-    select clock_timestamp
     select competition, scoring_version, solution
-    select organizer
-    select organizer
-    select team, team_member, user_account
     select clock_timestamp
-    select submission
-    select submission_grant, team
-    select clock_timestamp
-    select participation
-    select participation
+    select competition, organizer, participation, team_member, team
+    select submission, submission_grant, team
     select solution
 """
 
@@ -205,21 +137,23 @@ def upload_by_page(arena: Any, person: Any) -> Statements:
 def test_an_upload_through_the_api_sends_these_statements(arena: Any, ann: Any) -> None:
     arena.submit(ann, arena.truth.predictions(seed=1))
     sent = upload_by_api(arena, ann, **{"Idempotency-Key": "one"})
-    assert sent.lines == expected(UPLOAD_BY_API, arena.database)
+    assert str(sent) == expected(UPLOAD_BY_API, arena.database)
+    assert sent.count <= 20 and sent.count_under_lock <= 10
 
 
 def test_an_upload_through_the_page_sends_these_statements(arena: Any, ann: Any) -> None:
     arena.submit(ann, arena.truth.predictions(seed=1))
     sent = upload_by_page(arena, ann)
-    assert sent.lines == expected(UPLOAD_BY_PAGE, arena.database)
+    assert str(sent) == expected(UPLOAD_BY_PAGE, arena.database)
+    assert sent.count <= 20 and sent.count_under_lock <= 10
 
 
 def test_the_first_upload_of_a_person_also_makes_their_team(arena: Any, ann: Any) -> None:
-    assert upload_by_api(arena, ann).lines == expected(FIRST_UPLOAD, arena.database)
+    assert str(upload_by_api(arena, ann)) == expected(FIRST_UPLOAD, arena.database)
 
 
 def test_the_submit_page_sends_these_statements(arena: Any, ann: Any) -> None:
     arena.submit(ann, arena.truth.predictions(seed=1))
     with recorded(arena.database) as sent:
         assert ann.browser.get(f"{HERE}/submit").status_code == 200
-    assert sent.lines == expected(SUBMIT_PAGE, arena.database)
+    assert str(sent) == expected(SUBMIT_PAGE, arena.database)

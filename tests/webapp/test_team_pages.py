@@ -399,6 +399,7 @@ def test_the_last_member_of_a_team_with_submissions_has_no_way_out(arena: Any, d
     assert "Leave" not in buttons(page)
     assert ann.confirm(f"{TEAM}/leave").status_code == 409
     assert "You left the team Duo" in text(bob.post(TEAM, {"name": "Bobs"}))
+    assert "You left the team Duo" in text(bob.browser.get("/competitions/toxicity/submit"))
 
 
 def test_after_the_close_nothing_about_the_team_changes(arena: Any, duo: Any) -> None:

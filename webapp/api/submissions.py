@@ -34,7 +34,7 @@ def submit(slug: str) -> ResponseReturnValue:
         "id": submission.id,
         "status": submission.status.value,
         "url": location,
-        "limits": _limits(slug).as_json(),
+        "limits": AllowanceView(accepted.allowance).as_json(),
     }
     return answer, 201 if accepted.is_new else 200, {"Location": location}
 
@@ -44,8 +44,8 @@ def check(slug: str) -> ResponseReturnValue:
     """Tell all problems of a file and use nothing."""
     upload = uploads.arrived()
     with current_site().database.read() as session:
-        competition = finding.competition_of(session, slug)
-    checked = checking.check(competition, upload)
+        found = finding.situation_in(session, slug)
+    checked = checking.check(found.competition, upload)
     if checked is None:
         answer = {"code": 503, "error": "busy", "message": BUSY}
         return answer, 503, {"Retry-After": str(BUSY_RETRY_SECONDS)}
@@ -53,7 +53,7 @@ def check(slug: str) -> ResponseReturnValue:
         "is_clean": not checked.problems,
         "problems": checked.problems,
         "notes": checked.notes,
-        "limits": _limits(slug).as_json(),
+        "limits": AllowanceView(found.allowance).as_json(),
     }
 
 
@@ -118,11 +118,3 @@ def select(submission_id: int) -> ResponseReturnValue:
         own = selections.select(session, user=g.user, submission_id=submission_id, is_selected=is_selected)
         choice = selections.would_count(session, competition=own.competition, team=own.team)
     return {"id": own.id, "is_selected": own.is_selected, "selection": choice_json(choice)}
-
-
-def _limits(slug: str) -> AllowanceView:
-    with current_site().database.read() as session:
-        competition = finding.competition_of(session, slug)
-        team = rosters.find_team(session, competition=competition, user=g.user)
-        allowance = limits.allowance(session, competition=competition, team=team, now=db.now(session))
-    return AllowanceView(allowance)

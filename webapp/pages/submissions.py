@@ -27,7 +27,7 @@ from grader.services.rescoring import mail
 from grader.services.scoring import retries
 from grader.services.solutions import other_labels
 from grader.services.standings import places
-from grader.services.submissions import accepting, receipts, selections, viewers
+from grader.services.submissions import accepting, receipts, refusal, selections, viewers
 from webapp import auth, finding
 from webapp.reading import asked_number, asked_page
 from webapp.representations import heat
@@ -71,7 +71,7 @@ def index(slug: str) -> ResponseReturnValue:
         reason_words=REASONS,
         can_select=selections.is_open(competition, now),
         selection_closes_at=selections.closes_at(competition),
-        takes_files=accepting.takes_files(competition, now),
+        takes_files=refusal.takes_files(competition, now),
         is_test=is_test,
         is_disqualified=team is not None and team.disqualified_at is not None,
         allowance=AllowanceView(allowance),

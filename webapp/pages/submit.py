@@ -6,12 +6,13 @@ from typing import Any
 from flask import flash, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from grader import db
 from grader.errors import ParticipantError
-from grader.models import Competition, Submission
+from grader.models import Submission
 from grader.services.quotas import limits
 from grader.services.solutions import other_labels
 from grader.services.submissions import accepting, repeats
+from grader.services.submissions import refusal as rules
+from grader.services.submissions.situation import Situation
 from grader.services.teams import participations
 from webapp import auth, checking, errors, finding, uploads
 from webapp.pages.submissions import blueprint
@@ -113,8 +114,8 @@ def _refused(slug: str, refusal: Refusal) -> ResponseReturnValue:
     if not errors.wants_json():
         return _page(slug, refusal), refusal.status, refusal.headers
     with current_site().database.read() as session:
-        context = _team_context(session, finding.competition_of(session, slug))
-    shown = render_template("submissions/refusal.html", slug=slug, refusal=refusal, **context)
+        found = finding.situation_in(session, slug)
+    shown = render_template("submissions/refusal.html", slug=slug, refusal=refusal, **_context(found))
     answer = {"code": refusal.status, "error": refusal.name, "message": refusal.message}
     return {**answer, **refusal.details, "html": shown}, refusal.status, refusal.headers
 
@@ -122,14 +123,12 @@ def _refused(slug: str, refusal: Refusal) -> ResponseReturnValue:
 def _page(slug: str, refusal: Refusal | None = None) -> str:
     site = current_site()
     with site.database.read() as session:
-        now = db.now(session)
-        competition = finding.competition_of(session, slug)
-        view = CompetitionView(competition, now)
-        context = _team_context(session, competition)
-        entry_fault = _entry_fault(session, competition)
-        file_limit_bytes = accepting.size_cap(competition)
-        names = other_labels.names(session, competition_id=competition.id)
-    is_test = g.organizer_role is not None
+        found = finding.situation_in(session, slug)
+        view = CompetitionView(found.competition, found.now)
+        file_limit_bytes = accepting.size_cap(found.competition)
+        names = other_labels.names(session, competition_id=found.competition.id)
+    refused = rules.refusal(found)
+    entry_fault = refused.message if isinstance(refused, participations.EntryRefused) else None
     with site.storage.open(view.sample_submission_sha256) as sample:
         first_lines = [sample.readline(200).decode(errors="replace") for _ in range(SAMPLE_LINES)]
     return render_template(
@@ -137,29 +136,19 @@ def _page(slug: str, refusal: Refusal | None = None) -> str:
         slug=slug,
         competition=view,
         refusal=refusal,
-        takes_files=is_test or accepting.takes_files(competition, now),
-        is_test=is_test,
+        takes_files=refused is None or isinstance(refused, limits.LimitReached | participations.EntryRefused),
+        is_test=found.is_test,
         entry_fault=entry_fault,
-        clock=Clock.of(competition, now),
+        clock=Clock.of(found.competition, found.now),
         sample="".join(first_lines),
         file_limit_bytes=file_limit_bytes,
         other_labels=names,
-        **context,
+        **_context(found),
     )
 
 
-def _team_context(session: Any, competition: Competition) -> dict[str, Any]:
-    team = accepting.team_of(session, competition=competition, user=g.user)
-    allowance = limits.allowance(session, competition=competition, team=team, now=db.now(session))
-    return {"allowance": AllowanceView(allowance), "description": request.form.get("description", "")}
-
-
-def _entry_fault(session: Any, competition: Competition) -> str | None:
-    """Return why the person cannot send a file before they have joined, None if they can."""
-    if g.organizer_role is not None:
-        return None
-    try:
-        participations.forecast(session, competition=competition, user=g.user, now=db.now(session))
-    except participations.EntryRefused as refused:
-        return refused.message
-    return None
+def _context(found: Situation) -> dict[str, Any]:
+    return {
+        "allowance": AllowanceView(found.allowance),
+        "description": request.form.get("description", ""),
+    }

@@ -65,13 +65,18 @@ class LastOwner(OrganizerError):
 
 def role_of(session: Session, *, competition: Competition, user: User | None) -> Role | None:
     """Return a person's role; administrators of the site are owners of every competition."""
-    if user is None or user.deleted_at is not None:
-        return None
-    if user.is_admin:
-        return Role.OWNER
+    if user is None or user.deleted_at is not None or user.is_admin:
+        return role_with(user, stored=None)
     return session.scalar(
         select(Organizer.role).where(Organizer.competition_id == competition.id, Organizer.user_id == user.id)
     )
+
+
+def role_with(user: User | None, *, stored: Role | None) -> Role | None:
+    """Return the role of a person for whom this one is stored."""
+    if user is None or user.deleted_at is not None:
+        return None
+    return Role.OWNER if user.is_admin else stored
 
 
 def reaches(role: Role | None, needed: Role) -> bool:

@@ -99,12 +99,6 @@ def resume(
     return competition
 
 
-def require_running(competition: Competition) -> None:
-    """Raise SubmissionsPaused while a competition is paused."""
-    if competition.paused_at is not None:
-        raise SubmissionsPaused(competition)
-
-
 def _sentence(message: str) -> str:
     message = one_line(message, MESSAGE_MAX_LENGTH)
     if not message:

@@ -6,11 +6,11 @@ competition's lock.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, or_, select
+from sqlalchemy import ColumnElement, Select, false, func, or_, select, true
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
@@ -109,17 +109,20 @@ class TooManyRejections(LimitReached):
 class Allowance:
     """What a team has used of its limits and what is left; None where there is no limit.
 
-    The limits hold what organizers granted: `granted_today` for this day.
+    The limits hold what organizers granted: `granted_today` for this day. `rejections_full_since` is when the
+    oldest of `max_rejections` files was rejected, where that many were within the last hour.
     """
 
     max_daily: int | None
     max_total: int | None
     max_pending: int
+    max_rejections: int
     used_today: int
     used_total: int
     pending: int
+    rejections_full_since: datetime | None
     resets_at: datetime
-    granted_today: int = 0
+    granted_today: int
 
     @property
     def left_today(self) -> int | None:
@@ -131,6 +134,12 @@ class Allowance:
         """How many more files the competition takes."""
         return _left(self.max_total, self.used_total)
 
+    def with_one_more(self) -> "Allowance":
+        """Return what is left once a file that uses a slot has been accepted."""
+        return replace(
+            self, used_today=self.used_today + 1, used_total=self.used_total + 1, pending=self.pending + 1
+        )
+
     @property
     def left(self) -> int | None:
         """How many more files can be sent today, None without a limit."""
@@ -139,31 +148,37 @@ class Allowance:
 
 def allowance(session: Session, *, competition: Competition, team: Team | None, now: datetime) -> Allowance:
     """Return what a team has used and what is left; a person without a team has used nothing."""
-    used_today, used_total, pending = (0, 0, 0) if team is None else _used(session, team.id, _day(now))
-    granted_today, granted = _granted(session, competition, team, _day(now))
+    used = _used(team, _day(now)).subquery()
+    granted = _granted(competition, team, _day(now)).subquery()
+    rejected_at = _oldest_rejection(team, competition.max_hourly_rejections, now).scalar_subquery()
+    found = session.execute(select(used, granted, rejected_at).select_from(used.join(granted, true()))).one()
+    used_today, used_total, pending, granted_today, granted_in_all, full_since = found
     return Allowance(
-        max_daily=_raised(competition.max_daily_submissions, granted_today),
-        max_total=_raised(competition.max_total_submissions, granted),
+        max_daily=_raised(competition.max_daily_submissions, int(granted_today)),
+        max_total=_raised(competition.max_total_submissions, int(granted_in_all)),
         max_pending=competition.max_pending_submissions,
+        max_rejections=competition.max_hourly_rejections,
         used_today=used_today,
         used_total=used_total,
         pending=pending,
+        rejections_full_since=full_since,
         resets_at=next_reset(now),
-        granted_today=granted_today,
+        granted_today=int(granted_today),
     )
 
 
-def require_room(session: Session, *, competition: Competition, team: Team | None, now: datetime) -> None:
-    """Raise a LimitReached if the team may not send a file now; without a team nothing is used yet."""
-    room = allowance(session, competition=competition, team=team, now=now)
-    if room.max_total is not None and room.left_total == 0:
-        raise TotalLimitReached(room.max_total, now=now)
-    if room.max_daily is not None and room.left_today == 0:
-        raise DailyLimitReached(room.max_daily, now=now)
-    if room.pending >= room.max_pending:
-        raise TooManyPending(room.max_pending, now=now)
-    if team is not None:
-        _require_few_rejections(session, competition.max_hourly_rejections, team.id, now)
+def refusal(allowance: Allowance, *, now: datetime) -> LimitReached | None:
+    """Return which limit keeps a team from sending a file now, None if there is room."""
+    if allowance.max_total is not None and allowance.left_total == 0:
+        return TotalLimitReached(allowance.max_total, now=now)
+    if allowance.max_daily is not None and allowance.left_today == 0:
+        return DailyLimitReached(allowance.max_daily, now=now)
+    if allowance.pending >= allowance.max_pending:
+        return TooManyPending(allowance.max_pending, now=now)
+    if allowance.rejections_full_since is not None:
+        retry_at = allowance.rejections_full_since + REJECTIONS_COUNT_FOR
+        return TooManyRejections(allowance.max_rejections, retry_at=retry_at, now=now)
+    return None
 
 
 def update_slot(submission: Submission) -> None:
@@ -190,49 +205,45 @@ def next_reset(now: datetime) -> datetime:
     return datetime.combine(_day(now) + timedelta(days=1), time(tzinfo=UTC))
 
 
-def _used(session: Session, team_id: int, today: date) -> tuple[int, int, int]:
-    counts = session.execute(
-        select(
-            func.count().filter(Submission.slot_day == today),
-            func.count(),
-            func.count().filter(Submission.status == SubmissionStatus.PENDING),
-        ).where(Submission.team_id == team_id, Submission.slot_day.is_not(None))
-    )
-    today_count, total_count, pending_count = counts.one()
-    return today_count, total_count, pending_count
+def _used(team: Team | None, today: date) -> Select[int, int, int]:
+    """Return the query of the slots that a team uses: today, in all, and by pending files."""
+    return select(
+        func.count().filter(Submission.slot_day == today).label("used_today"),
+        func.count().label("used_total"),
+        func.count().filter(Submission.status == SubmissionStatus.PENDING).label("pending"),
+    ).where(_of(team), Submission.slot_day.is_not(None))
 
 
-def _granted(session: Session, competition: Competition, team: Team | None, today: date) -> tuple[int, int]:
-    """Return what grants add today, and by now in all; teams that merged bring theirs along."""
+def _granted(competition: Competition, team: Team | None, today: date) -> Select[int, int]:
+    """Return the query of what grants add today, and by now in all; teams that merged bring theirs along."""
     whose: ColumnElement[bool] = SubmissionGrant.team_id.is_(None)
     if team is not None:
         merged = select(Team.id).where(Team.merged_into_id == team.id)
         whose = or_(whose, SubmissionGrant.team_id == team.id, SubmissionGrant.team_id.in_(merged))
-    today_count, total_count = session.execute(
-        select(
-            func.coalesce(func.sum(SubmissionGrant.count).filter(SubmissionGrant.day == today), 0),
-            func.coalesce(func.sum(SubmissionGrant.count), 0),
-        ).where(SubmissionGrant.competition_id == competition.id, SubmissionGrant.day <= today, whose)
-    ).one()
-    return int(today_count), int(total_count)
+    today_sum = func.sum(SubmissionGrant.count).filter(SubmissionGrant.day == today)
+    return select(
+        func.coalesce(today_sum, 0).label("granted_today"),
+        func.coalesce(func.sum(SubmissionGrant.count), 0).label("granted_in_all"),
+    ).where(SubmissionGrant.competition_id == competition.id, SubmissionGrant.day <= today, whose)
 
 
-def _require_few_rejections(session: Session, limit: int, team_id: int, now: datetime) -> None:
-    recent = session.scalars(
+def _oldest_rejection(team: Team | None, limit: int, now: datetime) -> Select[datetime | None]:
+    """Return the query of when the limit-th newest rejection of the last hour was."""
+    return (
         select(Submission.finished_at)
         .where(
-            Submission.team_id == team_id,
+            _of(team),
             Submission.status == SubmissionStatus.REJECTED,
             Submission.finished_at > now - REJECTIONS_COUNT_FOR,
         )
         .order_by(Submission.finished_at.desc(), Submission.id.desc())
-        .limit(limit)
-    ).all()
-    if len(recent) >= limit:
-        # Uploads are open again once the limit-th newest rejection is an hour old.
-        oldest = recent[-1] if recent else None
-        retry_at = (oldest or now) + REJECTIONS_COUNT_FOR
-        raise TooManyRejections(limit, retry_at=retry_at, now=now)
+        .offset(limit - 1)
+        .limit(1)
+    )
+
+
+def _of(team: Team | None) -> ColumnElement[bool]:
+    return false() if team is None else Submission.team_id == team.id
 
 
 def _left(limit: int | None, used: int) -> int | None:

@@ -1,4 +1,4 @@
-"""Accept an upload as a submission (or refuse it: not open, closed); a team's own submissions."""
+"""Accept an upload as a submission; a team's own submissions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,72 +12,29 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.files import submission_size_cap
 from grader.models import (
     Competition,
-    CompetitionState,
     ScoringVersion,
     ScoringVersionState,
     Submission,
-    SubmissionKind,
     SubmissionStatus,
     Team,
     TeamMember,
     User,
 )
-from grader.services.competitions import lookup, pauses, phases
+from grader.services.competitions import lookup
 from grader.services.paging import Page, page_of_list, page_of_query
 from grader.services.quotas import limits
+from grader.services.quotas.limits import Allowance
 from grader.services.scoring import jobs as scoring
-from grader.services.submissions import repeats
+from grader.services.submissions import situation
+from grader.services.submissions.refusal import NothingToScore, kind, refusal
+from grader.services.submissions.repeats import SentFile
+from grader.services.submissions.situation import Situation
 from grader.services.teams import organizers_team, participations, rosters
 from grader.storage import StoredBlob
 from grader.text.plain import one_line
-from grader.visibility import Phase
 
 DESCRIPTION_MAX_LENGTH = 500
 FILE_NAME_MAX_LENGTH = 255
-
-
-class CompetitionNotOpen(ParticipantError):
-    """The competition takes no submissions yet."""
-
-    public_name = "competition_not_open"
-    kind = ErrorKind.FORBIDDEN
-
-    def __init__(self, opens_at: datetime | None) -> None:
-        when = f" It opens at {opens_at:%Y-%m-%d %H:%M:%S} UTC." if opens_at else ""
-        super().__init__(f"This competition is not open yet.{when}")
-        self.opens_at = opens_at
-
-
-class CompetitionClosed(ParticipantError):
-    """The competition takes no more submissions."""
-
-    public_name = "competition_closed"
-    kind = ErrorKind.FORBIDDEN
-
-    def __init__(self, closes_at: datetime | None) -> None:
-        when = f" at {closes_at:%Y-%m-%d %H:%M:%S} UTC" if closes_at else ""
-        super().__init__(f"This competition closed{when}. The file was not accepted.")
-        self.closes_at = closes_at
-
-
-class CompetitionArchived(ParticipantError):
-    """An archived competition takes no files, late ones and tests included."""
-
-    public_name = "competition_archived"
-    kind = ErrorKind.FORBIDDEN
-
-    def __init__(self) -> None:
-        super().__init__("This competition is archived. The file was not accepted.")
-
-
-class NothingToScore(ParticipantError):
-    """A draft without a solution cannot score a file."""
-
-    public_name = "nothing_to_score"
-    kind = ErrorKind.CONFLICT
-
-    def __init__(self) -> None:
-        super().__init__("This competition has no solution yet, so that no file can be scored.")
 
 
 class DescriptionTooLong(ParticipantError):
@@ -115,14 +72,21 @@ class FileDeleted(ParticipantError):
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
-    """An accepted submission and its jobs, to be hinted once the transaction is committed.
+class Entered:
+    """A new submission and its jobs, to be hinted once the transaction is committed."""
+
+    submission: Submission
+    job_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted(Entered):
+    """An accepted upload, and what its team has left after it.
 
     `is_new` is false when a program repeated a request that had been accepted before.
     """
 
-    submission: Submission
-    job_ids: tuple[int, ...]
+    allowance: Allowance
     is_new: bool = True
 
 
@@ -157,79 +121,39 @@ def accept(
     """
     description = _checked_description(description)
     competition = lookup.lock(session, competition_id=competition.id)
-    now = now or db.now(session)
-    repeated = require_acceptable(
+    found = situation.read(
         session,
         competition=competition,
         user=user,
-        sha256=blob.sha256,
-        again=again,
-        idempotency_key=idempotency_key,
-        now=now,
+        file=SentFile(blob.sha256, again, idempotency_key),
+        now=now or db.now(session),
     )
-    if repeated is not None:
-        return Accepted(repeated, (), is_new=False)
-    if organizers_team.is_for(session, competition=competition, user=user):
-        kind, team = SubmissionKind.HIDDEN, organizers_team.require(session, competition=competition, now=now)
-    else:
-        kind = _kind(competition, now)
-        team = participations.require(session, competition=competition, user=user, now=now)
+    if refused := refusal(found):
+        raise refused
+    if found.repeated is not None:
+        return Accepted(found.repeated, (), found.allowance, is_new=False)
     submission = Submission(
         competition_id=competition.id,
-        team=team,
+        team=_team(session, found, user),
         user_id=user.id,
         sha256=blob.sha256,
         size_bytes=blob.size,
         file_name=_plain_file_name(file_name),
         description=description,
         status=SubmissionStatus.PENDING,
-        kind=kind,
+        kind=kind(found),
         idempotency_key=idempotency_key,
-        submitted_at=now,
+        submitted_at=found.now,
     )
     limits.update_slot(submission)
     session.add(submission)
     session.flush()
     jobs = [
-        scoring.add_job(session, submission_id=submission.id, scoring_version_id=version_id, now=now)
+        scoring.add_job(session, submission_id=submission.id, scoring_version_id=version_id, now=found.now)
         for version_id in versions_in_use(session, competition)
     ]
-    return Accepted(submission, tuple(job.id for job in jobs))
-
-
-def require_acceptable(
-    session: Session,
-    *,
-    competition: Competition,
-    user: User,
-    sha256: str,
-    again: bool = False,
-    idempotency_key: str | None = None,
-    now: datetime,
-) -> Submission | None:
-    """Raise what `accept` would raise about a file at `now`; return the submission that it would repeat.
-
-    Without the competition's lock the answer is only a forecast, which saves storing and checking a file
-    that will not be accepted.
-    """
-    if competition.live_scoring_version is None:
-        raise NothingToScore
-    if competition.state is CompetitionState.ARCHIVED:
-        raise CompetitionArchived
-    is_test = organizers_team.is_for(session, competition=competition, user=user)
-    team = team_of(session, competition=competition, user=user)
-    if idempotency_key is not None:
-        repeated = repeats.find(session, team=team, idempotency_key=idempotency_key, sha256=sha256)
-        if repeated is not None:
-            return repeated
-    if not is_test:
-        _kind(competition, now)
-        participations.forecast(session, competition=competition, user=user, now=now)
-    if team is not None and not again:
-        repeats.refuse_identical(session, team=team, sha256=sha256, now=now)
-    if not is_test:
-        limits.require_room(session, competition=competition, team=team, now=now)
-    return None
+    left = found.allowance if submission.slot_day is None else found.allowance.with_one_more()
+    return Accepted(submission, tuple(job.id for job in jobs), left)
 
 
 def team_of(session: Session, *, competition: Competition, user: User) -> Team | None:
@@ -285,29 +209,6 @@ def describe(session: Session, *, user: User, submission_id: int, description: s
     return submission
 
 
-def takes_files(competition: Competition, now: datetime) -> bool:
-    """Tell whether teams may send files at `now`: while it is open and not paused, and after the reveal."""
-    if competition.paused_at is not None or competition.state is CompetitionState.ARCHIVED:
-        return False
-    phase = phases.phase(competition, now)
-    return phase is Phase.OPEN or (phase is Phase.REVEALED and competition.takes_late_submissions)
-
-
-def _kind(competition: Competition, now: datetime) -> SubmissionKind:
-    """Return what a team's file that comes at `now` is.
-
-    Raises SubmissionsPaused, CompetitionNotOpen, CompetitionClosed.
-    """
-    phase = phases.phase(competition, now)
-    if phase is Phase.SCHEDULED:
-        raise CompetitionNotOpen(competition.opens_at)
-    if phase is not Phase.CLOSED:
-        pauses.require_running(competition)
-    if not takes_files(competition, now):
-        raise CompetitionClosed(competition.closes_at)
-    return SubmissionKind.LATE if phase is Phase.REVEALED else SubmissionKind.NORMAL
-
-
 def is_own(session: Session, *, submission: Submission, user: User) -> bool:
     """Tell whether a submission is of the person's team; organizers' tests are of all organizers."""
     if submission.team.is_organizers:
@@ -327,6 +228,20 @@ def versions_in_use(session: Session, competition: Competition) -> Iterable[int]
         )
     )
     return [lookup.live(competition).id, *preparing]
+
+
+def _team(session: Session, found: Situation, user: User) -> Team:
+    """Return the team of an upload that is not refused, made with its first one."""
+    if found.is_test:
+        return found.team or organizers_team.require(session, competition=found.competition, now=found.now)
+    return participations.team_for_upload(
+        session,
+        competition=found.competition,
+        user=user,
+        participation=found.participation,
+        team=found.team,
+        now=found.now,
+    )
 
 
 def _checked_description(description: str) -> str:

@@ -12,7 +12,8 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.scoring import jobs as scoring
 from grader.services.setup import lifecycle
-from grader.services.submissions.accepting import Accepted, NothingToScore, versions_in_use
+from grader.services.submissions.accepting import Entered, versions_in_use
+from grader.services.submissions.refusal import NothingToScore
 from grader.services.teams import organizers_team
 from grader.storage import Storage, StoredBlob
 from grader.text.plain import one_line
@@ -24,7 +25,7 @@ DESCRIPTION_MAX_LENGTH = 64
 
 def publish(
     session: Session, *, storage: Storage, competition: Competition, actor: Actor, now: datetime
-) -> Accepted | None:
+) -> Entered | None:
     """Publish a draft and enter the sample submission; raise what `lifecycle.publish` raises."""
     competition = lifecycle.publish(session, competition=competition, actor=actor, now=now)
     return add_sample(session, storage=storage, competition=competition, actor=actor, now=now)
@@ -32,7 +33,7 @@ def publish(
 
 def add_sample(
     session: Session, *, storage: Storage, competition: Competition, actor: Actor, now: datetime
-) -> Accepted | None:
+) -> Entered | None:
     """Enter the sample submission, which scores exactly 0.50000; None if it is there already.
 
     It needs somebody in whose name it is entered: without an organizer nothing happens.
@@ -69,7 +70,7 @@ def add(
     user: User,
     actor: Actor,
     now: datetime,
-) -> Accepted:
+) -> Entered:
     """Enter a stored file as a benchmark: shown by its score, unranked, under its name.
 
     Raises NothingToScore in a draft without a solution.
@@ -104,7 +105,7 @@ def add(
         after={"name": submission.description, "file": submission.file_name, "sha256": blob.sha256},
         now=now,
     )
-    return Accepted(submission, tuple(job.id for job in jobs))
+    return Entered(submission, tuple(job.id for job in jobs))
 
 
 def list_all(session: Session, *, competition: Competition) -> list[Submission]:

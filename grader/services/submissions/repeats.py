@@ -1,10 +1,11 @@
 """Idempotency keys and duplicate files."""
 
 import re
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
@@ -63,34 +64,71 @@ class IdenticalFile(ParticipantError):
         return {"submission": self.submission_id}
 
 
-def find(session: Session, *, team: Team | None, idempotency_key: str, sha256: str) -> Submission | None:
-    """Return the submission that a team's earlier request with this key made, None if there was none.
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """What a request says about its file; `again` takes bytes that the team has sent before."""
 
-    Raises InvalidIdempotencyKey, and IdempotencyKeyReused if that submission has other bytes.
+    sha256: str
+    again: bool = False
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A team's earlier submissions that a file may repeat: the one of its key, the newest of its bytes."""
+
+    of_key: Submission | None = None
+    of_bytes: Submission | None = None
+
+
+NOTHING_EARLIER = Earlier()
+
+
+def find(session: Session, *, team: Team | None, file: SentFile) -> Earlier:
+    """Return the earlier submissions of a team that a file may repeat.
+
+    Of its bytes one counts that waits or is scored; after a failure they are a new try.
     """
-    if not _KEY.fullmatch(idempotency_key):
-        raise InvalidIdempotencyKey
     if team is None:
-        return None
-    earlier = session.scalar(
-        select(Submission).where(Submission.team_id == team.id, Submission.idempotency_key == idempotency_key)
-    )
-    if earlier is not None and earlier.sha256 != sha256:
-        raise IdempotencyKeyReused(earlier.id)
-    return earlier
-
-
-def refuse_identical(session: Session, *, team: Team, sha256: str, now: datetime) -> None:
-    """Raise IdenticalFile if the team's same bytes wait or are scored; after a failure they are a new try."""
-    earlier = session.scalar(
-        select(Submission)
+        return NOTHING_EARLIER
+    newest = (
+        select(Submission.id)
         .where(
             Submission.team_id == team.id,
-            Submission.sha256 == sha256,
+            Submission.sha256 == file.sha256,
             Submission.status.in_((SubmissionStatus.PENDING, SubmissionStatus.SCORED)),
         )
         .order_by(Submission.submitted_at.desc(), Submission.id.desc())
         .limit(1)
+        .scalar_subquery()
     )
-    if earlier is not None:
-        raise IdenticalFile(earlier, now)
+    wanted: ColumnElement[bool] = Submission.id == newest
+    key = file.idempotency_key if _is_key(file.idempotency_key) else None
+    if key is not None:
+        wanted |= and_(Submission.team_id == team.id, Submission.idempotency_key == key)
+    found = session.scalars(select(Submission).where(wanted)).all()
+    return Earlier(
+        of_key=next((each for each in found if key is not None and each.idempotency_key == key), None),
+        # Where that of the key has these bytes, the request is a repeated one and its bytes do not matter.
+        of_bytes=next((each for each in found if each.sha256 == file.sha256), None),
+    )
+
+
+def refusal_of_key(file: SentFile, earlier: Earlier) -> InvalidIdempotencyKey | IdempotencyKeyReused | None:
+    """Return what is wrong with the key of a file, None if nothing is."""
+    if file.idempotency_key is not None and not _is_key(file.idempotency_key):
+        return InvalidIdempotencyKey()
+    if earlier.of_key is not None and earlier.of_key.sha256 != file.sha256:
+        return IdempotencyKeyReused(earlier.of_key.id)
+    return None
+
+
+def refusal_of_bytes(file: SentFile, earlier: Earlier, *, now: datetime) -> IdenticalFile | None:
+    """Return which earlier submission has the bytes of a file that may not come again."""
+    if file.again or earlier.of_bytes is None:
+        return None
+    return IdenticalFile(earlier.of_bytes, now)
+
+
+def _is_key(text: str | None) -> bool:
+    return text is not None and _KEY.fullmatch(text) is not None

@@ -190,27 +190,37 @@ def join(
     return found
 
 
+def refusal(
+    competition: Competition, participation: Participation | None, *, now: datetime
+) -> EntryRefused | None:
+    """Return why a person with this participation may not take part, and what to do; None if they may.
+
+    Where nothing is asked, somebody outside may: they join with what they do first.
+    """
+    match state(competition, participation):
+        case EntryState.WAITING:
+            return EntryPending()
+        case EntryState.REFUSED:
+            return NotAdmitted()
+        case EntryState.RULES_CHANGED:
+            return RulesChanged(competition)
+        case EntryState.OUTSIDE:
+            return _entry_closed(competition, now) or (
+                NotJoined(competition) if must_ask(competition) else None
+            )
+        case EntryState.JOINED:
+            return None
+
+
 def require_joined(session: Session, *, competition: Competition, user: User, now: datetime) -> Participation:
     """Return a person's participation, joining silently where nothing is asked (the competition is locked).
 
     Raises an EntryRefused that says what to do.
     """
     found = find(session, competition=competition, user=user)
-    match state(competition, found):
-        case EntryState.WAITING:
-            raise EntryPending
-        case EntryState.REFUSED:
-            raise NotAdmitted
-        case EntryState.RULES_CHANGED:
-            raise RulesChanged(competition)
-        case EntryState.OUTSIDE:
-            _require_open(competition, now)
-            if must_ask(competition):
-                raise NotJoined(competition)
-            return _enter(session, competition, user, found, waits=False, now=now)
-        case EntryState.JOINED if found is not None:
-            return found
-    raise NotJoined(competition)
+    if refused := refusal(competition, found, now=now):
+        raise refused
+    return _joined(session, competition, user, found, now)
 
 
 def require_data_access(session: Session, *, competition: Competition, user: User, now: datetime) -> None:
@@ -220,29 +230,28 @@ def require_data_access(session: Session, *, competition: Competition, user: Use
         require_joined(session, competition=competition, user=user, now=now)
 
 
-def forecast(session: Session, *, competition: Competition, user: User, now: datetime) -> None:
-    """Raise what `require_joined` would raise, and change nothing."""
-    known = state(competition, find(session, competition=competition, user=user))
-    if known is EntryState.OUTSIDE and not must_ask(competition):
-        _require_open(competition, now)
-    else:
-        require_joined(session, competition=competition, user=user, now=now)
+def team_for_upload(
+    session: Session,
+    *,
+    competition: Competition,
+    user: User,
+    participation: Participation | None,
+    team: Team | None,
+    now: datetime,
+) -> Team:
+    """Return the team for which a person sends a file, made with the first one; the person may take part.
 
-
-def require(session: Session, *, competition: Competition, user: User, now: datetime) -> Team:
-    """Return the team for which a person sends a file, made on first use (the competition is locked).
-
-    From this submission on its members are bound to it. Raises an EntryRefused that says what to do.
+    The participation and the team are the person's as they are under the competition's lock. From the first
+    submission on the members of a team are bound to it.
     """
-    participation = require_joined(session, competition=competition, user=user, now=now)
-    team = rosters.find_team(session, competition=competition, user=user)
+    joined = _joined(session, competition, user, participation, now)
     if team is None:
-        require_unbound(session, participation)
         # Who was called so before the name was reserved still is, and an administrator may be.
         wanted = f"Team of {user.name}" if names.is_reserved(user.name) else user.name
         name = rosters.free_name(session, competition=competition, name=wanted)
         team = rosters.make_team(session, competition=competition, user=user, name=name, now=now)
-    rosters.bind(session, team=team)
+    if joined.bound_team_id != team.id:
+        rosters.bind(session, team=team)
     return team
 
 
@@ -254,17 +263,19 @@ def require_unbound(session: Session, participation: Participation, *, to: Team 
 
 
 def _require_entry(competition: Competition, *, code: str, now: datetime) -> None:
-    _require_open(competition, now)
+    if refused := _entry_closed(competition, now):
+        raise refused
     if competition.entry_mode is EntryMode.CODE:
         given, right = code.strip().encode(errors="replace"), (competition.entry_code or "").encode()
         if not hmac.compare_digest(given, right):
             raise WrongEntryCode
 
 
-def _require_open(competition: Competition, now: datetime) -> None:
-    if not is_entry_open(competition, now):
-        is_over = phases.phase(competition, now) in (Phase.CLOSED, Phase.REVEALED)
-        raise EntryClosed(competition.closes_at if is_over else competition.entry_deadline)
+def _entry_closed(competition: Competition, now: datetime) -> EntryClosed | None:
+    if is_entry_open(competition, now):
+        return None
+    is_over = phases.phase(competition, now) in (Phase.CLOSED, Phase.REVEALED)
+    return EntryClosed(competition.closes_at if is_over else competition.entry_deadline)
 
 
 def _require_rules(competition: Competition, accepted_version: int | None) -> None:
@@ -274,6 +285,15 @@ def _require_rules(competition: Competition, accepted_version: int | None) -> No
         raise RulesNotAccepted(competition)
     if accepted_version != competition.rules_version:
         raise RulesChanged(competition)
+
+
+def _joined(
+    session: Session, competition: Competition, user: User, found: Participation | None, now: datetime
+) -> Participation:
+    """Return the participation of a person who may take part, made where they were outside."""
+    if found is not None and state(competition, found) is EntryState.JOINED:
+        return found
+    return _enter(session, competition, user, found, waits=False, now=now)
 
 
 def _enter(

@@ -147,16 +147,13 @@ def make_team(session: Session, *, competition: Competition, user: User, name: s
     set_name(team, name)
     session.add(team)
     session.flush()
-    add_member(session, team=team, user=user, now=now)
+    _enter(session, team, user, now)
     return team
 
 
 def add_member(session: Session, *, team: Team, user: User, now: datetime) -> None:
     """Put a person who has no team into one; a team that has submitted is theirs for good."""
-    session.add(
-        TeamMember(competition_id=team.competition_id, team_id=team.id, user_id=user.id, joined_at=now)
-    )
-    session.flush()
+    _enter(session, team, user, now)
     if has_submissions(session, team=team):
         bind(session, team=team)
 
@@ -203,6 +200,13 @@ def lock(session: Session, *, competition: Competition, now: datetime | None) ->
     """Lock a competition and return it as it is now, with the time under the lock."""
     locked = lookup.lock(session, competition_id=competition.id)
     return locked, now or db.now(session)
+
+
+def _enter(session: Session, team: Team, user: User, now: datetime) -> None:
+    session.add(
+        TeamMember(competition_id=team.competition_id, team_id=team.id, user_id=user.id, joined_at=now)
+    )
+    session.flush()
 
 
 def _end(session: Session, team: Team) -> None:

@@ -11,8 +11,8 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import pauses
 from grader.services.competitions.conditions import InvalidCompetition
 from grader.services.competitions.pauses import MessageNeeded, NotPaused, SubmissionsPaused
-from grader.services.submissions import accepting
-from grader.services.submissions.accepting import CompetitionNotOpen
+from grader.services.submissions import refusal
+from grader.services.submissions.refusal import CompetitionNotOpen
 
 HOUR = timedelta(hours=1)
 
@@ -41,7 +41,7 @@ def test_uploaders_read_the_organizers_sentence_until_the_competition_is_resumed
     pause(service, competition)
     with pytest.raises(SubmissionsPaused, match=r"paused: The labels are being checked\. No submission used"):
         service.submit(competition)
-    assert not accepting.takes_files(service.reload(competition), service.now)
+    assert not refusal.takes_files(service.reload(competition), service.now)
     resume(service, competition)
     service.submit(competition)
     with service.database.read() as session:

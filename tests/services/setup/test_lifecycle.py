@@ -13,8 +13,8 @@ from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Archived
 from grader.services.setup import lifecycle
 from grader.services.setup.lifecycle import AlreadyPublished, NotArchivable, NotArchived, NotReady
-from grader.services.submissions import accepting
-from grader.services.submissions.accepting import CompetitionArchived
+from grader.services.submissions import refusal
+from grader.services.submissions.refusal import CompetitionArchived
 from grader.visibility import Phase
 
 TESTS = Actor(None, "tests")
@@ -103,13 +103,13 @@ def test_an_archived_competition_takes_no_files(service: Any, is_revealed: bool)
     competition = service.competition()
     if is_revealed:
         service.reveal(competition)
-    assert accepting.takes_files(service.reload(competition), service.now)
+    assert refusal.takes_files(service.reload(competition), service.now)
     act(service, lifecycle.archive, competition)
-    assert not accepting.takes_files(service.reload(competition), service.now)
+    assert not refusal.takes_files(service.reload(competition), service.now)
     with pytest.raises(CompetitionArchived):
         service.submit(competition)
     act(service, lifecycle.unarchive, competition)
-    assert accepting.takes_files(service.reload(competition), service.now)
+    assert refusal.takes_files(service.reload(competition), service.now)
     service.submit(competition)
 
 

@@ -1,6 +1,7 @@
 """Accepting files: deadline, teams, jobs, and whose they are."""
 
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,17 +21,12 @@ from grader.models import (
     Team,
     TeamMember,
 )
-from grader.services.competitions.pauses import SubmissionsPaused
 from grader.services.paging import Page
+from grader.services.quotas import limits
 from grader.services.scoring import jobs as scoring
 from grader.services.submissions import accepting
-from grader.services.submissions.accepting import (
-    CompetitionClosed,
-    CompetitionNotOpen,
-    DescriptionTooLong,
-    FileDeleted,
-    UnknownSubmission,
-)
+from grader.services.submissions.accepting import DescriptionTooLong, FileDeleted, UnknownSubmission
+from grader.services.submissions.refusal import CompetitionClosed, CompetitionNotOpen
 from grader.services.submissions.repeats import IdempotencyKeyReused, IdenticalFile, InvalidIdempotencyKey
 from grader.storage import StoredBlob
 
@@ -353,39 +349,6 @@ def test_a_refusal_of_a_file_says_when_and_which(
     assert {name: getattr(refusal, name) for name in facts} == facts
 
 
-@pytest.mark.parametrize(
-    ("of_competition", "after", "kind"),
-    [
-        (OPEN, timedelta(), SubmissionKind.NORMAL),
-        (OPEN, -timedelta(microseconds=1), CompetitionNotOpen),
-        (OPEN, HOUR, CompetitionClosed),
-        (OPEN | {"paused_at": MOMENT}, timedelta(), SubmissionsPaused),
-        (OPEN | {"paused_at": MOMENT}, HOUR, CompetitionClosed),
-        (OPEN | {"paused_at": MOMENT}, -HOUR, CompetitionNotOpen),
-        (OPEN | {"state": CompetitionState.ARCHIVED}, timedelta(), CompetitionClosed),
-        (OPEN | OVER | {"takes_late_submissions": True}, timedelta(), SubmissionKind.LATE),
-        (OPEN | OVER | {"takes_late_submissions": False}, timedelta(), CompetitionClosed),
-        (OPEN | OVER | {"takes_late_submissions": True, "paused_at": MOMENT}, HOUR, SubmissionsPaused),
-        (
-            OPEN | OVER | {"takes_late_submissions": True, "state": CompetitionState.ARCHIVED},
-            HOUR,
-            CompetitionClosed,
-        ),
-    ],
-)
-def test_what_a_file_is_follows_from_its_moment(
-    of_competition: dict[str, Any], after: timedelta, kind: SubmissionKind | type[Exception]
-) -> None:
-    competition, now = Competition(**of_competition), MOMENT + after
-    is_taken = isinstance(kind, SubmissionKind)
-    assert accepting.takes_files(competition, now) is is_taken
-    if is_taken:
-        assert accepting._kind(competition, now) is kind
-    else:
-        with pytest.raises(kind):
-            accepting._kind(competition, now)
-
-
 def test_a_file_of_which_the_bytes_are_kept_is_there() -> None:
     accepting.require_file(Submission(id=7))
     with pytest.raises(FileDeleted):
@@ -426,3 +389,19 @@ def test_of_two_earlier_submissions_of_the_same_bytes_the_newest_is_named(servic
     with pytest.raises(IdenticalFile) as told:
         accept(service, competition, again=False)
     assert told.value.submission_id == third.submission.id
+
+
+def test_an_accepted_file_comes_with_what_is_left_after_it(service: Any) -> None:
+    competition = service.competition(max_daily_submissions=4, max_total_submissions=9)
+    service.user("root", is_admin=True)
+
+    def left(accepted: accepting.Accepted) -> limits.Allowance:
+        with service.database.read() as session:
+            team = accepted.submission.team
+            return limits.allowance(session, competition=competition, team=team, now=service.now)
+
+    first, second = (service.submit(competition) for _ in range(2))
+    assert first.allowance == replace(left(second), used_today=1, used_total=1, pending=1)
+    assert second.allowance == left(second)
+    test = service.submit(competition, user="root")
+    assert (test.allowance, test.allowance.used_total) == (left(test), 0)

@@ -12,6 +12,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import conditions, lookup, settings
 from grader.services.competitions.conditions import Conditions, InvalidCompetition
 from grader.services.setup.lifecycle import NotReady
+from grader.services.submissions import situation
 from grader.services.teams import admissions, participations, rosters
 from grader.services.teams.participations import (
     EntryClosed,
@@ -52,7 +53,18 @@ def require(service: Any, competition: Any, user: str = "ada", *, after: Any = t
     who = service.user(user)
     with service.database.write() as session:
         locked = lookup.lock(session, competition_id=competition.id)
-        return participations.require(session, competition=locked, user=who, now=service.now + after)
+        now = service.now + after
+        found = situation.read(session, competition=locked, user=who, now=now)
+        if refused := participations.refusal(locked, found.participation, now=now):
+            raise refused
+        return participations.team_for_upload(
+            session,
+            competition=locked,
+            user=who,
+            participation=found.participation,
+            team=found.team,
+            now=now,
+        )
 
 
 def state(service: Any, competition: Any, user: str = "ada") -> EntryState:

@@ -9,9 +9,8 @@ from sqlalchemy import func, select
 
 from grader.models import Participation, Team, TeamInvite, TeamMember
 from grader.services.accounts import deletion
-from grader.services.competitions import lookup
 from grader.services.people.names import InvalidName
-from grader.services.teams import invitations, participations, rosters, teams
+from grader.services.teams import invitations, rosters, teams
 from grader.services.teams.invitations import (
     AlreadyInvited,
     AlreadyMember,
@@ -408,15 +407,7 @@ def test_a_first_upload_that_races_leaving_the_team_leaves_nobody_unbound(
     together: Any, act: Any, service: Any
 ) -> None:
     competition = together("bob")
-    blob = service.storage.put(b"x")
-
-    def send() -> None:
-        with service.database.write() as session:
-            locked = lookup.lock(session, competition_id=competition.id)
-            participations.require(session, competition=locked, user=service.user("ada"), now=service.now)
-
-    assert blob
-    errors = run_together([send, lambda: act(teams.leave, competition, "bob")])
+    errors = run_together([lambda: service.submit(competition), lambda: act(teams.leave, competition, "bob")])
     assert errors == []
     with service.database.read() as session:
         bound = dict(session.execute(select(Participation.user_id, Participation.bound_team_id)).all())

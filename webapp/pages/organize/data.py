@@ -10,7 +10,7 @@ from grader.services.data_files import checks as data_checks
 from grader.services.data_files import files as data_files
 from grader.services.data_files import release
 from grader.services.submissions import benchmark_entries
-from grader.services.submissions.accepting import NothingToScore
+from grader.services.submissions.refusal import NothingToScore
 from webapp import checking, finding, uploads
 from webapp.confirmation import Question, confirm
 from webapp.errors import status_of, wants_json

@@ -1,0 +1,118 @@
+"""Refuse an upload: not open, closed, paused, archived, not joined, sent before, over a limit.
+
+The rules read nothing: they decide about a situation, so that the submit page, the forecast before a file is
+stored, and the acceptance under the competition's lock cannot disagree.
+"""
+
+from datetime import datetime
+
+from grader.errors import ErrorKind, ParticipantError
+from grader.models import Competition, CompetitionState, SubmissionKind
+from grader.services.competitions import phases
+from grader.services.competitions.pauses import SubmissionsPaused
+from grader.services.quotas import limits
+from grader.services.submissions import repeats
+from grader.services.submissions.situation import Situation
+from grader.services.teams import participations
+from grader.services.teams.participations import LeftTeam
+from grader.visibility import Phase
+
+
+class CompetitionNotOpen(ParticipantError):
+    """The competition takes no submissions yet."""
+
+    public_name = "competition_not_open"
+    kind = ErrorKind.FORBIDDEN
+
+    def __init__(self, opens_at: datetime | None) -> None:
+        when = f" It opens at {opens_at:%Y-%m-%d %H:%M:%S} UTC." if opens_at else ""
+        super().__init__(f"This competition is not open yet.{when}")
+        self.opens_at = opens_at
+
+
+class CompetitionClosed(ParticipantError):
+    """The competition takes no more submissions."""
+
+    public_name = "competition_closed"
+    kind = ErrorKind.FORBIDDEN
+
+    def __init__(self, closes_at: datetime | None) -> None:
+        when = f" at {closes_at:%Y-%m-%d %H:%M:%S} UTC" if closes_at else ""
+        super().__init__(f"This competition closed{when}. The file was not accepted.")
+        self.closes_at = closes_at
+
+
+class CompetitionArchived(ParticipantError):
+    """An archived competition takes no files, late ones and tests included."""
+
+    public_name = "competition_archived"
+    kind = ErrorKind.FORBIDDEN
+
+    def __init__(self) -> None:
+        super().__init__("This competition is archived. The file was not accepted.")
+
+
+class NothingToScore(ParticipantError):
+    """A draft without a solution cannot score a file."""
+
+    public_name = "nothing_to_score"
+    kind = ErrorKind.CONFLICT
+
+    def __init__(self) -> None:
+        super().__init__("This competition has no solution yet, so that no file can be scored.")
+
+
+def refusal(situation: Situation) -> ParticipantError | None:
+    """Return why an upload is refused; None if it is accepted, or repeats one that was accepted.
+
+    Without a file it says why any file would be refused.
+    """
+    competition, now, file, earlier = situation.competition, situation.now, situation.file, situation.earlier
+    refused = _of_competition(competition) or (repeats.refusal_of_key(file, earlier) if file else None)
+    if refused is not None or situation.repeated is not None:
+        return refused
+    identical = repeats.refusal_of_bytes(file, earlier, now=now) if file else None
+    if situation.is_test:
+        return identical
+    return (
+        of_phase(competition, now)
+        or participations.refusal(competition, situation.participation, now=now)
+        or identical
+        or limits.refusal(situation.allowance, now=now)
+        or (LeftTeam(situation.bound_to) if situation.bound_to else None)
+    )
+
+
+def kind(situation: Situation) -> SubmissionKind:
+    """Return what an upload that is not refused becomes: a submission, a late one, or organizers' test."""
+    if situation.is_test:
+        return SubmissionKind.HIDDEN
+    is_late = phases.phase(situation.competition, situation.now) is Phase.REVEALED
+    return SubmissionKind.LATE if is_late else SubmissionKind.NORMAL
+
+
+def takes_files(competition: Competition, now: datetime) -> bool:
+    """Tell whether teams may send files at `now`: while it is open and not paused, and after the reveal."""
+    return of_phase(competition, now) is None
+
+
+def of_phase(
+    competition: Competition, now: datetime
+) -> CompetitionNotOpen | SubmissionsPaused | CompetitionClosed | None:
+    """Return why teams may not send files at `now`, None if they may."""
+    phase = phases.phase(competition, now)
+    if phase is Phase.SCHEDULED:
+        return CompetitionNotOpen(competition.opens_at)
+    if phase is not Phase.CLOSED and competition.paused_at is not None:
+        return SubmissionsPaused(competition)
+    is_archived = competition.state is CompetitionState.ARCHIVED
+    is_late = phase is Phase.REVEALED and competition.takes_late_submissions
+    if is_archived or not (phase is Phase.OPEN or is_late):
+        return CompetitionClosed(competition.closes_at)
+    return None
+
+
+def _of_competition(competition: Competition) -> NothingToScore | CompetitionArchived | None:
+    if competition.live_scoring_version is None:
+        return NothingToScore()
+    return CompetitionArchived() if competition.state is CompetitionState.ARCHIVED else None

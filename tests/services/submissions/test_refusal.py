@@ -1,0 +1,223 @@
+"""Why an upload is refused, decided about a situation without a database."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from grader.errors import ParticipantError
+from grader.models import (
+    Competition,
+    CompetitionState,
+    EntryMode,
+    Participation,
+    RequestState,
+    Role,
+    ScoringVersion,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+    Team,
+)
+from grader.services.competitions.pauses import SubmissionsPaused
+from grader.services.quotas.limits import (
+    Allowance,
+    DailyLimitReached,
+    TooManyPending,
+    TooManyRejections,
+    TotalLimitReached,
+)
+from grader.services.submissions.refusal import (
+    CompetitionArchived,
+    CompetitionClosed,
+    CompetitionNotOpen,
+    NothingToScore,
+    kind,
+    of_phase,
+    refusal,
+    takes_files,
+)
+from grader.services.submissions.repeats import (
+    Earlier,
+    IdempotencyKeyReused,
+    IdenticalFile,
+    InvalidIdempotencyKey,
+    SentFile,
+)
+from grader.services.submissions.situation import Situation
+from grader.services.teams.participations import EntryClosed, LeftTeam, NotAdmitted, NotJoined
+
+HOUR = timedelta(hours=1)
+MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+OPEN = {"state": CompetitionState.PUBLISHED, "opens_at": MOMENT, "closes_at": MOMENT + HOUR}
+OVER = {"revealed_at": MOMENT, "state": CompetitionState.REVEALED}
+FULL = Allowance(
+    max_daily=1,
+    max_total=1,
+    max_pending=1,
+    max_rejections=1,
+    used_today=1,
+    used_total=1,
+    pending=1,
+    rejections_full_since=MOMENT,
+    resets_at=MOMENT + HOUR,
+    granted_today=0,
+)
+FREE = replace(FULL, used_today=0, used_total=0, pending=0, rejections_full_since=None)
+
+
+def situation(*, of_competition: dict[str, Any] | None = None, **facts: Any) -> Situation:
+    """Return the situation of somebody in a team of an open competition, whose file nothing refuses."""
+    competition = Competition(
+        **OPEN | {"entry_mode": EntryMode.OPEN, "rules": "", "rules_version": 1} | (of_competition or {})
+    )
+    if "live_scoring_version" not in (of_competition or {}):
+        competition.live_scoring_version = ScoringVersion()
+    joined = Participation(state=RequestState.ACCEPTED, rules_version=1, bound_team_id=3)
+    known = {
+        "now": MOMENT,
+        "competition": competition,
+        "role": None,
+        "participation": joined,
+        "team": Team(id=3, name="Three"),
+        "bound_to": None,
+        "allowance": FREE,
+        "file": SentFile("0" * 64),
+        "earlier": Earlier(),
+    }
+    return Situation(**known | facts)
+
+
+EARLIER = Submission(id=7, sha256="1" * 64, submitted_at=MOMENT, status=SubmissionStatus.SCORED)
+# What keeps a file out, in the order in which it is told, and how the refusal of each is healed.
+FAULTS: list[tuple[type[ParticipantError], dict[str, Any]]] = [
+    (NothingToScore, {"live_scoring_version": None}),
+    (CompetitionArchived, {"state": CompetitionState.ARCHIVED}),
+    (IdempotencyKeyReused, {"earlier": "key"}),
+    (SubmissionsPaused, {"paused_at": MOMENT, "pause_message": "A pause."}),
+    (NotAdmitted, {"participation": Participation(state=RequestState.REFUSED)}),
+    (IdenticalFile, {"earlier": "bytes"}),
+    (TotalLimitReached, {"used_total": 1}),
+    (DailyLimitReached, {"used_today": 1}),
+    (TooManyPending, {"pending": 1}),
+    (TooManyRejections, {"rejections_full_since": MOMENT}),
+    (LeftTeam, {"bound_to": Team(name="Three")}),
+]
+
+
+def with_faults(faults: list[tuple[type[ParticipantError], dict[str, Any]]]) -> Situation:
+    """Return the situation of a file that all these keep out."""
+    given = {name: value for _, fault in faults for name, value in fault.items()}
+    asked = {type_ for type_, _ in faults}
+    earlier = Earlier(
+        of_key=EARLIER if IdempotencyKeyReused in asked else None,
+        of_bytes=EARLIER if IdenticalFile in asked else None,
+    )
+    used = {name: value for name, value in given.items() if hasattr(FREE, name)}
+    facts = {name: given[name] for name in ("participation", "bound_to") if name in given}
+    names = {"live_scoring_version", "state", "paused_at", "pause_message"}
+    return situation(
+        of_competition={name: value for name, value in given.items() if name in names},
+        allowance=replace(FREE, **used),
+        earlier=earlier,
+        **facts,
+    )
+
+
+@pytest.mark.parametrize("place", range(len(FAULTS)), ids=[fault.__name__ for fault, _ in FAULTS])
+def test_of_all_that_keeps_a_file_out_the_first_is_told(place: int) -> None:
+    assert type(refusal(with_faults(FAULTS[place:]))) is FAULTS[place][0]
+
+
+def test_a_file_that_nothing_keeps_out_is_accepted_as_what_its_moment_makes_it() -> None:
+    assert refusal(situation()) is None
+    assert kind(situation()) is SubmissionKind.NORMAL
+    late = situation(of_competition=OVER | {"takes_late_submissions": True})
+    assert (refusal(late), kind(late)) == (None, SubmissionKind.LATE)
+
+
+def test_the_files_of_organizers_come_at_any_time_and_use_no_limit() -> None:
+    test = situation(
+        of_competition={"paused_at": MOMENT, "opens_at": MOMENT + HOUR},
+        role=Role.VIEWER,
+        participation=None,
+        allowance=FULL,
+    )
+    assert (refusal(test), kind(test)) == (None, SubmissionKind.HIDDEN)
+    assert type(refusal(replace(test, earlier=Earlier(of_bytes=EARLIER)))) is IdenticalFile
+    archived = situation(of_competition={"state": CompetitionState.ARCHIVED}, role=Role.OWNER)
+    assert type(refusal(archived)) is CompetitionArchived
+
+
+def test_a_repeated_request_is_refused_by_nothing_that_came_after_it() -> None:
+    repeated = situation(
+        of_competition={"closes_at": MOMENT},
+        allowance=FULL,
+        participation=Participation(state=RequestState.REFUSED),
+        file=SentFile(EARLIER.sha256, idempotency_key="one"),
+        earlier=Earlier(of_key=EARLIER, of_bytes=EARLIER),
+    )
+    assert refusal(repeated) is None
+    assert repeated.repeated is EARLIER
+    assert type(refusal(replace(repeated, earlier=Earlier(of_bytes=EARLIER)))) is CompetitionClosed
+    changed = replace(repeated, file=SentFile("2" * 64, idempotency_key="one"))
+    assert (type(refusal(changed)), changed.repeated) == (IdempotencyKeyReused, None)
+
+
+def test_a_key_that_cannot_be_kept_is_told_before_the_close() -> None:
+    closed = situation(of_competition={"closes_at": MOMENT}, file=SentFile("0" * 64, idempotency_key=""))
+    assert type(refusal(closed)) is InvalidIdempotencyKey
+
+
+def test_identical_bytes_come_again_on_wish() -> None:
+    assert refusal(situation(file=SentFile("1" * 64, again=True), earlier=Earlier(of_bytes=EARLIER))) is None
+
+
+def test_without_a_file_the_same_rules_say_whether_one_could_be_sent() -> None:
+    assert refusal(situation(file=None)) is None
+    assert type(refusal(situation(file=None, allowance=FULL))) is TotalLimitReached
+    closed = situation(file=None, of_competition={"closes_at": MOMENT})
+    assert type(refusal(closed)) is CompetitionClosed
+
+
+def test_a_person_outside_may_send_a_file_where_nothing_is_asked() -> None:
+    outside = {"participation": None, "team": None}
+    assert refusal(situation(**outside)) is None
+    asked = {"entry_mode": EntryMode.CODE, "entry_code": "x"}
+    assert type(refusal(situation(of_competition=asked, **outside))) is NotJoined
+    too_late = {"entry_deadline": MOMENT}
+    assert type(refusal(situation(of_competition=too_late, **outside))) is EntryClosed
+
+
+@pytest.mark.parametrize(
+    ("of_competition", "after", "made"),
+    [
+        (OPEN, timedelta(), SubmissionKind.NORMAL),
+        (OPEN, -timedelta(microseconds=1), CompetitionNotOpen),
+        (OPEN, HOUR, CompetitionClosed),
+        (OPEN | {"paused_at": MOMENT}, timedelta(), SubmissionsPaused),
+        (OPEN | {"paused_at": MOMENT}, HOUR, CompetitionClosed),
+        (OPEN | {"paused_at": MOMENT}, -HOUR, CompetitionNotOpen),
+        (OPEN | {"state": CompetitionState.ARCHIVED}, timedelta(), CompetitionClosed),
+        (OPEN | OVER | {"takes_late_submissions": True}, timedelta(), SubmissionKind.LATE),
+        (OPEN | OVER | {"takes_late_submissions": False}, timedelta(), CompetitionClosed),
+        (OPEN | OVER | {"takes_late_submissions": True, "paused_at": MOMENT}, HOUR, SubmissionsPaused),
+        (
+            OPEN | OVER | {"takes_late_submissions": True, "state": CompetitionState.ARCHIVED},
+            HOUR,
+            CompetitionClosed,
+        ),
+    ],
+)
+def test_what_a_file_is_follows_from_its_moment(
+    of_competition: dict[str, Any], after: timedelta, made: SubmissionKind | type[Exception]
+) -> None:
+    competition, now = Competition(**of_competition), MOMENT + after
+    refused = of_phase(competition, now)
+    assert takes_files(competition, now) is (refused is None)
+    if isinstance(made, SubmissionKind):
+        found = situation(of_competition=of_competition, now=now)
+        assert (refused, kind(found)) == (None, made)
+    else:
+        assert type(refused) is made
