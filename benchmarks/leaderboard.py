@@ -31,7 +31,7 @@ from grader.services.standings import daily_ranks, rows
 from grader.settings import Settings
 from grader.storage import open_storage
 from tests.fixtures.competitions import publish_competition
-from webapp import create_app
+from webapp.app import create_app
 
 TEAMS = 10_000
 SUBMISSIONS = 130_000

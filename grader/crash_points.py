@@ -23,15 +23,17 @@ POINTS = {
     "blob.before_rename": Point(
         "grader/storage.py", "A blob is written and synced, and has no name that anything could refer to."
     ),
-    "accept.after_blob": Point("webapp/uploads.py", "An upload's blob is stored; no row knows of it."),
+    "accept.after_blob": Point(
+        "webapp/submissions/uploads.py", "An upload's blob is stored; no row knows of it."
+    ),
     "accept.before_commit": Point(
-        "webapp/uploads.py", "The submission and its jobs are written and not committed."
+        "webapp/submissions/uploads.py", "The submission and its jobs are written and not committed."
     ),
     "accept.after_commit": Point(
-        "webapp/uploads.py", "The submission and its jobs are committed; no queue was hinted."
+        "webapp/submissions/uploads.py", "The submission and its jobs are committed; no queue was hinted."
     ),
     "accept.before_response": Point(
-        "webapp/uploads.py", "The queue was hinted; the client has no answer yet."
+        "webapp/submissions/uploads.py", "The queue was hinted; the client has no answer yet."
     ),
     "claim.before_commit": Point(
         "grader/worker/scoring/scorer.py",

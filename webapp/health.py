@@ -10,8 +10,8 @@ from redis import Redis
 from grader import db, disk
 from grader.operations import schema
 from grader.services.scoring import jobs
-from webapp.broker import TIMEOUTS, broker_url
-from webapp.site import Site, current_site
+from webapp.http.rate_limit_store import TIMEOUTS, broker_url
+from webapp.http.site import Site, current_site
 
 log = logging.getLogger(__name__)
 blueprint = Blueprint("health", __name__)

@@ -13,7 +13,7 @@ from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.proxy import CONFIGURATION, Proxy, locations
 from tests.fixtures.slow_clients import HALF_A_HEAD, SMALL_BODY, SlowClients
 from tests.fixtures.web import form
-from webapp import uploads
+from webapp.submissions import uploads
 
 ADDRESS = "https://board.example"
 END = b"Connection: close\r\n\r\n"

@@ -135,7 +135,7 @@ def test_a_worker_that_is_stopped_beyond_its_lease_cannot_record_when_it_goes_on
 WEB_THAT_DIES_BEFORE_ITS_HINT = """
 import os, signal
 from grader.settings import load
-from webapp import create_app
+from webapp.app import create_app
 
 class Fatal:
     def send(self, job_ids):

@@ -13,7 +13,7 @@ from grader.models import Competition, CompetitionState
 from grader.services.competitions import lookup, settings
 from grader.services.jobs import organizer_jobs
 from grader.worker.organizer_jobs.program import OrganizerWorker
-from webapp.settings_steps import STEPS
+from webapp.setup.steps import STEPS
 
 HERE = "/competitions/toxicity/organize"
 DAY = timedelta(days=1)

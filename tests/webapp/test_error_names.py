@@ -8,7 +8,7 @@ from pathlib import Path
 import grader
 import webapp
 from grader.errors import FairboardError
-from webapp.errors import STATUSES
+from webapp.http.errors import STATUSES
 
 PINNED = Path(__file__).parent / "error_names.txt"
 PROGRAMS = (".__main__", ".wsgi")  # importing them starts something

@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from grader.services.leaderboards.submission_results import SplitResult, Summary
-from webapp import formats, prose
-from webapp.representations import heat
-from webapp.representations.submission import verdict
+from webapp.presentation import formats, heat_shades, markdown
+from webapp.submissions.views import verdict
 
 
 @pytest.mark.parametrize(
@@ -67,7 +66,7 @@ def test_counts_have_their_word() -> None:
     [(None, "undefined"), (0.0, "h0"), (0.49, "h0"), (0.5, "h1"), (0.93, "h7"), (0.98, "h9"), (1.0, "h10")],
 )
 def test_a_weaker_cell_has_a_stronger_shade(value: float | None, shade: str) -> None:
-    assert heat.shade(value) == shade
+    assert heat_shades.shade(value) == shade
 
 
 RESULT = SplitResult(
@@ -124,12 +123,12 @@ def test_there_is_no_verdict_without_a_score() -> None:
     ],
 )
 def test_markdown_becomes_nothing_that_runs_or_calls_home(hostile: str) -> None:
-    html = prose.render(hostile)
+    html = markdown.render(hostile)
     for part in ("<script", 'href="javascript', 'href="data', "<img", "<a onclick"):
         assert part not in html
 
 
 def test_markdown_keeps_what_an_overview_needs() -> None:
-    html = prose.render("# A\n\n**b** [c](https://example.org)\n\n| x |\n|---|\n| 1 |\n")
+    html = markdown.render("# A\n\n**b** [c](https://example.org)\n\n| x |\n|---|\n| 1 |\n")
     for part in ("<h2>A</h2>", "<strong>b</strong>", 'href="https://example.org"', "<td>1</td>"):
         assert part in html

@@ -1,0 +1,219 @@
+"""Account page: profile, e-mail, mail choices, password, API tokens, login sessions, deletion."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from flask import Blueprint, flash, g, make_response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.services.accounts import (
+    accounts,
+    api_tokens,
+    deletion,
+    email_addresses,
+    login_guesses,
+    logins,
+    password_hashing,
+)
+from grader.services.accounts.api_tokens import Scope
+from grader.services.mail import addresses as mail_addresses
+from grader.services.mail import limits
+from grader.services.people import directory
+from webapp.accounts import password_guesses
+from webapp.accounts.views import LIFETIMES, NOTICES, SCOPES, LoginLine, TokenLine
+from webapp.http import auth, errors
+from webapp.http.confirmation import Question, confirm
+from webapp.http.site import current_site
+
+blueprint = Blueprint("account", __name__)
+WRONG_PASSWORD = "This is not your password."  # noqa: S105
+
+
+@blueprint.get("/account")
+@auth.login_required
+def show() -> ResponseReturnValue:
+    """Show the account with all that can be changed."""
+    return _page()
+
+
+@blueprint.post("/account/profile")
+@auth.login_required
+def describe() -> ResponseReturnValue:
+    """Change what the person says about themselves."""
+    try:
+        with current_site().database.write() as session:
+            accounts.describe(session, user=g.user, about=request.form.get("about", ""))
+    except accounts.AboutTooLong as error:
+        return _page(problems={"about": error.message}), 422
+    return _saved("Your profile is saved.")
+
+
+@blueprint.post("/account/email")
+@auth.login_required
+def change_email() -> ResponseReturnValue:
+    """Change the e-mail address: at once on a site that sends no mail, else when the new one is confirmed."""
+    address = request.form.get("email", "").strip()
+    site = current_site()
+    if fault := _password_fault():
+        return _page(problems={"email_password": fault.message}, email=address), fault.status, fault.headers
+    is_confirmed_later = bool(address) and site.settings.sends_mail()
+    try:
+        with site.database.write() as session:
+            now = db.now(session)
+            if is_confirmed_later and site.settings.rate_limits:
+                limits.count_for_address(session, address=address, now=now)
+            if is_confirmed_later:
+                email_addresses.ask_to_verify(session, user=g.user, address=address, now=now)
+            else:
+                email_addresses.note(session, user=g.user, address=address)
+    except (mail_addresses.InvalidAddress, limits.TooMuchMail) as error:
+        status = 422 if isinstance(error, mail_addresses.InvalidAddress) else errors.status_of(error)
+        return _page(problems={"email": error.message}, email=address), status, errors.headers_of(error)
+    if is_confirmed_later:
+        return _saved(f"We have sent a link to {address}. The address is yours when you have opened it.")
+    return _saved("Your e-mail address is saved." if address else "Your e-mail address is removed.")
+
+
+@blueprint.post("/account/notices")
+@auth.login_required
+def choose_notices() -> ResponseReturnValue:
+    """Choose which notices come by e-mail."""
+    with current_site().database.write() as session:
+        accounts.choose_notices(session, user=g.user, wanted=request.form.getlist("notice"))
+    return _saved("Your choice of notices is saved.")
+
+
+@blueprint.post("/account/password")
+@auth.login_required
+def change_password() -> ResponseReturnValue:
+    """Set a new password; the other logins end."""
+    if fault := _password_fault():
+        return _page(problems={"old_password": fault.message}), fault.status, fault.headers
+    site = current_site()
+    try:
+        with site.passwords.turn(is_known=True):
+            password_hash = accounts.hashed(
+                request.form.get("new_password", ""), name=g.user.name, passwords=site.passwords
+            )
+    except accounts.InvalidAccount as error:
+        return _page(problems={"new_password": error.problems["password"]}), 422
+    with site.database.write() as session:
+        accounts.set_password(session, user=g.user, password_hash=password_hash, keep=g.login)
+        changed = directory.get(session, name=g.user.name)
+    return auth.know_place(
+        changed, make_response(_saved("Your password is changed. All other logins have ended."))
+    )
+
+
+@blueprint.post("/account/tokens")
+@auth.login_required
+def create_token() -> ResponseReturnValue:
+    """Make an API token and show it once: the answer itself holds it, and no address ever does."""
+    days = LIFETIMES.get(request.form.get("lifetime", "90"), 90)
+    scopes = SCOPES.get(request.form.get("scope", ""), tuple(Scope))
+    with current_site().database.write() as session:
+        token, text = api_tokens.create(
+            session,
+            user=g.user,
+            name=request.form.get("token_name", ""),
+            scopes=scopes,
+            lifetime=None if days is None else timedelta(days=days),
+            now=db.now(session),
+        )
+    return _page(new_token=text, new_token_name=token.name), 201
+
+
+@blueprint.post("/account/tokens/<int:token_id>/revoke")
+@auth.login_required
+def revoke_token(token_id: int) -> ResponseReturnValue:
+    """Make an API token useless."""
+    with current_site().database.write() as session:
+        token = api_tokens.revoke(session, user=g.user, token_id=token_id, now=db.now(session))
+        confirm(
+            Question(
+                heading=f"Revoke the token {token.name}?",
+                sentences=("Programs that use it are refused from then on.",),
+                button="Revoke the token",
+                back=url_for(".show"),
+                is_final=True,
+            )
+        )
+    return _saved("The token is revoked.")
+
+
+@blueprint.post("/account/logins/<int:login_id>/end")
+@auth.login_required
+def end_login(login_id: int) -> ResponseReturnValue:
+    """End one login of the person."""
+    if login_id == g.login.id:
+        return auth.log_out()
+    with current_site().database.write() as session:
+        logins.end_own(session, user=g.user, login_id=login_id)
+    return _saved("That login has ended.")
+
+
+@blueprint.post("/account/logins/end")
+@auth.login_required
+def log_out_everywhere() -> ResponseReturnValue:
+    """End all logins of the person."""
+    return auth.log_out(everywhere=True)
+
+
+@blueprint.route("/account/delete", methods=["GET", "POST"])
+@auth.login_required
+def delete() -> ResponseReturnValue:
+    """Ask once more, with the password, and then anonymize the person."""
+    if request.method == "GET":
+        return render_template("account/delete.html", problems={})
+    if fault := _password_fault():
+        problems = {"current_password": fault.message}
+        return render_template("account/delete.html", problems=problems), fault.status, fault.headers
+    with current_site().database.write() as session:
+        deletion.delete_account(session, user=g.user, now=db.now(session))
+    gone = auth.log_out(everywhere=True)
+    flash("Your account is deleted.")
+    return gone
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """Why the person's password was not taken."""
+
+    message: str
+    status: int
+    headers: dict[str, str]
+
+
+def _password_fault() -> _Fault | None:
+    """Return why the password that came with a form is not taken, None if it is right."""
+    try:
+        is_right = password_guesses.own_password_is_right(request.form.get("current_password", ""))
+    except (login_guesses.TooManyGuesses, password_hashing.TooManyHashes) as error:
+        return _Fault(error.message, errors.status_of(error), errors.headers_of(error))
+    return None if is_right else _Fault(WRONG_PASSWORD, 422, {})
+
+
+def _saved(message: str) -> ResponseReturnValue:
+    flash(message)
+    return redirect(url_for("account.show"))
+
+
+def _page(*, problems: Mapping[str, str] | None = None, **shown: Any) -> str:
+    with current_site().database.read() as session:
+        now = db.now(session)
+        own_tokens = api_tokens.list_own(session, user=g.user)
+        own_logins = logins.list_own(session, user=g.user, now=now)
+    defaults = {"new_token": None, "new_token_name": "", "email": g.user.email or ""}
+    return render_template(
+        "account/show.html",
+        problems=problems or {},
+        tokens=[TokenLine(token, now) for token in own_tokens],
+        logins=[LoginLine(login, is_this=login.id == g.login.id) for login in own_logins],
+        notices=NOTICES,
+        about_max_length=accounts.ABOUT_MAX_LENGTH,
+        sends_mail=current_site().settings.sends_mail(),
+        **(defaults | shown),
+    )

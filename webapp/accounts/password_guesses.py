@@ -1,0 +1,71 @@
+"""Check a password entered at login or on the account page, and count wrong ones."""
+
+from collections.abc import Callable
+from functools import partial
+
+from flask import g, request
+
+from grader import db
+from grader.models import User
+from grader.services.accounts import accounts, known_addresses, login_guesses
+from grader.services.accounts.login_guesses import Guesser
+from grader.services.people import directory
+from webapp.http import auth, devices
+from webapp.http.site import Site, current_site
+
+
+def authenticate(name: str, password: str) -> User | None:
+    """Return the account if the password is right; raise TooManyGuesses, TooManyHashes.
+
+    A name that nobody has costs the same work as one that somebody has.
+    """
+    site = current_site()
+    with site.database.read() as session:
+        user = directory.find(session, name=name)
+        secret, here = site.settings.secret(), request.remote_addr
+        number = 0 if user is None else user.id
+        guesser = Guesser(
+            account=login_guesses.account_hash(name, secret=secret),
+            address=login_guesses.address_hash(here, secret=secret),
+            device=devices.number_of(site, user, cookie_name=auth.device_cookie(site)),
+            is_known_address=known_addresses.is_known(
+                session,
+                user_id=number,
+                address_hash=login_guesses.address_hash(here, secret=secret, user_id=number),
+                now=db.now(session),
+            ),
+        )
+    is_right = _look(site, guesser, partial(accounts.has_password, user, password, passwords=site.passwords))
+    return user if is_right else None
+
+
+def own_password_is_right(password: str) -> bool:
+    """Tell whether this is the password of the person who is logged in.
+
+    Raises TooManyGuesses, TooManyHashes.
+    """
+    site = current_site()
+    secret = site.settings.secret()
+    guesser = Guesser(
+        account=login_guesses.account_hash(g.user.name, secret=secret),
+        address=login_guesses.address_hash(request.remote_addr, secret=secret),
+        is_logged_in=True,
+    )
+    return _look(site, guesser, partial(accounts.has_password, g.user, password, passwords=site.passwords))
+
+
+def _look(site: Site, guesser: Guesser, is_right: Callable[[], bool]) -> bool:
+    """Count, then look; refuse before that what would not be looked at, for that costs little."""
+    if not site.settings.rate_limits:
+        return is_right()
+    site.passwords.require_place(is_known=guesser.is_known)
+    with site.database.read() as session:
+        login_guesses.require_room(session, guesser=guesser, now=db.now(session))
+    with site.passwords.turn(is_known=guesser.is_known):
+        with site.database.write() as session:
+            counted = login_guesses.begin(session, guesser=guesser, now=db.now(session))
+        found = is_right()
+    if found:
+        with site.database.write() as session:
+            login_guesses.take_back(session, counted=counted)
+    return found

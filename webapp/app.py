@@ -1,0 +1,73 @@
+"""The web application (pages and JSON API): create it, register its parts, limit the size of forms."""
+
+from flask import Flask
+from jinja2 import StrictUndefined
+
+from grader.db import Database
+from grader.services.accounts.accounts import password_hasher
+from grader.services.analysis.histograms import Histograms
+from grader.settings import Settings
+from grader.storage import Storage, open_storage
+from grader.worker.checking.checker import Checker
+from grader.worker.hints import Hints
+from webapp import api_routes, health, routes
+from webapp.http import (
+    auth,
+    confirmation,
+    early_answers,
+    errors,
+    hosts,
+    organizer_access,
+    parameters,
+    security,
+)
+from webapp.http.site import Hinting, Site
+from webapp.presentation import assets, formats
+from webapp.submissions import uploads
+
+MAX_FORM_BYTES = 256_000
+MAX_FORM_PARTS = 50
+
+
+def create_app(
+    settings: Settings,
+    *,
+    database: Database | None = None,
+    storage: Storage | None = None,
+    hints: Hinting | None = None,
+) -> Flask:
+    """Return the application of one site; the parts that are not given are opened as the settings say."""
+    site = Site(
+        settings=settings,
+        database=database or Database(settings.database(), pool_size=settings.web_threads),
+        storage=storage or open_storage(settings.storage()),
+        histograms=Histograms.of(settings),
+        hints=hints or Hints(settings),
+        checker=Checker(settings),
+        passwords=password_hasher(settings),
+    )
+    app = Flask("webapp")
+    app.request_class = uploads.UploadRequest
+    app.extensions["fairboard"] = site
+    parameters.init_app(app)
+    # Of any request; `uploads` sets another limit for the files of a competition.
+    app.config.update(
+        MAX_CONTENT_LENGTH=MAX_FORM_BYTES, MAX_FORM_MEMORY_SIZE=MAX_FORM_BYTES, MAX_FORM_PARTS=MAX_FORM_PARTS
+    )
+    app.json.sort_keys = False  # type: ignore[attr-defined] # keys stand in the order they are explained in
+    app.jinja_env.undefined = StrictUndefined
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    for module in (assets, formats, organizer_access, routes, api_routes, health):
+        module.init_app(app)
+    # The order of what happens before each request: for which host, rates, who asks for what, how much may
+    # come, from which form.
+    hosts.init_app(app)
+    security.init_app(app, site)
+    auth.init_app(app, site)
+    app.before_request(parameters.refuse_unreadable)
+    app.before_request(uploads.set_limit)
+    early_answers.init_app(app)
+    app.before_request(security.refuse_foreign_forms)
+    errors.init_app(app)
+    confirmation.init_app(app)
+    return app

@@ -1,0 +1,1 @@
+"""Organizers' pages of the close: verify, reveal, finalize."""

@@ -1,0 +1,154 @@
+"""View of the close for organizers: its stages, the checklist and the jobs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grader.models import JobState, OrganizerJob, Submission
+from grader.services.closing.checklist import CloseState
+from grader.services.competitions.phases import Stage
+from grader.services.jobs import organizer_jobs
+from webapp.presentation import formats
+
+STAGES = {
+    Stage.RUNNING: "Running",
+    Stage.CLOSED: "Closed",
+    Stage.SETTLED: "Settled",
+    Stage.PROVISIONAL: "Revealed",
+    Stage.FINAL: "Final",
+}
+EXPLANATIONS = {
+    Stage.RUNNING: "Files are accepted until the close. A reveal now would close the competition at once.",
+    Stage.CLOSED: "What was accepted in time is still being scored. Then the private standings are computed.",
+    Stage.SETTLED: "The private standings are computed and hidden. Verify them, then reveal.",
+    Stage.PROVISIONAL: "Everybody sees the private leaderboard; it is provisional until you make it final.",
+    Stage.FINAL: "The standings are final; what changes them later is appended as the next number.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One stage of the way."""
+
+    words: str
+    is_done: bool
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """A job's line: what it does now, or what came of it."""
+
+    job: OrganizerJob
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still waits or is under way."""
+        return organizer_jobs.is_open(self.job)
+
+    @property
+    def done(self) -> int:
+        """How much of `total` is done."""
+        return int(self.job.progress.get("done", 0))
+
+    @property
+    def total(self) -> int:
+        """How much there is to do; 0 where that is not known yet."""
+        return int(self.job.progress.get("total", 0))
+
+    @property
+    def words(self) -> str:
+        """What it does."""
+        found = self.job.progress.get("words") or "Waiting for a worker"
+        return f"{found}: {self.done:,} of {self.total:,}" if self.total else f"{found}…"
+
+    @property
+    def failure(self) -> str:
+        """Why there is no result; empty where there is none to tell."""
+        if self.job.state is JobState.REJECTED:
+            return " ".join(problem["message"] for problem in self.job.problems)
+        if self.job.state is JobState.FAILED:
+            return f"It failed: our fault. The log has it as incident {self.job.incident}."
+        return ""
+
+    @property
+    def has_file(self) -> bool:
+        """Whether there is an archive to download."""
+        return self.job.state is JobState.DONE and "sha256" in self.job.result
+
+    @property
+    def result(self) -> Mapping[str, Any]:
+        """What came of it."""
+        return self.job.result
+
+
+class CloseView:
+    """The state of the close in words."""
+
+    def __init__(self, state: CloseState) -> None:
+        self.state = state
+        self.stage = state.stage.value
+        self.explanation = _explanation(state)
+        place = list(STAGES).index(state.stage)
+        self.steps = [
+            Step(words, number < place, number == place) for number, words in enumerate(STAGES.values())
+        ]
+        self.verify_job = JobView(state.verify_job) if state.verify_job else None
+        self.can_verify = state.stage not in (Stage.RUNNING, Stage.CLOSED)
+        self.can_reveal = state.stage in (Stage.RUNNING, Stage.CLOSED, Stage.SETTLED)
+        self.can_finalize = state.stage is Stage.PROVISIONAL
+        self.is_final = state.stage is Stage.FINAL
+        self.missing = list(_missing(state))
+
+
+def live_json(jobs: Sequence[OrganizerJob], stage: str) -> dict[str, Any]:
+    """Return what the page follows: the jobs with their progress, and the stage."""
+    return {
+        "is_final": not any(map(organizer_jobs.is_open, jobs)),
+        "stage": stage,
+        "jobs": [{"id": job.id, "state": job.state.value, "progress": job.progress} for job in jobs],
+    }
+
+
+def _explanation(state: CloseState) -> str:
+    if state.stage is Stage.CLOSED and not state.waiting_count and state.selection_open_until is None:
+        return "Everything accepted in time has its result; the private standings are computed in a moment."
+    if state.stage is Stage.CLOSED and not state.waiting_count:
+        return "Everything accepted in time has its result. Teams may still change their final selection."
+    return EXPLANATIONS[state.stage]
+
+
+def _missing(state: CloseState) -> Iterator[str]:
+    if state.selection_open_until is not None:
+        until = formats.moment(state.selection_open_until)
+        yield (
+            f"The final selection is open until {until}: before that the private standings are not computed "
+            "and nothing is revealed."
+        )
+    if state.waiting_count:
+        yield (
+            f"{_files(state.waiting_count)} still being scored, and the reveal waits: "
+            f"{_named(state.waiting, state.waiting_count)}."
+        )
+    if state.failed_count:
+        yield (
+            f"{_files(state.failed_count)} in state failed, by a fault of ours, and would stand on no board: "
+            f"{_named(state.failed, state.failed_count)}."
+        )
+    if state.preparing is not None:
+        yield f"Scoring version {state.preparing} is prepared and neither published nor dropped."
+    if state.open_dispute_count:
+        count = formats.counted(state.open_dispute_count, "question")
+        yield f"{count} about scores {'is' if state.open_dispute_count == 1 else 'are'} not answered."
+    if state.stage not in (Stage.RUNNING, Stage.CLOSED) and not state.agrees:
+        yield state.unverified
+
+
+def _files(count: int) -> str:
+    return f"{formats.counted(count, 'file')} accepted in time {'is' if count == 1 else 'are'}"
+
+
+def _named(submissions: Sequence[Submission], count: int) -> str:
+    names = [f"#{each.id} of {each.team.name}" for each in submissions]
+    more = [f"{count - len(names):,} more"] if count > len(names) else []
+    return ", ".join(names + more)

@@ -1,0 +1,1 @@
+"""Pages of a competition for everybody: list, overview, data, public log."""

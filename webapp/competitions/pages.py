@@ -1,0 +1,96 @@
+"""List of competitions (home page), and a competition's overview, evaluation and sample submission."""
+
+from flask import Blueprint, Response, g, render_template, send_file
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.services.competitions import announcements
+from grader.services.competitions.lookup import NoScoringVersion
+from grader.services.rescoring import mail
+from grader.services.setup import drafts
+from grader.services.solutions import other_labels
+from grader.services.teams import participations
+from grader.services.teams.participations import EntryState
+from webapp.competitions.views import CompetitionView
+from webapp.http import lookups
+from webapp.http.parameters import asked_page
+from webapp.http.site import current_site
+from webapp.presentation import markdown
+
+blueprint = Blueprint("competitions", __name__)
+
+
+@blueprint.get("/")
+def index() -> ResponseReturnValue:
+    """List the competitions, those in the archive after the others."""
+    number = asked_page()
+    with current_site().database.read() as session:
+        now = db.now(session)
+        page = lookups.listed_page(session, page=number, archived_last=True)
+        views = [CompetitionView(competition, now) for competition in page.rows]
+        may_create = g.user is not None and drafts.may_create(session, user=g.user)
+    return render_template(
+        "competitions/index.html",
+        competitions=[view for view in views if not view.is_archived],
+        archived=[view for view in views if view.is_archived],
+        may_create=may_create,
+        page=page,
+    )
+
+
+@blueprint.get("/competitions/<slug>")
+def show(slug: str) -> ResponseReturnValue:
+    """Show what a competition is about."""
+    with current_site().database.read() as session:
+        competition, now = lookups.competition_of(session, slug), db.now(session)
+        found = g.user and participations.find(session, competition=competition, user=g.user)
+        posted = announcements.shown(session, competition=competition)
+    view = CompetitionView(competition, now)
+    rescored = mail.latest(competition)
+    entry = participations.state(competition, found)
+    is_to_join = entry is EntryState.OUTSIDE and participations.is_entry_open(competition, now)
+    return render_template(
+        "competitions/show.html",
+        competition=view,
+        entry=entry,
+        is_asked_to_join=not g.organizer_role
+        and (entry is EntryState.RULES_CHANGED or (is_to_join and view.must_ask)),
+        metric=view.metric(),
+        overview=markdown.render(view.overview),
+        rescored=rescored,
+        announcements=[(each, markdown.render(each.body)) for each in posted],
+    )
+
+
+@blueprint.get("/competitions/<slug>/evaluation")
+def evaluation(slug: str) -> ResponseReturnValue:
+    """Show how a competition scores."""
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        names = other_labels.names(session, competition_id=competition.id)
+    return render_template(
+        "competitions/evaluation.html",
+        competition=view,
+        metric=view.metric(),
+        text=markdown.render(competition.evaluation),
+        other_labels=names,
+    )
+
+
+@blueprint.get("/competitions/<slug>/data/sample_submission.csv")
+def sample_submission(slug: str) -> Response:
+    """Download the sample submission, whose ids are in id order."""
+    site = current_site()
+    with site.database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        if competition.live_scoring_version is None:
+            raise NoScoringVersion
+        solution = competition.live_scoring_version.solution
+    return send_file(
+        site.storage.open(solution.sample_submission_sha256),
+        mimetype="text/csv",
+        as_attachment=True,
+        download_name="sample_submission.csv",
+        etag=solution.sample_submission_sha256,
+    )

@@ -1,0 +1,201 @@
+"""View of a competition for its pages and the API: deadlines, countdown, metric."""
+
+import csv
+import io
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from grader.models import Competition, CompetitionState
+from grader.services.competitions import metric as metric_choice
+from grader.services.competitions import phases, settings
+from grader.services.competitions.metric import Rules
+from grader.services.teams import participations
+from grader.visibility import Phase
+from webapp.presentation import formats
+from webapp.presentation.terms import TERMS, Term
+
+_MAILBOX = re.compile(r"[^@\s<>\"]+@[^@\s<>\"]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The next moment that matters, and the words before it."""
+
+    words: str
+    at: datetime
+    left: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MetricView:
+    """How a competition scores, as its overview tells it; `command` scores one's own fold the same way."""
+
+    weighted_terms: tuple[tuple[Term, str], ...]
+    power: str
+    label_threshold: str
+    identity_threshold: str
+    identities: tuple[str, ...]
+    command: str
+
+
+class CompetitionView:
+    """A competition at one moment."""
+
+    def __init__(self, competition: Competition, now: datetime) -> None:
+        self._now = now
+        self.slug = competition.slug
+        self.title = competition.title
+        self.overview = competition.overview
+        self.opens_at = competition.opens_at
+        self.closes_at = competition.closes_at
+        self.state = phases.state(competition, now)
+        self.phase = phases.phase(competition, now)
+        self.is_open = self.phase is Phase.OPEN
+        self.is_revealed = self.phase is Phase.REVEALED
+        self.is_settled = self.phase is Phase.CLOSED and phases.is_settled(competition)
+        self.is_draft = competition.state is CompetitionState.DRAFT
+        self.is_archived = competition.state is CompetitionState.ARCHIVED
+        self.paused_at = competition.paused_at
+        self.pause_message = competition.pause_message
+        self.rules = competition.rules
+        self.rules_version = competition.rules_version
+        self.entry_mode = competition.entry_mode
+        self.entry_deadline = competition.entry_deadline
+        self.is_entry_open = participations.is_entry_open(competition, now)
+        self.merger_deadline = competition.merger_deadline
+        self.reveals_at = None if self.is_revealed else competition.reveals_at
+        self.max_team_size = competition.max_team_size
+        self.max_daily_submissions = competition.max_daily_submissions
+        self.max_total_submissions = competition.max_total_submissions
+        self.selection_count = competition.selection_count
+        self.takes_late_submissions = competition.takes_late_submissions
+        self.must_ask = participations.must_ask(competition)
+        self.entry_page = participations.entry_page(competition)
+        self.positive_name = competition.positive_name
+        self.negative_name = competition.negative_name
+        self.contact = competition.contact
+        self.discussion_url = competition.discussion_url
+        self._choice = metric_choice.of(competition)
+        self._version = competition.live_scoring_version
+        self.has_solution = self._version is not None
+        self.has_published_solution = competition.solution_published_at is not None
+        solution = self._version.solution if self._version else None
+        self.row_count = solution.row_count if solution else 0
+        self.sample_submission_sha256 = solution.sample_submission_sha256 if solution else ""
+        self.public_share = (
+            formats.percent(solution.public_row_count, solution.public_row_count + solution.private_row_count)
+            if solution
+            else ""
+        )
+
+    @property
+    def deadline(self) -> Deadline | None:
+        """The moment that the page's head names."""
+        if self.phase is Phase.SCHEDULED and self.opens_at and self.opens_at > self._now:
+            return Deadline("opens", self.opens_at, formats.span(self.opens_at - self._now))
+        if self.closes_at is None or (self.is_archived and self.closes_at > self._now):
+            return None
+        if self.closes_at > self._now:
+            return Deadline("closes", self.closes_at, formats.span(self.closes_at - self._now))
+        return Deadline("closed", self.closes_at, None)
+
+    @property
+    def contact_link(self) -> str | None:
+        """Where the contact leads, if it is the address of a page or a mailbox."""
+        if settings.is_web_address(self.contact):
+            return self.contact
+        return f"mailto:{quote(self.contact, safe='@')}" if _MAILBOX.fullmatch(self.contact) else None
+
+    @property
+    def why_not_open(self) -> str:
+        """The sentence in place of the submit form."""
+        if self.paused_at and self.phase is not Phase.SCHEDULED:
+            return f"Submissions are paused: {self.pause_message}"
+        if self.phase is Phase.SCHEDULED and self.opens_at:
+            return f"Submissions open on {formats.moment(self.opens_at)}."
+        if self.is_archived:
+            return "This competition is archived. No files are accepted any more."
+        closed = f" on {formats.moment(self.closes_at)}" if self.closes_at else ""
+        late = "Late files are accepted once the private leaderboard is revealed."
+        is_over = self.is_revealed or not self.takes_late_submissions
+        return f"This competition closed{closed}. {'No files are accepted any more.' if is_over else late}"
+
+    def metric(self) -> MetricView:
+        """Return how the live scoring version scores; of a draft without one, how it is to score."""
+        rules = self._scoring_rules()
+        metric = rules.metric
+        label = self._version.solution.report["label"] if self._version else "label"
+        weights = metric.weights.as_dict()
+        return MetricView(
+            weighted_terms=tuple((term, f"{weights[term.key]:g}") for term in TERMS),
+            power=f"{metric.power:g}",
+            label_threshold=f"{metric.label_threshold:g}",
+            identity_threshold=f"{metric.identity_threshold:g}",
+            identities=rules.identities,
+            command=_command(rules, label=label),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the API's form."""
+        return {
+            "slug": self.slug,
+            "title": self.title,
+            "phase": self.phase.value,
+            "opens_at": formats.iso(self.opens_at),
+            "closes_at": formats.iso(self.closes_at),
+            "rows": self.row_count,
+        }
+
+    def details_json(self) -> dict[str, Any]:
+        """Return the API's form of one competition alone: what a program needs before it sends a file."""
+        rules = self._scoring_rules()
+        return {
+            **self.as_json(),
+            "classes": {"positive": self.positive_name, "negative": self.negative_name},
+            "paused": self.pause_message if self.paused_at else None,
+            "rules": self.rules or None,
+            "rules_version": self.rules_version if self.rules else None,
+            "must_join": self.must_ask,
+            "entry_mode": self.entry_mode.value,
+            "is_entry_open": self.is_entry_open,
+            "entry_deadline": formats.iso(self.entry_deadline),
+            "merger_deadline": formats.iso(self.merger_deadline),
+            "reveals_at": formats.iso(self.reveals_at),
+            "max_team_size": self.max_team_size,
+            "max_daily_submissions": self.max_daily_submissions,
+            "max_total_submissions": self.max_total_submissions,
+            "selection_count": self.selection_count,
+            "metric": {**rules.metric.as_dict(), "identities": list(rules.identities)},
+        }
+
+    def _scoring_rules(self) -> Rules:
+        if self._version is None:
+            return Rules(self._choice.identities or (), self._choice.metric)
+        return Rules.from_dict(self._version.metric_settings)
+
+
+def _command(rules: Rules, *, label: str) -> str:
+    """Return the shell command that computes for a fold of one's own what the server computes."""
+    weights = ",".join(repr(weight) for weight in rules.metric.weights.as_dict().values())
+    options = {
+        "label": label,
+        "prediction": "prediction",
+        "identities": _comma_separated(rules.identities),
+        "power": repr(rules.metric.power),
+        "weights": weights,
+        "threshold": repr(rules.metric.label_threshold),
+    }
+    words = (f"--{name} {shlex.quote(value)}" for name, value in options.items())
+    return " \\\n  ".join(["fairboard score my_fold.csv", *words])
+
+
+def _comma_separated(names: Iterable[str]) -> str:
+    """Return names on one CSV line: a comma inside a name is protected by quotes."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()

@@ -1,0 +1,248 @@
+"""Error pages and JSON errors: the HTTP status, name and sentence of every error.
+
+Errors of the grader carry data and a sentence; here they get their HTTP status. Whatever nobody foresaw is
+logged under an incident id, and only that id is shown.
+"""
+
+import contextlib
+import logging
+import math
+import re
+import secrets
+from datetime import datetime
+from typing import Any
+
+from flask import Flask, current_app, g, render_template, request
+from flask.globals import request_ctx
+from flask.typing import ResponseReturnValue
+from flask_wtf.csrf import CSRFError  # type: ignore[import-untyped]
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+
+from grader import db, disk
+from grader.errors import ErrorKind, FairboardError, ParticipantError
+from grader.storage import StorageUnavailable
+from webapp.presentation import formats
+
+log = logging.getLogger(__name__)
+
+SENTENCES = {
+    400: "The request could not be understood.",
+    401: "This needs a valid API token: send it as `Authorization: Bearer TOKEN`.",
+    403: "You may not do this.",
+    404: "There is nothing at this address.",
+    405: "This address does not answer that method.",
+    413: "The request is too large.",
+    415: "This kind of content is not accepted here.",
+    429: "More requests of this kind came from you or your address than are answered.",
+}
+HEADINGS = {
+    400: "That did not work",
+    401: "Please log in",
+    403: "Not allowed",
+    404: "Not found",
+    410: "Not kept",
+    413: "Too large",
+    429: "A little slower, please",
+    500: "Our fault",
+    503: "One moment, please",
+    507: "No space",
+}
+OUR_FAULT = "Something went wrong on our side. It is logged as incident {incident}; please try again later."
+DISK_FULL = "No space is left on the server's disk: nothing was changed. The operators can see why."
+DATABASE_AWAY = "The database does not answer at the moment. Please try again in some seconds."
+OUTCOME_UNKNOWN = (
+    f"{DATABASE_AWAY} Whether this request took effect is not known: look before you send it again. "
+    "A file that is sent with an Idempotency-Key is taken once, however often it is sent."
+)
+STORAGE_AWAY = "The files of this site are out of reach at the moment. Please try again in some seconds."
+RETRY_SECONDS = 5
+FORM_EXPIRED = "This form was too old, or it came from another site. Go back, reload the page and try again."
+DRAIN_LIMIT_BYTES = 256_000_000
+KEPT_HEADERS = frozenset({"Allow", "Retry-After", "WWW-Authenticate"})
+
+
+class BadRequest(ParticipantError):
+    """A request without something it needs."""
+
+    public_name = "bad_request"
+
+
+class FileTooLarge(ParticipantError):
+    """An upload over the limit of its competition."""
+
+    public_name = "file_too_large"
+    kind = ErrorKind.TOO_LARGE
+
+    def __init__(self, size_bytes: int | None, limit_bytes: int) -> None:
+        found, limit = formats.size(size_bytes or 0), formats.size(limit_bytes)
+        if found == limit:
+            found, limit = f"{size_bytes:,} bytes", f"{limit_bytes:,} bytes"
+        whose = f"The file is {found}" if size_bytes else "The file is too large"
+        super().__init__(f"{whose}; the limit is {limit}.")
+
+
+class LoginNeeded(ParticipantError):
+    """A page for people who are logged in."""
+
+    public_name = "login_needed"
+    kind = ErrorKind.LOGIN_NEEDED
+
+    def __init__(self) -> None:
+        super().__init__("Please log in first.")
+
+
+STATUSES = {
+    ErrorKind.INVALID: 400,
+    ErrorKind.LOGIN_NEEDED: 401,
+    ErrorKind.FORBIDDEN: 403,
+    ErrorKind.NOT_FOUND: 404,
+    ErrorKind.CONFLICT: 409,
+    ErrorKind.GONE: 410,
+    ErrorKind.TOO_LARGE: 413,
+    ErrorKind.MISMATCH: 422,
+    ErrorKind.LIMITED: 429,
+    ErrorKind.NOT_YET: 503,
+    ErrorKind.NO_ROOM: 507,
+}
+
+
+def wants_json() -> bool:
+    """Return whether the answer is JSON: for the API, and for clients that prefer JSON to HTML."""
+    if request.path.startswith("/api/") or request.path in ("/livez", "/healthz", "/readyz"):
+        return True
+    if request_ctx.url_adapter is None:
+        return True  # asked by a name that is no host's: no page can be linked to, and no browser asks so
+    accepted = request.accept_mimetypes
+    return accepted.best_match(["text/html", "application/json"], default="text/html") == "application/json"
+
+
+def status_of(error: FairboardError) -> int:
+    """Return the HTTP status of an error."""
+    return STATUSES[error.kind]
+
+
+def headers_of(error: FairboardError) -> dict[str, str]:
+    """Return the headers that an error's answer needs: when to try again."""
+    if error.retry_after is None:
+        return {}
+    return {"Retry-After": str(math.ceil(error.retry_after.total_seconds()))}
+
+
+def details_of(error: FairboardError) -> dict[str, Any]:
+    """Return what programs need of an error beside its sentence, as it is in JSON."""
+    return {
+        name: formats.iso(value) if isinstance(value, datetime) else value
+        for name, value in error.details.items()
+    }
+
+
+def answer(
+    status: int, *, name: str, message: str, headers: dict[str, str] | None = None, **extra: Any
+) -> ResponseReturnValue:
+    """Return the answer to a request that went wrong, in the shape its sender reads."""
+    if wants_json():
+        return {"code": status, "error": name, "message": message, **extra}, status, headers or {}
+    heading = HEADINGS.get(status, HEADINGS[400])
+    page = render_template("error.html", status=status, heading=heading, message=message)
+    return page, status, headers or {}
+
+
+def init_app(app: Flask) -> None:
+    """Answer every error of the application."""
+    app.register_error_handler(FairboardError, _fairboard_error)
+    app.register_error_handler(RequestEntityTooLarge, _too_large)
+    app.register_error_handler(CSRFError, _foreign_form)
+    app.register_error_handler(HTTPException, _http_error)
+    app.register_error_handler(Exception, _unforeseen)
+
+
+def _fairboard_error(error: FairboardError) -> ResponseReturnValue:
+    if not isinstance(error, ParticipantError) and g.get("organizer_role") is None:
+        return _unforeseen(error)  # it may quote the solution
+    status = status_of(error)
+    if status in (413, 507):
+        _drain()
+    return answer(
+        status,
+        name=error.public_name,
+        message=error.message,
+        headers=headers_of(error),
+        **details_of(error),
+    )
+
+
+def _too_large(_error: RequestEntityTooLarge) -> ResponseReturnValue:
+    limit = g.get("file_limit_bytes") or current_app.config["MAX_CONTENT_LENGTH"]
+    return _fairboard_error(FileTooLarge(request.content_length, limit))
+
+
+def _foreign_form(_error: CSRFError) -> ResponseReturnValue:
+    return answer(403, name="form_expired", message=FORM_EXPIRED)
+
+
+def _http_error(error: HTTPException) -> ResponseReturnValue:
+    status = error.code or 500
+    if status < 400:
+        return error
+    headers = {name: value for name, value in error.get_headers() if name in KEPT_HEADERS}
+    name = re.sub(r"\W+", "_", error.name.lower())
+    message = SENTENCES.get(status, error.name + ".")
+    if status == 429 and (seconds := g.get("retry_seconds")):
+        headers["Retry-After"] = str(seconds)
+        wait = (
+            f"{seconds} second{'s' if seconds > 1 else ''}"
+            if seconds < 120
+            else f"{-(-seconds // 60)} minutes"
+        )
+        message = f"{message} Please try again in {wait}."
+    return answer(status, name=name, message=message, headers=headers)
+
+
+def _disk_full(error: Exception) -> ResponseReturnValue:
+    log.error("The disk is full: %s: %s", _request(), error)
+    if "file_limit_bytes" in g:
+        return _fairboard_error(disk.NoSpace())
+    return answer(507, name="no_space", message=DISK_FULL)
+
+
+def _database_away(error: Exception) -> ResponseReturnValue:
+    log.error("The database does not answer: %s: %s", _request(), error)
+    message = DATABASE_AWAY if request.method in ("GET", "HEAD") else OUTCOME_UNKNOWN
+    headers = {"Retry-After": str(RETRY_SECONDS)}
+    return answer(503, name="database_unavailable", message=message, headers=headers)
+
+
+def _storage_away(error: Exception) -> ResponseReturnValue:
+    log.error("The storage does not answer: %s: %s", _request(), error)
+    headers = {"Retry-After": str(RETRY_SECONDS)}
+    return answer(503, name="storage_unavailable", message=STORAGE_AWAY, headers=headers)
+
+
+def _unforeseen(error: Exception) -> ResponseReturnValue:
+    if disk.is_full(error):
+        return _disk_full(error)
+    if db.is_unavailable(error):
+        return _database_away(error)
+    if isinstance(error, StorageUnavailable):
+        return _storage_away(error)
+    incident = secrets.token_hex(4).upper()
+    log.error("Incident %s: %s", incident, _request(), exc_info=error)
+    return answer(500, name="internal_error", message=OUR_FAULT.format(incident=incident), incident=incident)
+
+
+def _request() -> str:
+    """Return the request for the log, without the token of a link that sets a password or joins a team."""
+    secret = (request.view_args or {}).get("token")
+    path = request.path.replace(secret, "…") if secret else request.path
+    return f"{request.method} {path}"
+
+
+def _drain() -> None:
+    """Read and forget the rest of a body, for a client that is still sending would never see the answer."""
+    if not request.environ.get("wsgi.input_terminated"):
+        return  # a server whose stream does not end with the body would wait for ever
+    left = DRAIN_LIMIT_BYTES
+    stream = request.environ["wsgi.input"]
+    with contextlib.suppress(OSError):
+        while left > 0 and (chunk := stream.read(min(left, 65_536))):
+            left -= len(chunk)

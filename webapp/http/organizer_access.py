@@ -1,0 +1,80 @@
+"""Access to the organizers' pages by role, and the navigation between them."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from flask import Flask, current_app, g
+from flask.typing import ResponseReturnValue
+
+from grader.models import Role
+from grader.services.audit.log import Actor
+from grader.services.competitions import organizers
+from webapp.http import auth, lookups
+from webapp.http.auth import View
+from webapp.http.site import current_site
+
+# In the order of the navigation: a page's family, and its words.
+PAGES = {
+    "organize_console": "Console",
+    "organize_submissions": "Submissions",
+    "organize_teams": "Teams",
+    "organize_disputes": "Disputes",
+    "organize_announcements": "Announcements",
+    "organize_rescoring": "Rescoring",
+    "organize_settings": "Settings",
+    "organize_solution": "Solution",
+    "organize_data": "Data",
+    "organize_organizers": "Organizers",
+    "organize_audit": "Audit",
+    "organize_close": "Close",
+}
+
+
+def organizers_only(role: Role) -> Callable[[View], View]:
+    """Show a page of a competition to organizers with this role or a higher one.
+
+    Strangers are sent to log in, whatever the address; others are refused, and learn nothing of a draft.
+    """
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(*args: Any, slug: str, **kwargs: Any) -> ResponseReturnValue:
+            if g.user is None:
+                return auth.ask_to_log_in()
+            with current_site().database.read() as session:
+                competition = lookups.competition_of(session, slug)
+                organizers.require(session, competition=competition, user=g.user, role=role)
+            return view(*args, slug=slug, **kwargs)
+
+        return guarded
+
+    return decorate
+
+
+def actor() -> Actor:
+    """Return the person who acts in this request."""
+    return Actor.of(g.user)
+
+
+def may(role: str) -> bool:
+    """Tell whether the current user has this role or a higher one in the page's competition."""
+    return organizers.reaches(g.organizer_role, Role(role))
+
+
+def pages() -> list[tuple[str, str, str]]:
+    """Return the pages of the navigation that are there: family, endpoint and words."""
+    found = ((family, _front_endpoint(family), words) for family, words in PAGES.items())
+    return [(family, endpoint, words) for family, endpoint, words in found if endpoint]
+
+
+def init_app(app: Flask) -> None:
+    """Give all templates what the organizers' parts of a page depend on."""
+    app.add_template_global(may)
+    app.add_template_global(pages, "organizers_pages")
+
+
+def _front_endpoint(family: str) -> str | None:
+    """Return the page of a family that needs nothing but the competition."""
+    names = (f"{family}.index", f"{family}.show")
+    return next((name for name in names if name in current_app.view_functions), None)

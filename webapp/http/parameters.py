@@ -1,0 +1,207 @@
+"""Parse query parameters, form fields and JSON of a request; what cannot be read is an error 400.
+
+A path that names nothing is 404, by the converters of the routes. What cannot be read of an address or of a
+JSON body is 400 and is named; what cannot be read of a form is for its page to tell, beside the field.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from flask import Flask, request
+from werkzeug.exceptions import BadRequest as NotJson
+from werkzeug.routing import BaseConverter, IntegerConverter, Map
+
+from grader.text.plain import is_storable
+from webapp.http.errors import BadRequest
+
+LARGEST = 2**31 - 1  # of PostgreSQL's integer, and so of every number that a row has
+TEXT_MAX_LENGTH = 256  # of what is searched for
+SHOWN_LENGTH = 40  # of what could not be read
+YES, NO = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off", ""})
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+class Unreadable(BadRequest):
+    """A part of an address or of a JSON body that cannot be what it should be."""
+
+    public_name = "unreadable"
+
+    def __init__(self, name: str, value: object, expected: str) -> None:
+        super().__init__(f"`{_shown(name)[1:-1]}` must be {expected}, not {_told(value)}.")
+
+
+class UnreadableEntry(BadRequest):
+    """What was entered into a form's field for a number is none."""
+
+    public_name = "unreadable_entry"
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"Give a whole number up to {LARGEST:,}, not {_shown(text)}.")
+
+
+class UnreadableBody(BadRequest):
+    """A body that says it is JSON and is no JSON object."""
+
+    public_name = "unreadable_body"
+
+    def __init__(self) -> None:
+        super().__init__("The body must be one JSON object, in UTF-8.")
+
+
+class Number(IntegerConverter):
+    """A number in a path; no row has a larger one than PostgreSQL's integer."""
+
+    regex = "[0-9]{1,10}"
+
+    def __init__(self, url_map: Map) -> None:
+        super().__init__(url_map, max=LARGEST)
+
+
+class Name(BaseConverter):
+    """A part of a path; what no text can hold names nothing."""
+
+    regex = "[^/\0\ud800-\udfff]+"
+    part_isolating = True
+
+
+def init_app(app: Flask) -> None:
+    """Bound what the paths of all routes may hold; to be called before the first route is added."""
+    app.url_map.converters |= {"int": Number, "default": Name, "string": Name}
+
+
+def refuse_unreadable() -> None:
+    """Raise Unreadable for an address whose query no database could look for."""
+    for name, value in request.args.items(multi=True):
+        if not (is_storable(name) and is_storable(value)):
+            raise Unreadable(name, value, "a text without NUL (U+0000)")
+
+
+def whole_number(text: str) -> int | None:
+    """Return the number that a text is, in the digits 0 to 9 and as large as a row's; None for another."""
+    if not (text.isascii() and text.isdigit()):
+        return None
+    digits = text.lstrip("0") or "0"
+    return number if len(digits) <= 10 and (number := int(digits)) <= LARGEST else None
+
+
+def asked_number(name: str) -> int | None:
+    """Return the number that the address names, None where it names none; raise Unreadable."""
+    text = request.args.get(name, "")
+    if not text:
+        return None
+    number = whole_number(text)
+    if number is None:
+        raise Unreadable(name, text, f"a whole number from 0 to {LARGEST:,}")
+    return number
+
+
+def asked_page() -> int:
+    """Return the page of a list that the address names, the first by default; raise Unreadable."""
+    text = request.args.get("page", "1")
+    page = whole_number(text)
+    if not page:
+        raise Unreadable("page", text, f"a whole number from 1 to {LARGEST:,}")
+    return page
+
+
+def asked_text(name: str) -> str:
+    """Return the text that the address asks for, as much of it as is looked at."""
+    return request.args.get(name, "")[:TEXT_MAX_LENGTH]
+
+
+def asked_choice(name: str, choices: type[Choice]) -> Choice | None:
+    """Return which of some words the address names, None where it names none; raise Unreadable."""
+    text = request.args.get(name, "")
+    if not text:
+        return None
+    try:
+        return choices(text)
+    except ValueError:
+        raise Unreadable(name, text, f"one of {', '.join(choices)}") from None
+
+
+def entered_number(name: str) -> int | None:
+    """Return the number that was entered into a form's field, None for nothing; raise UnreadableEntry."""
+    text = request.form.get(name, "").strip()
+    if not text:
+        return None
+    number = whole_number(text)
+    if number is None:
+        raise UnreadableEntry(text)
+    return number
+
+
+class SentFields:
+    """The fields of a request to the API, which come as a form or as a JSON object."""
+
+    def __init__(self) -> None:
+        self._fields: Mapping[str, Any] = _json_object() if request.is_json else request.form
+
+    def text(self, name: str) -> str:
+        """Return a text, empty where there is none; raise Unreadable."""
+        value = self._fields.get(name)
+        if value is None:
+            return ""
+        if not isinstance(value, str) or not is_storable(value):
+            raise Unreadable(name, value, "a text without NUL (U+0000) and lone surrogates")
+        return value
+
+    def number(self, name: str) -> int | None:
+        """Return a whole number, None where there is none; raise Unreadable."""
+        value = self._fields.get(name)
+        if value is None or value == "":
+            return None
+        is_text_or_whole = isinstance(value, str | int) and not isinstance(value, bool)
+        number = whole_number(_digits(value)) if is_text_or_whole else None
+        if number is None:
+            raise Unreadable(name, value, f"a whole number from 0 to {LARGEST:,}")
+        return number
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        """Return yes or no; raise Unreadable."""
+        value = self._fields.get(name, default)
+        if isinstance(value, bool):
+            return value
+        word = str(value).strip().lower() if isinstance(value, str | int) else "?"
+        if word not in YES | NO:
+            raise Unreadable(name, value, "true or false")
+        return word in YES
+
+
+def _json_object() -> Mapping[str, Any]:
+    sent: object = None
+    # Not JSON, brackets without end, numbers of more digits than Python reads.
+    with suppress(NotJson, RecursionError, ValueError):
+        sent = request.get_json()
+    if not isinstance(sent, Mapping):
+        raise UnreadableBody
+    return sent
+
+
+def _digits(value: str | int) -> str:
+    """Return a number as text; one that is too large is not written out, which Python refuses."""
+    if isinstance(value, str):
+        return value.strip()
+    return str(value) if 0 <= value <= LARGEST else ""
+
+
+def _told(value: object) -> str:
+    match value:
+        case str():
+            return _shown(value)
+        case bool():
+            return str(value).lower()
+        case list():
+            return "a list"
+        case Mapping():
+            return "an object"
+        case int() if abs(value) > 10**SHOWN_LENGTH:
+            return "a number that long"
+    return str(value)
+
+
+def _shown(text: str) -> str:
+    """Return the beginning of a text in quotes, with what is not seen in Python's notation."""
+    return repr(text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…")

@@ -1,0 +1,49 @@
+"""Parts of a running site (database, storage, queue), and access to them from a request."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, cast
+
+from flask import current_app
+
+from grader.db import Database
+from grader.services.accounts.password_hashing import BoundedHasher
+from grader.services.analysis.histograms import Histograms
+from grader.settings import Settings
+from grader.storage import Storage
+from grader.worker.checking.checker import Checker
+from webapp.http.preview_cache import Differences
+
+
+class Hinting(Protocol):
+    """What tells the workers that jobs wait; it may lose a hint and never raises."""
+
+    def send(self, job_ids: Sequence[int]) -> None:
+        """Hint these jobs to the queue."""
+
+    def send_rescoring(self, scoring_version_id: int) -> None:
+        """Hint a scoring version that is being prepared to its own queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The parts that the requests of one process share."""
+
+    settings: Settings
+    database: Database
+    storage: Storage
+    histograms: Histograms
+    hints: Hinting
+    checker: Checker
+    passwords: BoundedHasher
+    differences: Differences = field(default_factory=Differences)
+
+    @property
+    def is_https(self) -> bool:
+        """Whether the public address of the site is https, which makes every cookie `Secure`."""
+        return (self.settings.base_url or "").startswith("https://")
+
+
+def current_site() -> Site:
+    """Return the site of the current request."""
+    return cast(Site, current_app.extensions["fairboard"])

@@ -1,0 +1,1 @@
+"""Leaderboard pages, their charts and CSV, a team's results, a published rescoring."""

@@ -1,0 +1,75 @@
+"""API: public, private and final leaderboards as JSON."""
+
+from typing import Any
+
+from flask import g, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.services.competitions import phases
+from grader.services.leaderboards import counted_submission as counted_submissions
+from grader.services.leaderboards import leaderboard as boards
+from grader.services.standings import final_standings as final_boards
+from grader.services.teams import rosters
+from webapp.http import lookups
+from webapp.http.api import blueprint
+from webapp.http.conditional import conditional
+from webapp.http.parameters import asked_page
+from webapp.http.site import current_site
+from webapp.leaderboards import requests
+from webapp.leaderboards.counted_view import counted_json
+from webapp.leaderboards.views import board_json, final_json
+
+
+@blueprint.get("/competitions/<slug>/leaderboard")
+def leaderboard(slug: str) -> ResponseReturnValue:
+    """Return a page of the public leaderboard, or with `?split=private` of the private one."""
+    split = requests.asked_split()
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        now = db.now(session)
+        team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
+        board = boards.board_of(
+            session,
+            competition=competition,
+            split=split,
+            phase=phases.phase(competition, now),
+            viewer=lookups.viewer(),
+            now=now,
+            asked=requests.asked_lines(own_team_id=team.id if team else None),
+        )
+    next_page = None
+    if board.page < board.page_count:
+        carried: dict[str, Any] = {
+            name: request.args[name] for name in ("sort", "order", "q") if name in request.args
+        }
+        next_page = url_for("api.leaderboard", slug=slug, split=split.value, page=board.page + 1, **carried)
+    return conditional(board_json(board, next_page=next_page))
+
+
+@blueprint.get("/competitions/<slug>/leaderboard/private/<int:submission_id>")
+def counted(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Return both splits' scores of a submission that counts for its team, after the reveal."""
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        found = counted_submissions.get(
+            session,
+            competition=competition,
+            submission_id=submission_id,
+            viewer=lookups.viewer(),
+            phase=phases.phase(competition, db.now(session)),
+        )
+    return conditional(counted_json(found))
+
+
+@blueprint.get("/competitions/<slug>/final-standings/<int:number>")
+def final_standings(slug: str, number: int) -> ResponseReturnValue:
+    """Return a page of final standings as they were stored."""
+    page = asked_page()
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        found = final_boards.page_of(session, competition=competition, number=number, page=page)
+    next_page = None
+    if found.page < found.page_count:
+        next_page = url_for("api.final_standings", slug=slug, number=number, page=found.page + 1)
+    return conditional(final_json(found, next_page=next_page))

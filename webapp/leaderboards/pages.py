@@ -1,0 +1,223 @@
+"""Leaderboard pages: public, private and final, their CSV downloads, a team's results."""
+
+from flask import Blueprint, Response, g, render_template, request
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import Split
+from grader.services.analysis import diagnoses
+from grader.services.closing import close
+from grader.services.competitions import phases
+from grader.services.competitions.phases import Stage
+from grader.services.leaderboards import counted_submission as counted_submissions
+from grader.services.leaderboards import leaderboard, score_steps, team_results, ties
+from grader.services.standings import final_standings
+from grader.services.teams import rosters
+from grader.visibility import Viewer
+from webapp.competitions.views import CompetitionView
+from webapp.http import auth, lookups
+from webapp.http.conditional import conditional
+from webapp.http.parameters import asked_page
+from webapp.http.site import current_site
+from webapp.leaderboards import charts, requests
+from webapp.leaderboards.counted_view import CountedView
+from webapp.leaderboards.csv import board_csv
+from webapp.leaderboards.results_view import ResultsView
+from webapp.leaderboards.stage_sentence import LATE_WARNING, stage_sentence
+from webapp.leaderboards.views import BoardView, FinalView
+from webapp.presentation import heat_shades
+from webapp.presentation.terms import IDENTITY_TERMS
+
+blueprint = Blueprint("leaderboards", __name__, url_prefix="/competitions/<slug>")
+WHOLE = 10**9
+
+
+@blueprint.get("/leaderboard")
+def public(slug: str) -> ResponseReturnValue:
+    """Show a page of the public leaderboard."""
+    return conditional(_board_page(slug, Split.PUBLIC))
+
+
+@blueprint.get("/leaderboard/private")
+def private(slug: str) -> ResponseReturnValue:
+    """Show a page of the private leaderboard, after the reveal."""
+    return conditional(_board_page(slug, Split.PRIVATE))
+
+
+@blueprint.get("/leaderboard/private/<int:submission_id>")
+def counted(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Show both splits' results of a submission that counts for its team, after the reveal."""
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
+        found = counted_submissions.get(
+            session,
+            competition=competition,
+            submission_id=submission_id,
+            viewer=lookups.viewer(),
+            phase=view.phase,
+        )
+        diagnosed = diagnoses.newest(
+            session, competition=competition, submission_id=submission_id, is_published=True
+        )
+    return conditional(
+        render_template(
+            "leaderboards/counted.html",
+            competition=view,
+            has_diagnosis=diagnosed is not None,
+            counted=CountedView(found, own_team_id=team.id if team else None),
+            identity_terms=IDENTITY_TERMS,
+            shades=heat_shades.SHADES,
+        )
+    )
+
+
+@blueprint.get("/leaderboard/private/<int:submission_id>/diagnosis")
+def diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Show after the reveal the diagnosis of a submission that counted, where it is published."""
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        found = counted_submissions.get(
+            session,
+            competition=competition,
+            submission_id=submission_id,
+            viewer=lookups.viewer(),
+            phase=view.phase,
+        )
+        job = diagnoses.newest(
+            session, competition=competition, submission_id=submission_id, is_published=True
+        )
+    if job is None:
+        raise diagnoses.DiagnosisNotPublished(submission_id)
+    split = Split.PRIVATE if request.args.get("split") == "private" else Split.PUBLIC
+    reports = diagnoses.reports(current_site().storage, job)
+    return conditional(
+        render_template(
+            "leaderboards/diagnosis.html",
+            competition=view,
+            counted=found,
+            is_current=diagnoses.is_current(job, competition),
+            splits=list(reports),
+            split=split.value,
+            report=reports[split.value],
+        )
+    )
+
+
+@blueprint.get("/leaderboard.csv")
+def public_csv(slug: str) -> ResponseReturnValue:
+    """Download the whole public leaderboard."""
+    return conditional(_csv(slug, Split.PUBLIC))
+
+
+@blueprint.get("/leaderboard/private.csv")
+def private_csv(slug: str) -> ResponseReturnValue:
+    """Download the whole private leaderboard, after the reveal."""
+    return conditional(_csv(slug, Split.PRIVATE))
+
+
+@blueprint.get("/leaderboard/final/<int:number>")
+def final(slug: str, number: int) -> ResponseReturnValue:
+    """Show a page of final standings as they were stored."""
+    page = asked_page()
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        found = final_standings.page_of(session, competition=competition, number=number, page=page)
+        team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
+    return conditional(
+        render_template(
+            "leaderboards/final.html",
+            competition=view,
+            board=FinalView(found, own_team_id=team.id if team else None),
+        )
+    )
+
+
+@blueprint.get("/results")
+@auth.login_required
+def results(slug: str) -> ResponseReturnValue:
+    """Show after the reveal what each file of the own team got, which one counted, and why."""
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        now = db.now(session)
+        view = CompetitionView(competition, now)
+        team = rosters.find_team(session, competition=competition, user=g.user)
+        found = team and team_results.of_team(
+            session, competition=competition, team=team, phase=view.phase, viewer=Viewer.TEAM
+        )
+        stage = phases.stage(competition, now)
+    if found is None and not view.is_revealed:
+        raise leaderboard.NotRevealed
+    return render_template(
+        "leaderboards/results.html",
+        competition=view,
+        results=found and ResultsView(found),
+        stage=stage_sentence(competition, stage, pending_count=0),
+    )
+
+
+def _board_page(slug: str, split: Split) -> str:
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        now = db.now(session)
+        view = CompetitionView(competition, now)
+        team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
+        own_team_id = team.id if team else None
+        asked = requests.asked_lines(own_team_id=own_team_id)
+        board = leaderboard.board_of(
+            session,
+            competition=competition,
+            split=split,
+            phase=view.phase,
+            viewer=lookups.viewer(),
+            now=now,
+            asked=asked,
+        )
+        top = charts.top(board, asked) if split is Split.PUBLIC else []
+        steps = score_steps.of_teams(session, competition=competition, team_ids=[row.team_id for row in top])
+        stage = phases.stage(competition, now)
+        pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
+        newest_final = final_standings.newest(session, competition=competition) if stage is Stage.FINAL else 0
+        tied = (
+            ties.published_marks(session, competition=competition) if split is Split.PRIVATE else frozenset()
+        )
+    is_private = split is Split.PRIVATE
+    return render_template(
+        "leaderboards/show.html",
+        competition=view,
+        board=BoardView(
+            board,
+            asked,
+            own_team_id=own_team_id,
+            is_revealed=view.is_revealed,
+            is_final=stage is Stage.FINAL,
+        ),
+        stage=stage_sentence(competition, stage, pending_count=pending_count),
+        late_warning=LATE_WARNING if is_private and competition.takes_late_submissions else "",
+        finals=range(1, newest_final + 1),
+        tied_team_ids=tied,
+        steps=charts.steps(top, steps, own_team_id=own_team_id, until=competition.closes_at, now=now),
+        slopes=charts.slopes(board, asked, own_team_id=own_team_id) if is_private else None,
+    )
+
+
+def _csv(slug: str, split: Split) -> Response:
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        now = db.now(session)
+        board = leaderboard.board_of(
+            session,
+            competition=competition,
+            split=split,
+            phase=phases.phase(competition, now),
+            viewer=lookups.viewer(),
+            now=now,
+            asked=leaderboard.Asked(page_size=WHOLE),
+        )
+    response = Response(board_csv(board), mimetype="text/csv")
+    name = f"{competition.slug}-{split.value}-leaderboard.csv"
+    response.headers.set("Content-Disposition", "attachment", filename=name)
+    return response

@@ -1,1 +1,0 @@
-"""The organizers' pages of a competition."""

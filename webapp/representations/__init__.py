@@ -1,1 +1,0 @@
-"""Views: data prepared for templates and JSON."""

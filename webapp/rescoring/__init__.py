@@ -1,0 +1,1 @@
+"""Organizers' pages of rescoring: versions, difference, publish, roll back."""

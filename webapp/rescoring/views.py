@@ -1,0 +1,262 @@
+"""View of scoring versions: state, progress, difference, suggested notice."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from grader.models import JobState, OrganizerJob, ScoringVersion, ScoringVersionState, Split
+from grader.ranking import order
+from grader.ranking.comparison import BoardChange, ScorePair, TeamChange
+from grader.services.competitions.metric import Rules
+from grader.services.rescoring.difference import Compared, Preview
+from grader.services.rescoring.difference_tables import change_text
+from grader.services.rescoring.preparation import Progress
+from webapp.leaderboards.views import change
+from webapp.presentation import formats
+from webapp.presentation.terms import NAMES
+
+TOPS = (1, 3, 10, 50)
+SHOWN_TEAMS = 50
+SHOWN_SELECTIONS = 50
+
+
+class VersionView:
+    """One scoring version."""
+
+    def __init__(self, version: ScoringVersion) -> None:
+        self.number = version.number
+        self.state = version.state.value
+        self.reason = version.reason
+        self.notice = version.notice
+        self.created_by = version.created_by
+        self.created_at = version.created_at
+        self.published_at = version.published_at
+        self.replaced_number = version.replaced_number
+        self.solution_number = version.solution.number
+        self.is_preparing = version.state is ScoringVersionState.PREPARING
+        self.is_live = version.state is ScoringVersionState.LIVE
+        self.is_retired = version.state is ScoringVersionState.RETIRED
+
+
+class ProgressView:
+    """How far a scoring version is."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.total = progress.total
+        self.finished = progress.finished
+        self.percent = formats.percent(progress.finished, progress.total) if progress.total else "100%"
+        self.failed = progress.failed
+        self.is_complete = not progress.open
+        self.sentence = _progress_sentence(progress)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON that the rescoring page polls."""
+        return {"finished": self.finished, "total": self.total, "is_final": self.is_complete}
+
+
+def _progress_sentence(progress: Progress) -> str:
+    done = f"{progress.finished:,} of {formats.counted(progress.total, 'submission')} scored"
+    if not progress.open:
+        return f"{done}."
+    if not progress.per_second:
+        return f"{done}; workers take the next ones up by themselves."
+    rate = (
+        f"{progress.per_second:,.0f} a second"
+        if progress.per_second >= 1
+        else f"{60 * progress.per_second:,.1f} a minute"
+    )
+    left = formats.span(timedelta(seconds=progress.open / progress.per_second))
+    return f"{done}; {rate}, about {left} left."
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsCheckView:
+    """A check of changed settings: their changes, and the check's state."""
+
+    id: int
+    state: str
+    doing: str
+    problems: tuple[str, ...]
+    incident: str | None
+    changes: list[tuple[str, str, str]]
+
+    @classmethod
+    def of(cls, job: OrganizerJob, live: ScoringVersion | None) -> "SettingsCheckView":
+        """Return a job's view beside the settings in use."""
+        is_open = job.state in (JobState.WAITING, JobState.CLAIMED)
+        return cls(
+            id=job.id,
+            state="open" if is_open else job.state.value,
+            doing=job.progress.get("words", "Waiting for a worker"),
+            problems=tuple(problem["message"] for problem in job.problems),
+            incident=job.incident,
+            changes=_changed(live.metric_settings, job.parameters["rules"]) if live else [],
+        )
+
+
+def changed_settings(versions: Compared) -> list[tuple[str, str, str]]:
+    """Return what differs in the metric of two versions: words, before, after."""
+    return _changed(versions.before.metric_settings, versions.after.metric_settings)
+
+
+def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    before, after = dict(_settings(old)), dict(_settings(new))
+    return [(words, before[words], after[words]) for words in after if before[words] != after[words]]
+
+
+def _settings(stored: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    rules = Rules.from_dict(stored)
+    metric = rules.metric
+    yield "Identities in the score", ", ".join(rules.identities)
+    yield "Power", f"{metric.power:g}"
+    for term, weight in metric.weights.as_dict().items():
+        yield f"Weight of {NAMES[term]}", f"{weight:g}"
+    yield "Threshold of labels", f"{metric.label_threshold:g}"
+    yield "Threshold of identities", f"{metric.identity_threshold:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class TeamLine:
+    """A team on one board under both versions, in words."""
+
+    team: str
+    rank_before: str
+    rank_after: str
+    moved: str
+    direction: str
+    score_before: str
+    score_after: str
+    score_change: str
+    submission: str
+
+    @classmethod
+    def of(cls, found: Preview, team: TeamChange) -> "TeamLine":
+        """Return a team's line."""
+        moved, direction = change(team.rank_change) if team.rank_change is not None else ("new", "up")
+        if team.after is None:
+            moved, direction = "gone", "down"
+        return cls(
+            team=found.teams[team.team_id],
+            rank_before=f"{team.before.rank:,}" if team.before else "",
+            rank_after=f"{team.after.rank:,}" if team.after else "",
+            moved=moved,
+            direction=direction,
+            score_before=order.score_text(team.before.entry.score_units) if team.before else "",
+            score_after=order.score_text(team.after.entry.score_units) if team.after else "",
+            score_change=change_text(team.score_change) or "",
+            submission=(
+                f"#{team.after.entry.submission_id} in place of #{team.before.entry.submission_id}"
+                if team.is_other_submission and team.before and team.after
+                else ""
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TopLine:
+    """Who enters and leaves the first `top` of a board."""
+
+    top: int
+    entering: tuple[str, ...]
+    leaving: tuple[str, ...]
+
+
+class BoardChangeView:
+    """What changes on one board."""
+
+    def __init__(self, key: str, name: str, found: Preview, board: BoardChange) -> None:
+        self.key = key
+        self.name = name
+        self.team_count = len(board.teams)
+        self.moved_count = len(board.moved)
+        self.lines = [TeamLine.of(found, team) for team in board.teams[:SHOWN_TEAMS]]
+        shown = {team.team_id for team in board.teams[:SHOWN_TEAMS]}
+        self.movers = [TeamLine.of(found, team) for team in board.most_moved(10) if team.team_id not in shown]
+        self.tops = [
+            TopLine(top, _names(found, board.entering(top)), _names(found, board.leaving(top)))
+            for top in TOPS
+            if top < max(2, len(board.teams))
+        ]
+        self.leader_changes = bool(board.entering(1))
+
+
+def _signed(change: float) -> str:
+    return "0" if not round(change, 4) else f"{change:+.4f}"
+
+
+def _names(found: Preview, teams: Iterable[TeamChange]) -> tuple[str, ...]:
+    return tuple(found.teams[team.team_id] for team in teams)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreLine:
+    """A submission's scores under both versions, in words."""
+
+    submission_id: int
+    team: str
+    kind: str
+    public_before: str
+    public_after: str
+    public_change: str
+    private_before: str
+    private_after: str
+    private_change: str
+
+    @classmethod
+    def of(cls, found: Preview, pair: ScorePair) -> "ScoreLine":
+        """Return a submission's line."""
+        sides = (pair.before, pair.after)
+        public = [order.score_text(side.public_units) if side else "" for side in sides]
+        private = [order.score_text(side.private_units) if side else "" for side in sides]
+        return cls(
+            submission_id=pair.known.submission_id,
+            team=found.teams[pair.known.team_id],
+            kind=pair.known.kind.value,
+            public_before=public[0],
+            public_after=public[1],
+            public_change=change_text(pair.public_change) or "",
+            private_before=private[0],
+            private_after=private[1],
+            private_change=change_text(pair.private_change) or "",
+        )
+
+
+class DifferenceView:
+    """Everything that a version changes against the one before, as its page shows it."""
+
+    def __init__(self, found: Preview) -> None:
+        difference = found.difference
+        self.before, self.after = (VersionView(version) for version in found.versions)
+        self.settings = changed_settings(found.versions)
+        self.is_complete = found.is_complete
+        self.unfinished, self.lost = found.gaps
+        self.scored = difference.scored_after
+        self.changed = difference.changed
+        self.boards = (
+            BoardChangeView("public", "Public leaderboard", found, difference.public),
+            BoardChangeView("private", "Private leaderboard", found, difference.private),
+        )
+        self.terms = [
+            (name, *(_signed(found.term_changes[split][term]) for split in Split))
+            for term, name in NAMES.items()
+            if found.term_changes
+        ]
+        self.largest = [ScoreLine.of(found, pair) for pair in difference.largest]
+        self.selection_count = len(difference.selections)
+        self.selections = [
+            (
+                found.teams[each.team_id],
+                ", ".join(f"#{submission_id}" for submission_id in each.entering),
+                ", ".join(f"#{submission_id}" for submission_id in each.leaving),
+            )
+            for each in difference.selections[:SHOWN_SELECTIONS]
+        ]
+
+
+def suggested_notice(version: ScoringVersion, competition_title: str) -> str:
+    """Return the words that the notice begins with."""
+    return (
+        f"All submissions to {competition_title} were scored again. {version.reason}\n\n"
+        "Your files did not change and nothing of your limits was used."
+    )

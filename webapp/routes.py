@@ -1,0 +1,64 @@
+"""Register the HTML pages, one blueprint for each family; give all templates what they share."""
+
+from importlib.metadata import version
+
+from flask import Flask, request
+from markupsafe import Markup
+
+from grader.settings import SignUp
+from webapp.accounts import access, own_account, people
+from webapp.closing import pages as closing_pages
+from webapp.competitions import data_pages, log_page, solution_download
+from webapp.competitions import pages as competition_pages
+from webapp.http.site import current_site
+from webapp.leaderboards import pages as leaderboard_pages
+from webapp.leaderboards import rescored_page
+from webapp.rescoring import difference_page, version_page
+from webapp.rescoring import pages as rescoring_pages
+from webapp.running import (
+    announcements_page,
+    audit_page,
+    console_page,
+    diagnosis_page,
+    disputes_page,
+    exports_page,
+    organizers_page,
+    submissions_page,
+    teams_page,
+    ties_page,
+)
+from webapp.setup import create_page, data_page, publish_page, settings_page, solution_page
+from webapp.submissions import comparison_page, submit_page
+from webapp.teams import entry_pages
+from webapp.teams import pages as team_pages
+
+FAMILIES = (
+    *(own_account, people),
+    *(competition_pages, data_pages, log_page, solution_download),
+    *(entry_pages, team_pages, submit_page, leaderboard_pages, rescored_page),
+    *(create_page, settings_page, data_page, solution_page, publish_page),
+    *(console_page, submissions_page, teams_page, disputes_page, announcements_page),
+    *(organizers_page, audit_page, exports_page, rescoring_pages, closing_pages),
+)
+# They add their pages to the blueprint of a family.
+ADDED_TO_FAMILIES = (access, comparison_page, diagnosis_page, ties_page, difference_page, version_page)
+CURRENT = Markup(' aria-current="page"')
+
+
+def init_app(app: Flask) -> None:
+    """Register the pages and what all their templates need."""
+    for family in FAMILIES:
+        app.register_blueprint(family.blueprint)
+    app.add_template_global(_current, "current")
+    app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]
+    app.context_processor(_about_the_site)
+
+
+def _about_the_site() -> dict[str, object]:
+    settings = current_site().settings
+    return {"can_sign_up": settings.sign_up is not SignUp.CLOSED, "contact": settings.contact}
+
+
+def _current(*endpoints: str) -> Markup:
+    """Return the attribute of a link to the page that is being shown."""
+    return CURRENT if request.endpoint in endpoints else Markup()

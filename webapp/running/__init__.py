@@ -1,0 +1,1 @@
+"""Organizers' pages while a competition runs: dashboard, teams, submissions, questions, exports, audit."""

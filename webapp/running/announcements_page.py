@@ -1,0 +1,102 @@
+"""Organizers' page of announcements: write, post and withdraw one."""
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import Role
+from grader.services.competitions import announcements
+from webapp.competitions.views import CompetitionView
+from webapp.http import lookups
+from webapp.http.confirmation import Question, confirm, wants_to_change
+from webapp.http.errors import status_of
+from webapp.http.organizer_access import actor, organizers_only
+from webapp.http.site import current_site
+from webapp.presentation import markdown
+
+blueprint = Blueprint(
+    "organize_announcements", __name__, url_prefix="/competitions/<slug>/organize/announcements"
+)
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """Show the form and what was announced."""
+    return _page(slug)
+
+
+@blueprint.post("")
+@organizers_only(Role.EDITOR)
+def post(slug: str) -> ResponseReturnValue:
+    """Post an announcement, or show first how it will look."""
+    form = request.form
+    if wants_to_change():
+        return _page(slug)
+    if form.get("act") == "preview":
+        return _page(slug, preview=form.get("body", ""))
+    try:
+        with current_site().database.write() as session:
+            by_mail = form.get("by_mail") == "yes"
+            posted = announcements.post(
+                session,
+                competition=lookups.competition_of(session, slug),
+                title=form.get("title", ""),
+                body=form.get("body", ""),
+                by_mail=by_mail,
+                actor=actor(),
+            )
+            if by_mail:
+                confirm(
+                    Question(
+                        heading=f"Mail {posted.title} to everybody?",
+                        sentences=(
+                            "It goes to all who take part and want such mail, and cannot be called back.",
+                        ),
+                        button="Post and mail it",
+                        back=url_for(".index", slug=slug),
+                        state=f"{posted.title}\n{posted.body}",
+                        is_final=True,
+                        can_change=True,
+                    )
+                )
+    except announcements.InvalidAnnouncement as error:
+        return _page(slug, problems=error.problems), status_of(error)
+    flash("The announcement stands on the competition's first page.")
+    return redirect(url_for("organize_announcements.index", slug=slug), 303)
+
+
+@blueprint.post("/<int:announcement_id>/withdraw")
+@organizers_only(Role.EDITOR)
+def withdraw(slug: str, announcement_id: int) -> ResponseReturnValue:
+    """Show an announcement no longer."""
+    with current_site().database.write() as session:
+        competition = lookups.competition_of(session, slug)
+        announcements.withdraw(
+            session, competition=competition, announcement_id=announcement_id, actor=actor()
+        )
+        confirm(
+            Question(
+                heading="Withdraw the announcement?",
+                sentences=("Participants see it no more. What was mailed stays with those who got it.",),
+                button="Withdraw it",
+                back=url_for(".index", slug=slug),
+                is_final=True,
+            )
+        )
+    flash("The announcement is withdrawn.")
+    return redirect(url_for("organize_announcements.index", slug=slug), 303)
+
+
+def _page(slug: str, *, problems: tuple[str, ...] = (), preview: str = "") -> str:
+    with current_site().database.read() as session:
+        competition, now = lookups.competition_of(session, slug), db.now(session)
+        posted = announcements.list_all(session, competition=competition)
+    return render_template(
+        "organize/announcements.html",
+        competition=CompetitionView(competition, now),
+        posted=[(each, markdown.render(each.body)) for each in posted],
+        form=request.form,
+        preview=markdown.render(preview) if preview else "",
+        problems=problems,
+    )

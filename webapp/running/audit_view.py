@@ -1,0 +1,87 @@
+"""View of audit entries for the audit page: who, what, before and after."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from grader.models import AuditEntry
+from grader.services.audit.log import AuditPage
+from webapp.presentation import formats
+
+SHOWN_LENGTH = 300
+# Entries of older versions hold a hash that whoever has the labels from elsewhere could confirm them by.
+HIDDEN = {"solution.check": frozenset({"sha256"})}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One field that an act changed or told; `before` is empty where there was none."""
+
+    field: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntryView:
+    """One act; the `sentence` follows the name of who did it."""
+
+    at: datetime
+    by: str
+    action: str
+    sentence: str
+    changes: Sequence[Change]
+    reason: str
+    public_text: str
+
+    @classmethod
+    def of(cls, entry: AuditEntry, page: AuditPage) -> "EntryView":
+        """Return an entry with the fields in the order in which they were recorded."""
+        fields = [*entry.after, *(name for name in entry.before if name not in entry.after)]
+        changes = [
+            Change(
+                name.replace("_", " "),
+                _words(entry.before[name]) if name in entry.before else "",
+                _words(entry.after.get(name)),
+            )
+            for name in fields
+            if name not in HIDDEN.get(entry.action, ())
+        ]
+        by = entry.actor.name if entry.actor else entry.origin
+        return cls(
+            entry.at,
+            by,
+            entry.action,
+            page.sentence(entry),
+            changes,
+            entry.reason,
+            page.told(entry.public_text),
+        )
+
+
+def _words(value: Any) -> str:
+    """Return a stored value as a person reads it."""
+    match value:
+        case None | "" | []:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return formats.count(value)
+        case str():
+            text = _moment(value) or value
+        case list() if all(isinstance(each, str | int | float) for each in value):
+            text = ", ".join(map(str, value))
+        case _:
+            text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…"
+
+
+def _moment(text: str) -> str | None:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return formats.moment(time.astimezone(UTC)) if time.tzinfo else None

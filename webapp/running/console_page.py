@@ -1,0 +1,94 @@
+"""Organizers' dashboard: open tasks, scoring queue, pause and resume submissions."""
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import Role
+from grader.services.audit import log
+from grader.services.competitions import pauses
+from grader.services.competitions.conditions import InvalidCompetition
+from grader.services.exports import tables
+from grader.services.moderation import disputes
+from grader.services.scoring import queue_health, retries
+from grader.services.teams import admissions
+from webapp.competitions.views import CompetitionView
+from webapp.http import lookups
+from webapp.http.errors import status_of
+from webapp.http.organizer_access import actor, organizers_only
+from webapp.http.site import current_site
+from webapp.presentation.time_fields import InvalidMoment, moment
+from webapp.running.audit_view import EntryView
+from webapp.running.queue_view import HealthView
+
+blueprint = Blueprint("organize_console", __name__, url_prefix="/competitions/<slug>/organize")
+RECENT_COUNT = 5
+REFUSALS = (pauses.MessageNeeded, pauses.NotPaused, InvalidCompetition, InvalidMoment)
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """Show how the competition goes."""
+    return _page(slug)
+
+
+@blueprint.post("/pause")
+@organizers_only(Role.EDITOR)
+def pause(slug: str) -> ResponseReturnValue:
+    """Take no files for the moment, or change the sentence that uploaders read."""
+    try:
+        with current_site().database.write() as session:
+            pauses.pause(
+                session,
+                competition=lookups.competition_of(session, slug),
+                message=request.form.get("message", ""),
+                closes_at=moment("closes"),
+                actor=actor(),
+            )
+    except REFUSALS as error:
+        return _page(slug, problem=error.message), status_of(error)
+    flash("Submissions are paused. Boards stay readable, and what was accepted is scored.")
+    return redirect(url_for("organize_console.index", slug=slug), 303)
+
+
+@blueprint.post("/resume")
+@organizers_only(Role.EDITOR)
+def resume(slug: str) -> ResponseReturnValue:
+    """Take files again."""
+    try:
+        with current_site().database.write() as session:
+            pauses.resume(
+                session,
+                competition=lookups.competition_of(session, slug),
+                closes_at=moment("closes"),
+                actor=actor(),
+            )
+    except REFUSALS as error:
+        return _page(slug, problem=error.message), status_of(error)
+    flash("Submissions are taken again.")
+    return redirect(url_for("organize_console.index", slug=slug), 303)
+
+
+def _page(slug: str, *, problem: str = "") -> str:
+    with current_site().database.read() as session:
+        competition, now = lookups.competition_of(session, slug), db.now(session)
+        health = queue_health.of_competition(session, competition=competition, now=now)
+        acts = log.list_page(session, competition=competition)
+        context = {
+            "failed_count": retries.count_failed(session, competition=competition),
+            "open_dispute_count": disputes.count_open(session, competition=competition),
+            "waiting_count": len(admissions.waiting(session, competition=competition)),
+        }
+    return render_template(
+        "organize/console.html",
+        competition=CompetitionView(competition, now),
+        health=HealthView(health, now),
+        recent=[EntryView.of(entry, acts) for entry in acts.rows[:RECENT_COUNT]],
+        message=request.form.get("message", competition.pause_message),
+        closes_date=request.form.get("closes_date", ""),
+        closes_time=request.form.get("closes_time", "23:59"),
+        export_kinds=[kind.value for kind in tables.Kind],
+        problem=problem,
+        **context,
+    )

@@ -1,0 +1,42 @@
+"""Download of organizers' exports (submissions, standings, scores, audit) as CSV or JSON."""
+
+from collections.abc import Iterator
+
+from flask import Blueprint, Response, stream_with_context
+from flask.typing import ResponseReturnValue
+
+from grader.models import Competition, Role
+from grader.services.exports import tables
+from grader.services.exports.tables import Format, Kind
+from webapp.http import lookups
+from webapp.http.organizer_access import organizers_only
+from webapp.http.parameters import asked_number
+from webapp.http.site import current_site
+
+blueprint = Blueprint("organize_exports", __name__, url_prefix="/competitions/<slug>/organize/exports")
+TYPES = {Format.CSV: "text/csv", Format.JSON: "application/json"}
+
+
+@blueprint.get("/<any(submissions, standings, scores, audit):kind>.<any(csv, json):form>")
+@organizers_only(Role.VIEWER)
+def download(slug: str, kind: str, form: str) -> ResponseReturnValue:
+    """Send an export; `?version=` names another scoring version than the live one."""
+    number = asked_number("version")
+    wanted, format_ = Kind(kind), Format(form)
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        tables.require_there(session, competition=competition, kind=wanted, version_number=number)
+    answer = Response(
+        stream_with_context(_pieces(competition, wanted, format_, number)), mimetype=TYPES[format_]
+    )
+    name = tables.file_name(competition, wanted, format_)
+    answer.headers.set("Content-Disposition", "attachment", filename=name)
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def _pieces(competition: Competition, kind: Kind, format_: Format, number: int | None) -> Iterator[str]:
+    with current_site().database.read() as session:
+        yield from tables.write(
+            session, competition=competition, kind=kind, format_=format_, version_number=number
+        )

@@ -1,0 +1,131 @@
+"""Page of a competition's organizers: add one, change a role, remove one."""
+
+from collections.abc import Callable
+from typing import Any
+
+from flask import Blueprint, flash, g, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.errors import OrganizerError
+from grader.models import Role, User
+from grader.services.competitions import organizers
+from grader.services.people import directory
+from webapp.competitions.views import CompetitionView
+from webapp.http import lookups
+from webapp.http.confirmation import Question, confirm
+from webapp.http.errors import status_of, wants_json
+from webapp.http.organizer_access import actor, organizers_only
+from webapp.http.site import current_site
+
+blueprint = Blueprint("organize_organizers", __name__, url_prefix="/competitions/<slug>/organize/organizers")
+REFUSALS = (
+    directory.UnknownUser,
+    organizers.AlreadyOrganizer,
+    organizers.LastOwner,
+    organizers.UnknownOrganizer,
+)
+WHAT_ROLES_MAY = {
+    Role.OWNER: "may do everything",
+    Role.EDITOR: "may do everything but publish, archive, delete and choose the organizers",
+    Role.VIEWER: "sees everything and changes nothing",
+}
+
+
+class UnknownRole(OrganizerError):
+    """A role that a form does not offer."""
+
+    public_name = "unknown_role"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no role {name!r}; choose {', '.join(Role)}.")
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """Show who organizes, with which role."""
+    return _page(slug)
+
+
+@blueprint.post("")
+@organizers_only(Role.OWNER)
+def add(slug: str) -> ResponseReturnValue:
+    """Give a person a role."""
+    name = request.form.get("name", "")
+    return _act(slug, organizers.add, name, "is an organizer now.", with_role=True)
+
+
+@blueprint.post("/change")
+@organizers_only(Role.OWNER)
+def change(slug: str) -> ResponseReturnValue:
+    """Give an organizer another role."""
+    return _act(
+        slug, organizers.change, request.form.get("name", ""), "has another role now.", with_role=True
+    )
+
+
+@blueprint.post("/remove")
+@organizers_only(Role.OWNER)
+def remove(slug: str) -> ResponseReturnValue:
+    """Take an organizer's role away."""
+    return _act(slug, organizers.remove, request.form.get("name", ""), "is no organizer any more.")
+
+
+def _act(
+    slug: str, act: Callable[..., object], name: str, done: str, *, with_role: bool = False
+) -> ResponseReturnValue:
+    try:
+        with current_site().database.write() as session:
+            user = directory.get(session, name=name)
+            given: dict[str, Any] = {"role": _role()} if with_role else {}
+            competition = lookups.competition_of(session, slug)
+            act(session, competition=competition, user=user, actor=actor(), now=db.now(session), **given)
+            stays = organizers.role_of(session, competition=competition, user=g.user) is not None
+            if not with_role or (user.id == g.user.id and act is organizers.change):
+                confirm(_question(slug, user, given.get("role")))
+    except (*REFUSALS, UnknownRole) as error:
+        if wants_json():
+            raise
+        return _page(slug, problem=error.message, name=name), status_of(error)
+    flash(f"{user.name} {done}")
+    return redirect(
+        url_for("organize_organizers.index", slug=slug) if stays else url_for("competitions.index"), 303
+    )
+
+
+def _question(slug: str, user: User, role: Role | None) -> Question:
+    """Ask before somebody loses a role, or changes the own one."""
+    back, is_own = url_for("organize_organizers.index", slug=slug), user.id == g.user.id
+    if role is not None:
+        sentence = (
+            f"You would be {role.value} here, who {WHAT_ROLES_MAY[role]}. Only an owner changes it back."
+        )
+        return Question(f"Make yourself {role.value}?", (sentence,), f"Make me {role.value}", back)
+    who = "You lose" if is_own else f"{user.name} loses"
+    sentence = f"{who} all rights of an organizer here at once. Only an owner gives them back."
+    heading = "Remove yourself?" if is_own else f"Remove {user.name}?"
+    return Question(heading, (sentence,), "Remove the organizer", back)
+
+
+def _role() -> Role:
+    name = request.form.get("role", "")
+    if name not in set(Role):
+        raise UnknownRole(name)
+    return Role(name)
+
+
+def _page(slug: str, *, problem: str | None = None, name: str = "") -> str:
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        found = organizers.list_all(session, competition=competition)
+    return render_template(
+        "organize/organizers.html",
+        competition=view,
+        organizers=found,
+        roles=WHAT_ROLES_MAY,
+        asked_role=request.form.get("role", Role.EDITOR.value),
+        name=name,
+        problem=problem,
+    )

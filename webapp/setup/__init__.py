@@ -1,0 +1,1 @@
+"""Organizers' pages to set a competition up: create, settings, solution, data files, publish."""

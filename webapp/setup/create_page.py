@@ -1,0 +1,75 @@
+"""Page to create a competition, new or as a clone of another."""
+
+from dataclasses import replace
+
+from flask import Blueprint, abort, flash, g, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import Role
+from grader.services.competitions import organizers
+from grader.services.competitions.conditions import InvalidCompetition
+from grader.services.competitions.settings import CompetitionSettings
+from grader.services.rescoring import versions
+from grader.services.setup import cloning, drafts
+from webapp.http import auth, lookups
+from webapp.http.organizer_access import actor
+from webapp.http.site import current_site
+
+blueprint = Blueprint("organize_creating", __name__, url_prefix="/competitions/new")
+
+
+@blueprint.get("")
+@auth.login_required
+def show() -> ResponseReturnValue:
+    """Ask for a title and an address, and whether it begins as a copy."""
+    return _page()
+
+
+@blueprint.post("")
+@auth.login_required
+def create() -> ResponseReturnValue:
+    """Make a draft and go to its first step."""
+    slug, title = (request.form.get(name, "").strip() for name in ("slug", "title"))
+    source_slug = request.form.get("source", "")
+    try:
+        with current_site().database.write() as session:
+            if not drafts.may_create(session, user=g.user):
+                abort(403)
+            now = db.now(session)
+            if source_slug:
+                source = lookups.competition_of(session, source_slug)
+                organizers.require(session, competition=source, user=g.user, role=Role.EDITOR)
+                draft = cloning.clone(
+                    session,
+                    source=source,
+                    slug=slug,
+                    title=title,
+                    with_data="with_data" in request.form,
+                    actor=actor(),
+                    now=now,
+                )
+                if "with_solution" in request.form:
+                    versions.copy_solution(session, source=source, draft=draft, actor=actor(), now=now)
+            else:
+                settings = replace(CompetitionSettings(), title=title)
+                draft = drafts.create(session, slug=slug, settings=settings, actor=actor(), now=now)
+    except InvalidCompetition as error:
+        return _page(problems=list(error.problems)), 422
+    flash("The draft is made. Nobody but its organizers sees it.")
+    return redirect(url_for("organize_settings.index", slug=draft.slug), 303)
+
+
+def _page(problems: list[str] | None = None) -> str:
+    with current_site().database.read() as session:
+        if not drafts.may_create(session, user=g.user):
+            abort(403)
+        own = organizers.roles(session, user=g.user)
+        sources = [
+            each
+            for each in lookups.listed(session)
+            if g.user.is_admin or organizers.reaches(own.get(each.id), Role.EDITOR)
+        ]
+    return render_template(
+        "organize/new.html", sources=sources, problems=problems or [], entered=request.values
+    )

@@ -1,0 +1,210 @@
+"""Organizers' page of the data files: upload, remove, release; the baseline."""
+
+from flask import Blueprint, Response, flash, g, jsonify, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import blobs, db
+from grader.errors import OrganizerError, ParticipantError
+from grader.models import Role
+from grader.services.data_files import checks as data_checks
+from grader.services.data_files import files as data_files
+from grader.services.data_files import release
+from grader.services.submissions import benchmark_entries
+from grader.services.submissions.refusal import NothingToScore
+from webapp.competitions.views import CompetitionView
+from webapp.http import lookups
+from webapp.http.confirmation import Question, confirm
+from webapp.http.errors import status_of, wants_json
+from webapp.http.organizer_access import actor, organizers_only
+from webapp.http.site import current_site
+from webapp.setup.data_check_view import ChecksView
+from webapp.setup.steps import STEPS
+from webapp.submissions import checking, uploads
+
+blueprint = Blueprint("organize_data", __name__, url_prefix="/competitions/<slug>/organize/data")
+REFUSALS = (
+    release.NotHeld,
+    release.NotTyped,
+    data_files.InvalidDataFile,
+    uploads.FileMissing,
+)
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """List the data files and the benchmarks."""
+    return _page(slug)
+
+
+@blueprint.post("")
+@organizers_only(Role.EDITOR)
+def upload(slug: str) -> ResponseReturnValue:
+    """Add a data file, in place of one of the same name."""
+    site = current_site()
+    try:
+        file = uploads.received_file()
+        name = data_files.checked_name(file.filename or "")
+        blob = site.storage.put(file.stream)
+        with site.database.write() as session:
+            blobs.hold(session, storage=site.storage, sha256=blob.sha256)
+            data_files.add(
+                session,
+                competition=lookups.competition_of(session, slug),
+                name=name,
+                description=request.form.get("description", ""),
+                blob=blob,
+                actor=actor(),
+                now=db.now(session),
+            )
+    except REFUSALS as error:
+        return _refused(slug, error)
+    flash(f"{name} is here. Participants can download it once it is checked.")
+    location = url_for("organize_data.index", slug=slug)
+    if wants_json():
+        return {"name": name, "location": location}, 201, {"Location": location}
+    return redirect(location, 303)
+
+
+@blueprint.post("/remove")
+@organizers_only(Role.EDITOR)
+def remove(slug: str) -> ResponseReturnValue:
+    """Take a data file away."""
+    name = request.form.get("name", "")
+    with current_site().database.write() as session:
+        competition = lookups.competition_of(session, slug)
+        data_files.remove(session, competition=competition, name=name, actor=actor(), now=db.now(session))
+        confirm(
+            Question(
+                heading=f"Remove {name}?",
+                sentences=("Nobody can download it from then on, and links to it lead nowhere.",),
+                button="Remove the file",
+                back=url_for(".index", slug=slug),
+            )
+        )
+    flash(f"{name} is removed.")
+    return redirect(url_for("organize_data.index", slug=slug), 303)
+
+
+@blueprint.post("/allow")
+@organizers_only(Role.EDITOR)
+def allow(slug: str) -> ResponseReturnValue:
+    """Give a file out that its check holds back, once what becomes public was typed."""
+    name = request.form.get("name", "")
+    try:
+        with current_site().database.write() as session:
+            release.allow(
+                session,
+                competition=lookups.competition_of(session, slug),
+                name=name,
+                typed=request.form.get("typed", ""),
+                reason=request.form.get("reason", ""),
+                actor=actor(),
+                now=db.now(session),
+            )
+    except REFUSALS as error:
+        return _refused(slug, error)
+    flash(f"{name} is given out.")
+    return redirect(url_for("organize_data.index", slug=slug), 303)
+
+
+@blueprint.post("/check")
+@organizers_only(Role.EDITOR)
+def check_again(slug: str) -> ResponseReturnValue:
+    """Have a file looked through again."""
+    name = request.form.get("name", "")
+    with current_site().database.write() as session:
+        release.check_again(
+            session,
+            competition=lookups.competition_of(session, slug),
+            name=name,
+            actor=actor(),
+            now=db.now(session),
+        )
+    flash(f"{name} is being checked again.")
+    return redirect(url_for("organize_data.index", slug=slug), 303)
+
+
+@blueprint.get("/status")
+@organizers_only(Role.VIEWER)
+def status(slug: str) -> ResponseReturnValue:
+    """Tell how the check of the files goes."""
+    return _status(_checks(slug)).make_conditional(request)
+
+
+@blueprint.post("/baseline")
+@organizers_only(Role.EDITOR)
+def add_baseline(slug: str) -> ResponseReturnValue:
+    """Enter a file of predictions as a benchmark, checked like any submission."""
+    site = current_site()
+    with site.database.read() as session:
+        competition = lookups.competition_of(session, slug)
+    try:
+        sent = uploads.arrived()
+        checked = checking.check_if_free(competition, sent)
+        if checked is not None and checked.problems:
+            return _page(slug, problems=[problem["message"] for problem in checked.problems]), 422
+        sent.stream.seek(0)
+        blob = site.storage.put(sent.stream)
+        with site.database.write() as session:
+            blobs.hold(session, storage=site.storage, sha256=blob.sha256)
+            entered = benchmark_entries.add(
+                session,
+                competition=competition,
+                blob=blob,
+                file_name=sent.file_name,
+                name=request.form.get("name", ""),
+                user=g.user,
+                actor=actor(),
+                now=db.now(session),
+            )
+    except (*REFUSALS, NothingToScore) as error:
+        return _refused(slug, error)
+    site.hints.send(entered.job_ids)
+    flash(f"“{entered.submission.description}” is a benchmark.")
+    return redirect(url_for("organize_data.index", slug=slug), 303)
+
+
+def _refused(slug: str, error: OrganizerError | ParticipantError) -> ResponseReturnValue:
+    if wants_json():
+        raise error
+    return _page(slug, problems=[error.message]), status_of(error)
+
+
+def _page(slug: str, *, problems: list[str] | None = None) -> str:
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        files = data_files.list_all(session, competition=competition)
+        benchmarks = benchmark_entries.list_all(session, competition=competition)
+    checks = _checks(slug)
+    return render_template(
+        "organize/data.html",
+        competition=view,
+        steps=STEPS,
+        files=files,
+        checks=checks,
+        etag=_status(checks).headers["ETag"],
+        benchmarks=benchmarks,
+        problems=problems or [],
+        entered_for=request.form.get("name", ""),
+        typed=request.form.get("typed", ""),
+        reason=request.form.get("reason", ""),
+        max_bytes=data_files.MAX_BYTES,
+    )
+
+
+def _checks(slug: str) -> ChecksView:
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        return ChecksView(
+            data_files.list_all(session, competition=competition),
+            data_checks.newest(session, competition=competition),
+            waiting={file.name for file in data_checks.stale(session, competition=competition)},
+        )
+
+
+def _status(checks: ChecksView) -> Response:
+    answer = jsonify(checks.live())
+    answer.add_etag()
+    return answer

@@ -1,0 +1,162 @@
+"""Review page of a draft: what is missing; publish, archive or delete the competition."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import Competition, CompetitionState, Role
+from grader.services.analysis import leak_budget
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.conditions import Fault
+from grader.services.competitions.settings import CompetitionSettings
+from grader.services.data_files import files, release
+from grader.services.setup import draft_deletion, drafts, lifecycle
+from grader.services.submissions import benchmark_entries
+from webapp.competitions.views import CompetitionView
+from webapp.http import lookups
+from webapp.http.confirmation import Question, confirm
+from webapp.http.organizer_access import actor, organizers_only
+from webapp.http.site import current_site
+from webapp.presentation import formats
+from webapp.setup.steps import STEPS
+
+blueprint = Blueprint("organize_publishing", __name__, url_prefix="/competitions/<slug>/organize/state")
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def show(slug: str) -> ResponseReturnValue:
+    """Show the checklist of a draft, or the state of a published competition."""
+    return _page(slug)
+
+
+@blueprint.post("/publish")
+@organizers_only(Role.OWNER)
+def publish(slug: str) -> ResponseReturnValue:
+    """Publish a draft, with the sample submission as its first benchmark."""
+    site = current_site()
+    try:
+        with site.database.write() as session:
+            competition, now = lookups.competition_of(session, slug), db.now(session)
+            settings = competition_settings.of(competition)
+            entered = benchmark_entries.publish(
+                session, storage=site.storage, competition=competition, actor=actor(), now=now
+            )
+            confirm(_question(slug, settings, now))
+    except lifecycle.NotReady:
+        return _page(slug), 409
+    site.hints.send(entered.job_ids if entered else ())
+    flash("The competition is published.")
+    return redirect(url_for("organize_publishing.show", slug=slug), 303)
+
+
+@blueprint.post("/archive")
+@organizers_only(Role.OWNER)
+def archive(slug: str) -> ResponseReturnValue:
+    """Put a competition away, or bring it back."""
+    act = lifecycle.unarchive if request.form.get("back") else lifecycle.archive
+    with current_site().database.write() as session:
+        act(
+            session,
+            competition=lookups.competition_of(session, slug),
+            actor=actor(),
+            reason=request.form.get("reason", ""),
+        )
+    flash("The competition is back." if request.form.get("back") else "The competition is archived.")
+    return redirect(url_for("organize_publishing.show", slug=slug), 303)
+
+
+@blueprint.post("/delete")
+@organizers_only(Role.OWNER)
+def delete(slug: str) -> ResponseReturnValue:
+    """Delete a draft with everything that is stored for it."""
+    if request.form.get("confirm") != "yes":
+        return _page(slug, problem="Nothing is deleted: tick the box first."), 422
+    try:
+        with current_site().database.write() as session:
+            draft_deletion.delete_draft(
+                session,
+                competition=lookups.competition_of(session, slug),
+                actor=actor(),
+                now=db.now(session),
+            )
+    except (draft_deletion.HasSubmissions, drafts.NotDraft) as error:
+        return _page(slug, problem=error.message), 409
+    flash(f"The draft {slug} is deleted.")
+    return redirect(url_for("competitions.index"), 303)
+
+
+def _question(slug: str, settings: CompetitionSettings, now: datetime) -> Question:
+    """Ask before a draft is published: from then on it is fixed what it is scored by."""
+    opens, closes = settings.opens_at, settings.closes_at
+    when = f"It opens {formats.moment(opens)}" if opens is not None and opens > now else "It opens at once"
+    until = f"closes {formats.moment(closes)}" if closes is not None else "does not close by itself"
+    return Question(
+        heading=f"Publish {settings.title}?",
+        sentences=(
+            f"{when} and {until}.",
+            "Everybody sees it, and its metric and solution change by a rescoring alone.",
+        ),
+        button="Publish the competition",
+        back=url_for("organize_publishing.show", slug=slug),
+        is_final=True,
+    )
+
+
+def _page(slug: str, *, problem: str = "") -> str:
+    with current_site().database.read() as session:
+        competition, now = lookups.competition_of(session, slug), db.now(session)
+        settings = competition_settings.of(competition)
+        budget = leak_budget.of(competition, settings, now=now)
+        is_draft = competition.state is CompetitionState.DRAFT
+        view = CompetitionView(competition, now)
+        advice = _advice(competition, settings)
+        if not files.list_all(session, competition=competition):
+            advice.append(("organize_data.index", {}, "There is no data file to download."))
+        if not benchmark_entries.list_all(session, competition=competition) and is_draft:
+            advice.append(("organize_data.index", {}, "There is no baseline beside the sample submission."))
+        missing = lifecycle.missing(competition, now=now) if is_draft else []
+        missing += release.faults(session, competition=competition) if is_draft else []
+        submission_count = draft_deletion.count_submissions(session, competition=competition)
+    return render_template(
+        "organize/publishing.html",
+        competition=view,
+        settings=settings,
+        steps=STEPS,
+        missing=[(fault.sentence, _place(fault, slug)) for fault in missing],
+        problem=problem,
+        submission_count=submission_count,
+        advice=advice,
+        budget=budget,
+        files_of_a_team=leak_budget.files_of_a_team(settings, now=now),
+        metric=view.metric(),
+    )
+
+
+def _place(fault: Fault, slug: str) -> str:
+    """Return the address of the step at which a fault is mended."""
+    if release.DATA in fault.names:
+        return url_for("organize_data.index", slug=slug)
+    if lifecycle.SOLUTION in fault.names:
+        return url_for("organize_solution.index", slug=slug)
+    step = next(step for step in STEPS if {field.name for field in step.fields} & set(fault.names))
+    return url_for("organize_settings.show", slug=slug, step=step.key)
+
+
+def _advice(competition: Competition, settings: CompetitionSettings) -> list[tuple[str, dict[str, str], str]]:
+    """Return what a competition can do without and seldom should: a page, its arguments, and a sentence."""
+
+    def found() -> Iterable[tuple[str, str]]:
+        if not settings.overview:
+            yield "basics", "The overview is empty; people read a sentence of ours."
+        if not settings.contact:
+            yield "basics", "There is no contact for questions."
+        if competition.closes_at is None:
+            yield "dates", "It does not close by itself: entry, mergers and the reveal have no dates either."
+        if not settings.rules:
+            yield "entry", "There are no rules: joining is the first upload."
+
+    return [("organize_settings.show", {"step": step}, words) for step, words in found()]

@@ -1,0 +1,168 @@
+"""Competition settings pages: show and save each step of the wizard."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import Role
+from grader.services.analysis import leak_budget
+from grader.services.competitions import joined_names, past_dates
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.conditions import Fault
+from grader.services.competitions.settings import DATES, FOLLOWING, METRIC_IS_FIXED
+from webapp.competitions.views import CompetitionView
+from webapp.http import lookups
+from webapp.http.confirmation import Question, confirm, wants_to_change
+from webapp.http.organizer_access import actor, organizers_only
+from webapp.http.site import current_site
+from webapp.setup import forms
+from webapp.setup.forms import Read
+from webapp.setup.steps import BY_KEY, STEPS, Field, Step
+
+blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize/settings")
+STEP = f"/<any({','.join(BY_KEY)}):step>"
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """Show the first step."""
+    return _page(slug, STEPS[0])
+
+
+@blueprint.get(STEP)
+@organizers_only(Role.VIEWER)
+def show(slug: str, step: str) -> ResponseReturnValue:
+    """Show a step: its fields, and why some are locked."""
+    return _page(slug, BY_KEY[step])
+
+
+@blueprint.post(STEP)
+@organizers_only(Role.EDITOR)
+def save(slug: str, step: str) -> ResponseReturnValue:
+    """Change the settings of a step; what is wrong is told all at once, and what was entered stays."""
+    page = BY_KEY[step]
+    if wants_to_change():
+        return _page(slug, page, found=Read({}, {}))
+    faults: list[Fault] = []
+    changed: frozenset[str] = frozenset()
+    past: list[Fault] = []
+    joined: list[Fault] = []
+    with current_site().database.write() as session:
+        competition, now = lookups.competition_of(session, slug), db.now(session)
+        before = competition_settings.of(competition)
+        locked = competition_settings.locks(competition, now)
+        found = forms.read(page, request.form, before=before, locked=locked)
+        faults = [
+            fault
+            for fault in competition_settings.refusals(competition, found.changes, now)
+            if not set(fault.names) & found.problems.keys()
+        ]
+        if not (found.problems or faults):
+            changed = competition_settings.change(
+                session, competition=competition, changes=found.changes, actor=actor(), now=now
+            )
+            past = past_dates.warnings_of_change(competition, changed, now)
+            joined = joined_names.warnings(competition) if "identities" in changed else []
+            if (
+                any("reveals_at" in fault.names for fault in past)
+                and not CompetitionView(competition, now).is_draft
+            ):
+                confirm(_reveals_now(slug, page, past))
+    if found.problems or faults:
+        return _page(slug, page, found=found, faults=faults), 422
+    flash("Saved." if changed else "Nothing was changed.")
+    for words in _past_words(slug, past):
+        flash(words)
+    following = STEPS.index(page) + 1
+    if "next" not in request.form or past or joined:
+        return redirect(url_for("organize_settings.show", slug=slug, step=page.key), 303)
+    if following < len(STEPS):
+        return redirect(url_for("organize_settings.show", slug=slug, step=STEPS[following].key), 303)
+    return redirect(url_for("organize_solution.index", slug=slug), 303)
+
+
+def _past_words(slug: str, past: Sequence[Fault]) -> list[str]:
+    """Say what was saved with dates in the past: what the page tells at a field is only counted."""
+    with current_site().database.read() as session:
+        competition, now = lookups.competition_of(session, slug), db.now(session)
+        locks = competition_settings.locks(competition, now)
+        shown = {fault.sentence for fault in past_dates.warnings(competition, now)}
+    beside = [f for f in past if f.sentence in shown and not any(name in locks for name in f.names)]
+    words = [fault.sentence for fault in past if fault not in beside]
+    if beside:
+        lies = "One date lies" if len(beside) == 1 else f"{len(beside)} dates lie"
+        words.append(f"{lies} in the past: read below what follows from it.")
+    return words
+
+
+def _reveals_now(slug: str, step: Step, past: Sequence[Fault]) -> Question:
+    """Ask before a date is saved that reveals the private leaderboard by itself."""
+    return Question(
+        heading="Save a date that reveals the private leaderboard?",
+        sentences=tuple(fault.sentence for fault in past),
+        button="Save it",
+        back=url_for("organize_settings.show", slug=slug, step=step.key),
+        is_final=True,
+        can_change=True,
+    )
+
+
+class Group(NamedTuple):
+    """A group of fields on the page: its heading, the locked ones with the reasons, and the others."""
+
+    heading: str
+    fixed: list[Field]
+    reasons: list[str]
+    open: list[Field]
+
+    @classmethod
+    def of(cls, heading: str, fields: Sequence[Field], locks: Mapping[str, str]) -> "Group":
+        """Part the fields of a group by what is locked."""
+        reasons = {field.name: locks.get(forms.setting_of(field.name)) for field in fields}
+        return cls(
+            heading,
+            [field for field in fields if reasons[field.name]],
+            list(dict.fromkeys(reason for reason in reasons.values() if reason)),
+            [field for field in fields if not reasons[field.name]],
+        )
+
+
+def _page(slug: str, step: Step, *, found: Read | None = None, faults: Sequence[Fault] = ()) -> str:
+    with current_site().database.read() as session:
+        competition, now = lookups.competition_of(session, slug), db.now(session)
+        settings = competition_settings.of(competition)
+        shown: dict[str, Any] = forms.texts(settings)
+        if found is not None:
+            shown |= forms.entered(step, request.form)
+        warnings = [*past_dates.warnings(competition, now), *joined_names.warnings(competition)]
+        budget = leak_budget.of(competition, settings, now=now) if step.key == "metric" else None
+        files = leak_budget.files_of_a_team(settings, now=now)
+        view = CompetitionView(competition, now)
+        groups = [
+            Group.of(heading, fields, competition_settings.locks(competition, now))
+            for heading, fields in step.groups
+        ]
+    open_fields = {field.name: field.label for group in groups for field in group.open}
+    told, others = forms.beside(found.problems if found else {}, faults, open_fields)
+    return render_template(
+        "organize/settings.html",
+        competition=view,
+        step=step,
+        steps=STEPS,
+        values=shown,
+        groups=groups,
+        following={name: getattr(competition, name) for name in FOLLOWING if getattr(settings, name) is None},
+        dates={name: getattr(competition, name) for name in DATES},
+        metric_is_fixed=METRIC_IS_FIXED,
+        has_open=any(group.open for group in groups),
+        field_problems=told,
+        field_warnings={name: fault.sentence for fault in warnings for name in fault.names},
+        problem_fields=[label for name, label in open_fields.items() if name in told],
+        problems=others,
+        budget=budget,
+        files_of_a_team=files,
+    )

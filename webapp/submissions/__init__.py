@@ -1,0 +1,1 @@
+"""Pages of a team's submissions: submit, list, select, compare, receipts."""

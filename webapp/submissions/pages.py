@@ -1,0 +1,243 @@
+"""Page of a team's submissions: list, final selection, scores of one, receipt, question to organizers."""
+
+from collections.abc import Iterable, Mapping
+
+from flask import (
+    Blueprint,
+    Response,
+    flash,
+    g,
+    jsonify,
+    redirect,
+    render_template,
+    request,
+    send_file,
+    url_for,
+)
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import Split, Submission
+from grader.services.analysis import own_submission
+from grader.services.competitions import lookup, phases
+from grader.services.leaderboards import submission_results
+from grader.services.moderation import disputes
+from grader.services.quotas import limits
+from grader.services.rescoring import mail
+from grader.services.scoring import retries
+from grader.services.solutions import other_labels
+from grader.services.standings import places
+from grader.services.submissions import accepting, receipts, refusal, selections, viewers
+from webapp.competitions.views import CompetitionView
+from webapp.http import auth, lookups
+from webapp.http.parameters import asked_number, asked_page
+from webapp.http.site import current_site
+from webapp.presentation import heat_shades
+from webapp.presentation.terms import IDENTITY_TERMS
+from webapp.submissions.allowance import AllowanceView
+from webapp.submissions.own_analysis import held_back_table, histogram_chart
+from webapp.submissions.views import REASONS, SubmissionLine, SubmissionView, statuses_json
+
+blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
+
+
+@blueprint.get("/submissions")
+@auth.login_required
+def index(slug: str) -> ResponseReturnValue:
+    """List the submissions of the person's team, and which of them would count."""
+    with current_site().database.read() as session:
+        now = db.now(session)
+        competition = lookups.competition_of(session, slug)
+        view = CompetitionView(competition, now)
+        page = accepting.list_own(session, competition=competition, user=g.user, page=asked_page())
+        version = lookup.live(competition)
+        scores = submission_results.public_scores(session, submissions=page.rows, version=version)
+        team = accepting.team_of(session, competition=competition, user=g.user)
+        is_test = g.organizer_role is not None
+        allowance = limits.allowance(session, competition=competition, team=team, now=now)
+        choice = None
+        if team is not None and not is_test:
+            choice = selections.would_count(session, competition=competition, team=team)
+        standing = team and places.standing_of(
+            session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=team.id
+        )
+    best_id = standing.submission_id if standing else None
+    return render_template(
+        "submissions/index.html",
+        competition=view,
+        page=page,
+        lines=[SubmissionLine.of(each, scores.get(each.id), best_id, choice) for each in page.rows],
+        choice=choice,
+        reason_words=REASONS,
+        can_select=selections.is_open(competition, now),
+        selection_closes_at=selections.closes_at(competition),
+        takes_files=refusal.takes_files(competition, now),
+        is_test=is_test,
+        is_disqualified=team is not None and team.disqualified_at is not None,
+        allowance=AllowanceView(allowance),
+        live=statuses_json(page.rows),
+        etag=_statuses(page.rows).headers["ETag"],
+    )
+
+
+@blueprint.get("/submissions/status")
+@auth.login_required
+def statuses(slug: str) -> ResponseReturnValue:
+    """Return the statuses of the submissions on one page of the list as JSON."""
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        page = accepting.list_own(session, competition=competition, user=g.user, page=asked_page())
+    return _statuses(page.rows).make_conditional(request)
+
+
+@blueprint.get("/submissions/<int:submission_id>")
+@auth.login_required
+def show(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Show what a submission got."""
+    with current_site().database.read() as session:
+        now = db.now(session)
+        competition = lookups.competition_of(session, slug)
+        view = CompetitionView(competition, now)
+        opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+        submission = opened.submission
+        _require_here(submission, slug)
+        summary = submission_results.summary(
+            session, submission=submission, viewer=opened.viewer, phase=view.phase
+        )
+        allowance = limits.allowance(session, competition=competition, team=submission.team, now=now)
+        position = retries.queue_position(session, submission=submission, now=now)
+        asked = disputes.of_submission(session, submission=submission)
+        rescored = mail.of_team(
+            session, competition=competition, team=submission.team, submission_ids=[submission.id]
+        )
+        version = lookup.live(competition)
+        _ = version.solution  # loaded while the session is open
+        names = other_labels.names(session, competition_id=competition.id)
+    site = current_site()
+    histogram = own_submission.histogram(
+        site.histograms, site.storage, submission=submission, version=version, other_labels=names
+    )
+    return render_template(
+        "submissions/show.html",
+        competition=view,
+        submission=SubmissionView(submission, summary, viewer=opened.viewer),
+        is_own=opened.is_own,
+        disputes=asked,
+        rescored=rescored[0] if rescored else None,
+        is_asked=any(each.answered_at is None for each in asked),
+        position=position,
+        allowance=AllowanceView(allowance),
+        can_select=selections.is_open(competition, now),
+        histogram=histogram_chart(histogram),
+        held_back=held_back_table(own_submission.holding_back(summary.public, version)),
+        identity_terms=IDENTITY_TERMS,
+        shades=heat_shades.SHADES,
+        etag=_statuses([submission], {submission.id: position}).headers["ETag"],
+    )
+
+
+@blueprint.get("/submissions/<int:submission_id>/status")
+@auth.login_required
+def status(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Return the status of one submission as JSON."""
+    with current_site().database.read() as session:
+        submission = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
+        _require_here(submission, slug)
+        position = retries.queue_position(session, submission=submission, now=db.now(session))
+    return _statuses([submission], {submission.id: position}).make_conditional(request)
+
+
+@blueprint.get("/submissions/<int:submission_id>/file")
+@auth.login_required
+def file(slug: str, submission_id: int) -> Response:
+    """Download a file, byte for byte as it was uploaded."""
+    site = current_site()
+    with site.database.read() as session:
+        submission = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
+        _require_here(submission, slug)
+        accepting.require_file(submission)
+    return send_file(
+        site.storage.open(submission.sha256),
+        mimetype="application/octet-stream",  # never shown, whatever is in it
+        as_attachment=True,
+        download_name=submission.file_name,
+        etag=submission.sha256,
+    )
+
+
+@blueprint.get("/submissions/<int:submission_id>/receipt")
+@auth.login_required
+def receipt(slug: str, submission_id: int) -> Response:
+    """Download the receipt of a submission's score, as much of it as the person may see.
+
+    Organizers may ask for another scoring version than the live one: `?version=2`.
+    """
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+        _require_here(opened.submission, slug)
+        found = receipts.visible_to(
+            session,
+            submission=opened.submission,
+            viewer=opened.viewer,
+            number=asked_number("version"),
+            phase=phases.phase(competition, db.now(session)),
+        )
+    answer = Response(found.to_json(), mimetype="application/json")
+    answer.headers.set(
+        "Content-Disposition",
+        "attachment",
+        filename=f"receipt-{submission_id}-v{found.scoring_version}.json",
+    )
+    return answer
+
+
+@blueprint.post("/submissions/<int:submission_id>/description")
+@auth.login_required
+def describe(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Change the description of a submission."""
+    with current_site().database.write() as session:
+        description = request.form.get("description", "")
+        described = accepting.describe(
+            session, user=g.user, submission_id=submission_id, description=description
+        )
+        _require_here(described, slug)
+    flash("The description is saved.")
+    return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
+
+
+@blueprint.post("/submissions/<int:submission_id>/question")
+@auth.login_required
+def question(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Question the score of an own submission."""
+    with current_site().database.write() as session:
+        asked = disputes.ask(
+            session, user=g.user, submission_id=submission_id, question=request.form.get("question", "")
+        )
+        _require_here(session.get_one(Submission, asked.submission_id), slug)
+    flash("The organizers have your question. Their answer will stand here.")
+    return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
+
+
+@blueprint.post("/submissions/<int:submission_id>/selection")
+@auth.login_required
+def select(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Pick a submission for the private leaderboard, or take the pick back."""
+    is_selected = request.form.get("selected") == "yes"
+    with current_site().database.write() as session:
+        picked = selections.select(session, user=g.user, submission_id=submission_id, is_selected=is_selected)
+        _require_here(picked, slug)
+    flash(f"#{submission_id} is {'selected' if is_selected else 'no longer selected'}.")
+    return redirect(url_for("submissions.index", slug=slug), 303)
+
+
+def _require_here(submission: Submission, slug: str) -> None:
+    if submission.competition.slug != slug:
+        raise accepting.UnknownSubmission(submission.id)
+
+
+def _statuses(shown: Iterable[Submission], positions: Mapping[int, int | None] | None = None) -> Response:
+    known = {each: place for each, place in (positions or {}).items() if place is not None}
+    answer = jsonify(statuses_json(shown, known))
+    answer.add_etag()
+    return answer

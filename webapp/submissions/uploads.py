@@ -1,0 +1,201 @@
+"""Receive an uploaded submission file: size limit, storage, hand-over to acceptance."""
+
+import hashlib
+import os
+from dataclasses import dataclass
+from typing import IO, Any
+
+from flask import Request, g, request
+from flask.typing import ResponseReturnValue
+from werkzeug.datastructures import FileStorage
+
+from grader import blobs, disk
+from grader.crash_points import reach
+from grader.files.solution.solution import SIZE_CAP
+from grader.models import Competition, Role, Submission
+from grader.services.competitions import organizers
+from grader.services.data_files import files
+from grader.services.submissions import accepting
+from grader.services.submissions.accepting import Accepted
+from grader.services.submissions.refusal import refusal
+from grader.services.submissions.repeats import SentFile
+from grader.storage import BlobMissing, StoredBlob
+from webapp.http import auth, early_answers, lookups
+from webapp.http.errors import BadRequest, FileTooLarge
+from webapp.http.parameters import YES
+from webapp.http.site import current_site
+
+PAGE_ENDPOINT = "submissions.submit"
+CHECK_ENDPOINT = "api.check"  # stores nothing
+ENDPOINTS = frozenset({PAGE_ENDPOINT, "api.submit", CHECK_ENDPOINT})
+FORM_OVERHEAD_BYTES = 64_000
+# What an organizer may send, by endpoint, None for as much as a submission; only an editor's body is read.
+ORGANIZERS_LIMITS = {
+    "organize_data.upload": files.MAX_BYTES,
+    "organize_data.add_baseline": None,
+    "organize_solution.upload": 2 * SIZE_CAP,  # test.csv may come with it
+}
+# deploy/nginx.conf says the same.
+LARGEST_BODY_BYTES = max(filter(None, ORGANIZERS_LIMITS.values())) + FORM_OVERHEAD_BYTES
+
+
+class UploadRequest(Request):
+    """A request that closes the files it has received, also those of a body that was refused half-way."""
+
+    def _get_file_stream(self, *args: Any, **options: Any) -> IO[bytes]:
+        stream = super()._get_file_stream(*args, **options)
+        self.__dict__.setdefault("received", []).append(stream)
+        return stream
+
+    def close(self) -> None:
+        super().close()
+        for stream in self.__dict__.get("received", ()):
+            stream.close()
+
+
+class FileMissing(BadRequest):
+    """An upload without a file."""
+
+    public_name = "file_missing"
+
+    def __init__(self) -> None:
+        super().__init__("No file has arrived. Send it as the form field `file`.")
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that has arrived completely, and what was said about it."""
+
+    stream: IO[bytes]
+    file_name: str
+    sha256: str
+    description: str
+    again: bool
+    idempotency_key: str | None
+
+
+def set_limit() -> ResponseReturnValue | None:
+    """Let an upload be as large as its competition allows; a stranger's is not read. Raises NoSpace."""
+    if request.method == "POST" and request.endpoint in ORGANIZERS_LIMITS:
+        return _set_organizers_limit(ORGANIZERS_LIMITS[request.endpoint])
+    if request.method != "POST" or request.endpoint not in ENDPOINTS:
+        return None
+    if g.user is None:
+        return auth.ask_to_log_in() if request.endpoint == PAGE_ENDPOINT else None
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, (request.view_args or {})["slug"])
+        g.file_limit_bytes = accepting.size_cap(competition)
+    request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
+    if request.endpoint != CHECK_ENDPOINT:
+        _require_room()
+    return None
+
+
+def received_file() -> FileStorage:
+    """Return the file of this form, at its beginning; raise FileMissing or FileTooLarge."""
+    file = request.files.get("file")
+    if file is None or not file.filename:
+        raise FileMissing
+    size_bytes = file.stream.seek(0, os.SEEK_END)
+    if size_bytes > g.file_limit_bytes:
+        raise FileTooLarge(size_bytes, g.file_limit_bytes)
+    file.stream.seek(0)
+    return file
+
+
+def _set_organizers_limit(limit_bytes: int | None) -> ResponseReturnValue | None:
+    """Let an organizer's file come; from anybody else no more than a form, which the page then refuses."""
+    if g.user is None:
+        return auth.ask_to_log_in()
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, (request.view_args or {})["slug"])
+    if not organizers.reaches(g.organizer_role, Role.EDITOR):
+        return None
+    g.file_limit_bytes = accepting.size_cap(competition) if limit_bytes is None else limit_bytes
+    request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
+    _require_room()
+    return None
+
+
+def _require_room() -> None:
+    """Raise NoSpace before the first byte where the file would not leave the reserve free.
+
+    Of a body over the limit nothing will be kept: it is refused for its size.
+    """
+    wanted_bytes = (
+        min(request.content_length or 0, request.max_content_length or 0) + early_answers.receiving_bytes()
+    )
+    if disk.is_short(current_site().settings, wanted_bytes=wanted_bytes):
+        raise disk.NoSpace
+
+
+def arrived() -> Upload:
+    """Return the file of this request; raise FileMissing or FileTooLarge."""
+    file = received_file()
+    return Upload(
+        stream=file.stream,
+        file_name=file.filename or "",
+        sha256=hashlib.file_digest(file.stream, "sha256").hexdigest(),  # type: ignore[arg-type]
+        description=request.form.get("description", ""),
+        again=request.form.get("again", "").strip().lower() in YES,
+        idempotency_key=request.headers.get("Idempotency-Key"),
+    )
+
+
+def require_acceptable(slug: str, upload: Upload) -> Competition:
+    """Return the competition; raise what accepting the file would raise, before it is checked or stored."""
+    file = SentFile(upload.sha256, upload.again, upload.idempotency_key)
+    with current_site().database.read() as session:
+        found = lookups.situation_in(session, slug, file=file)
+    if refused := refusal(found):
+        raise refused
+    return found.competition
+
+
+def accept(competition: Competition, upload: Upload) -> Accepted:
+    """Store the file, then record the submission, then hint the queue: in this order nothing is lost."""
+    try:
+        return _store_and_record(competition, upload)
+    except BlobMissing:  # old bytes that no row named were collected just then
+        return _store_and_record(competition, upload)
+
+
+def _store_and_record(competition: Competition, upload: Upload) -> Accepted:
+    upload.stream.seek(0)
+    blob = current_site().storage.put(upload.stream)
+    reach("accept.after_blob")
+    return _record(
+        competition,
+        blob=blob,
+        file_name=upload.file_name,
+        description=upload.description,
+        again=upload.again,
+        idempotency_key=upload.idempotency_key,
+    )
+
+
+def accept_again(earlier: Submission, *, description: str) -> Accepted:
+    """Submit the bytes of an own submission once more; raise FileDeleted where they are not kept."""
+    accepting.require_file(earlier)
+    try:
+        return _record(
+            earlier.competition,
+            blob=StoredBlob(earlier.sha256, earlier.size_bytes),
+            file_name=earlier.file_name,
+            description=description,
+            again=True,
+        )
+    except BlobMissing as error:  # a rejected file's bytes were deleted just then
+        raise accepting.FileDeleted(earlier) from error
+
+
+def _record(competition: Competition, *, blob: StoredBlob, **what: Any) -> Accepted:
+    site = current_site()
+    with site.database.write() as session:
+        blobs.hold(session, storage=site.storage, sha256=blob.sha256)
+        accepted = accepting.accept(session, competition=competition, user=g.user, blob=blob, **what)
+        reach("accept.before_commit")
+    reach("accept.after_commit")
+    site.hints.send(accepted.job_ids)
+    reach("accept.before_response")
+    return accepted

@@ -1,0 +1,294 @@
+"""View of a submission (status, scores, problems) for its pages and the API."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from grader.models import Submission, SubmissionKind, SubmissionStatus
+from grader.ranking.order import score_text
+from grader.services.leaderboards.submission_results import IdentityRow, SplitResult, Summary
+from grader.services.submissions import rejected_files, selections
+from grader.services.submissions.selections import Choice, Reason
+from grader.visibility import Viewer
+from webapp.presentation import formats, heat_shades
+from webapp.presentation.terms import IDENTITY_TERMS, NAMES, TERMS, Term
+
+GAPS = ("positive_aeg", "negative_aeg")
+REASONS = {
+    Reason.PICKED: "you selected it",
+    Reason.PICKED_WAITING: "you selected it; it is not scored yet",
+    Reason.AUTOMATIC: "chosen automatically (best public score)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TermView:
+    """One of the four terms: its value as text, and as a length from 0 to 100."""
+
+    term: Term
+    text: str
+    length: str
+    is_weakest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A number of the per-identity table and the class of its shade."""
+
+    text: str
+    shade: str
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityView:
+    """A line of the per-identity table; without gaps where the viewer may not see them."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    gaps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitView:
+    """What a submission got on one split."""
+
+    score: str
+    terms: tuple[TermView, ...]
+    identities: tuple[IdentityView, ...]
+
+    @classmethod
+    def of(cls, result: SplitResult | None) -> "SplitView | None":
+        """Return the view of a result, None where there is none to see."""
+        if result is None:
+            return None
+        weakest_first = sorted(result.identities, key=_weakness)
+        return cls(
+            score=result.score,
+            terms=tuple(
+                TermView(
+                    term,
+                    f"{result.terms[term.key]:.4f}",
+                    f"{100 * result.terms[term.key]:.1f}",
+                    term.key == result.weakest_term,
+                )
+                for term in TERMS
+                if term.key in result.terms
+            ),
+            identities=tuple(_identity(row) for row in weakest_first),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionLine:
+    """A submission in the list of its team's."""
+
+    id: int
+    file_name: str
+    description: str
+    submitted_at: datetime
+    status: str
+    problem_count: int
+    score: str
+    is_best: bool
+    is_late: bool
+    is_selected: bool
+    is_selectable: bool
+    would_count: bool
+
+    @classmethod
+    def of(
+        cls,
+        submission: Submission,
+        result: SplitResult | None,
+        best_id: int | None,
+        choice: Choice | None = None,
+    ) -> "SubmissionLine":
+        """Return the line of a submission; `best_id` is the team's best submission.
+
+        `choice` is what would count for the team.
+        """
+        return cls(
+            id=submission.id,
+            file_name=submission.file_name,
+            description=submission.description,
+            submitted_at=submission.submitted_at,
+            status=submission.status.value,
+            problem_count=len(submission.problems),
+            score=result.score if result else "",
+            is_best=submission.id == best_id,
+            is_late=submission.kind is SubmissionKind.LATE,
+            is_selected=submission.is_selected and selections.is_selectable(submission),
+            is_selectable=selections.is_selectable(submission),
+            would_count=choice is not None and submission.id in choice.reasons,
+        )
+
+
+class SubmissionView:
+    """A submission and what its team, or an organizer, may know about it."""
+
+    def __init__(self, submission: Submission, summary: Summary, *, viewer: Viewer = Viewer.TEAM) -> None:
+        is_organizers = viewer is Viewer.ORGANIZER
+        self.team = submission.team.name if is_organizers else ""
+        self.sender = submission.user.name if is_organizers else ""
+        self.sha256 = submission.sha256 if is_organizers else ""
+        self.kind = submission.kind.value
+        self.is_test = submission.team.is_organizers
+        self.id = submission.id
+        self.file_name = submission.file_name
+        self.size_bytes = submission.size_bytes
+        self.file_deleted_at = submission.file_deleted_at
+        self.was_over_quota = rejected_files.was_over_quota(submission)
+        self.description = submission.description
+        self.submitted_at = submission.submitted_at
+        self.status = submission.status.value
+        self.is_final = submission.status is not SubmissionStatus.PENDING
+        self.problems = submission.problems
+        self.notes = submission.notes
+        self.incident = submission.incident
+        self.is_late = submission.kind is SubmissionKind.LATE
+        self.is_selected = submission.is_selected and selections.is_selectable(submission)
+        self.is_selectable = selections.is_selectable(submission)
+        self.accepted_at_text = f"{submission.submitted_at:%H:%M:%S}"
+        self.public = SplitView.of(summary.public)
+        self.private = SplitView.of(summary.private)
+        self.verdict = verdict(summary, whose="the team's" if is_organizers else "your")
+        self.withheld = _withheld(self.public)
+
+
+def _withheld(public: SplitView | None) -> str:
+    """Return what this competition shows of a score only after the reveal."""
+    if public is None or public.identities:
+        return ""
+    if public.terms:
+        return "This competition shows the table of the identities after the reveal."
+    return "This competition shows the four terms and the table of the identities after the reveal."
+
+
+def verdict(summary: Summary, *, whose: str = "your") -> str:
+    """Return what follows the score: `, your best by 0.00031; 41st, up 12. Weakest term: BPSN.`"""
+    if summary.public is None:
+        return ""
+    parts = [_against_own(summary, whose)]
+    if summary.rank is not None:
+        parts.append(f"; {formats.ordinal(summary.rank)}{_movement(summary)}")
+    if summary.would_rank is not None:
+        parts.append(f"; would be {formats.ordinal(summary.would_rank)}")
+    weakest = summary.public.weakest_term
+    hint = f" Weakest term: {NAMES[weakest]}." if weakest else ""
+    return f", {''.join(parts)}.{hint}"
+
+
+def _against_own(summary: Summary, whose: str) -> str:
+    if summary.gain_units is None or summary.best_before_units is None:
+        return f"{whose} first score"
+    stands, gap = summary.rank is not None, score_text(abs(summary.gain_units))
+    if summary.gain_units > 0:
+        return f"{whose} best by {gap}" if stands else f"{whose} best by {gap} when it came"
+    if summary.gain_units == 0:
+        return f"equal to {whose} best, which came earlier"
+    return f"{gap} below {whose} best before it ({score_text(summary.best_before_units)})"
+
+
+def _movement(summary: Summary) -> str:
+    if summary.rank is None or summary.previous_rank is None:
+        return f" of {summary.team_count:,}" if summary.team_count else ""
+    places = summary.previous_rank - summary.rank
+    return f", up {places:,}" if places else " as before"
+
+
+def _weakness(row: IdentityRow) -> tuple[float, str]:
+    """Return the sort key that puts the weakest identity first."""
+    values = [value for term in IDENTITY_TERMS if (value := row.cells[term.key]) is not None]
+    return min(values, default=2.0), row.name
+
+
+def _identity(row: IdentityRow) -> IdentityView:
+    cells = (row.cells[term.key] for term in IDENTITY_TERMS)
+    return IdentityView(
+        name=row.name,
+        cells=tuple(Cell(_number(cell, ".2f"), heat_shades.shade(cell)) for cell in cells),
+        gaps=tuple(_number(row.cells[key], "+.2f") for key in GAPS if key in row.cells),
+    )
+
+
+def _number(value: float | None, form: str) -> str:
+    return "undefined" if value is None else format(value, form)
+
+
+def statuses_json(
+    submissions: Iterable[Submission], positions: Mapping[int, int] | None = None
+) -> dict[str, Any]:
+    """Return the little that live pages ask for again and again; `positions` in the queue by id."""
+    statuses = {str(submission.id): submission.status.value for submission in submissions}
+    answer: dict[str, Any] = {
+        "is_final": SubmissionStatus.PENDING.value not in statuses.values(),
+        "statuses": statuses,
+    }
+    if positions:
+        answer["positions"] = {str(submission_id): place for submission_id, place in positions.items()}
+    return answer
+
+
+def choice_json(choice: Choice) -> dict[str, Any]:
+    """Return which submissions would count on the private leaderboard, and why."""
+    return {
+        "limit": choice.limit,
+        "selected": list(choice.picked_ids),
+        "counts": [
+            {"submission": submission_id, "reason": reason.value}
+            for submission_id, reason in choice.reasons.items()
+        ],
+    }
+
+
+def submission_line_json(submission: Submission, result: SplitResult | None) -> dict[str, Any]:
+    """Return the API's form of a submission in a list."""
+    return {
+        "id": submission.id,
+        "status": submission.status.value,
+        "kind": submission.kind.value,
+        "file_name": submission.file_name,
+        "description": submission.description,
+        "submitted_at": formats.iso(submission.submitted_at),
+        "public_score": float(result.score) if result else None,
+        "is_selected": submission.is_selected,
+    }
+
+
+def submission_json(submission: Submission, summary: Summary) -> dict[str, Any]:
+    """Return the API's form; it has private values only where the summary has them."""
+    public, private = summary.public, summary.private
+    data = {
+        "id": submission.id,
+        "competition": submission.competition.slug,
+        "status": submission.status.value,
+        "kind": submission.kind.value,
+        "file_name": submission.file_name,
+        "description": submission.description,
+        "is_selected": submission.is_selected,
+        "submitted_at": formats.iso(submission.submitted_at),
+        "finished_at": formats.iso(submission.finished_at),
+        "file_deleted_at": formats.iso(submission.file_deleted_at),
+        "public_score": float(public.score) if public else None,
+        "terms": (dict(public.terms) or None) if public else None,
+        "identities": identities_json(public) if public else None,
+        "problems": submission.problems,
+        "notes": submission.notes,
+        "incident": submission.incident,
+    }
+    if private is not None:
+        data |= {
+            "private_score": float(private.score),
+            "private_terms": dict(private.terms),
+            "private_identities": identities_json(private),
+        }
+    return data
+
+
+def identities_json(result: SplitResult) -> list[dict[str, Any]] | None:
+    """Return the table of a result: each identity's cells that the viewer may see, null where undefined.
+
+    None where the viewer may not see the table.
+    """
+    return [{"name": row.name, **row.cells} for row in result.identities] or None

@@ -1,0 +1,1 @@
+"""Pages to join a competition and of teams: members, invitations, mergers."""

@@ -1,0 +1,102 @@
+"""Page to join a competition (rules, entry code), and the organizers' page of requests to join."""
+
+from flask import Blueprint, flash, g, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import RequestState, Role
+from grader.services.people import directory
+from grader.services.teams import admissions, memberships, participations
+from grader.services.teams.participations import EntryRefused
+from webapp.competitions.views import CompetitionView
+from webapp.http import auth, lookups, organizer_access
+from webapp.http.errors import status_of, wants_json
+from webapp.http.parameters import entered_number
+from webapp.http.site import current_site
+from webapp.presentation import markdown
+
+blueprint = Blueprint("entry", __name__, url_prefix="/competitions/<slug>")
+
+
+@blueprint.get("/join")
+def show(slug: str) -> ResponseReturnValue:
+    """Show the rules, and how to join."""
+    return _page(slug)
+
+
+@blueprint.post("/join")
+@auth.login_required
+def join(slug: str) -> ResponseReturnValue:
+    """Let the person join, ask to join, or accept the rules again."""
+    try:
+        with current_site().database.write() as session:
+            joined = participations.join(
+                session,
+                competition=lookups.competition_of(session, slug),
+                user=g.user,
+                accepted_rules_version=entered_number("accepted_rules_version"),
+                code=request.form.get("code", ""),
+            )
+    except EntryRefused as error:
+        if wants_json():
+            raise
+        return _page(slug, problem=error.message), status_of(error)
+    if joined.state is RequestState.OPEN:
+        flash("Your request is with the organizers.")
+        return redirect(url_for("entry.show", slug=slug), 303)
+    flash("You have joined.")
+    target = request.form.get("next")
+    return redirect(auth.safe_target(target) if target else url_for("submissions.submit", slug=slug), 303)
+
+
+@blueprint.get("/entries")
+@organizer_access.organizers_only(Role.VIEWER)
+def requests(slug: str) -> ResponseReturnValue:
+    """Show who asks to join."""
+    return _requests_page(slug)
+
+
+@blueprint.post("/entries")
+@organizer_access.organizers_only(Role.EDITOR)
+def decide(slug: str) -> ResponseReturnValue:
+    """Admit a person, or refuse them."""
+    admits = request.form.get("decision") == "admit"
+    try:
+        with current_site().database.write() as session:
+            user = directory.get(session, name=request.form.get("name", ""))
+            competition = lookups.competition_of(session, slug)
+            admissions.decide(
+                session, competition=competition, user=user, admits=admits, actor=organizer_access.actor()
+            )
+    except directory.UnknownUser as error:
+        if wants_json():
+            raise
+        return _requests_page(slug, problem=error.message), 404
+    flash(f"{user.name} is {'admitted' if admits else 'not admitted'}.")
+    return redirect(url_for("entry.requests", slug=slug), 303)
+
+
+def _page(slug: str, *, problem: str | None = None) -> str:
+    with current_site().database.read() as session:
+        competition, now = lookups.competition_of(session, slug), db.now(session)
+        membership = g.user and memberships.of_person(session, competition=competition, user=g.user, now=now)
+    view = CompetitionView(competition, now)
+    return render_template(
+        "entry/show.html",
+        competition=view,
+        rules=markdown.render(view.rules),
+        membership=membership,
+        problem=problem,
+        next=request.values.get("next", ""),
+    )
+
+
+def _requests_page(slug: str, *, problem: str | None = None) -> str:
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        waiting = admissions.waiting(session, competition=competition)
+        refused = admissions.refused(session, competition=competition)
+    return render_template(
+        "entry/requests.html", competition=view, waiting=waiting, refused=refused, problem=problem
+    )
