@@ -38,15 +38,15 @@ def log_in() -> ResponseReturnValue:
     if request.method == "GET":
         if g.user is not None:
             return redirect(auth.safe_target(request.args.get("next")))
-        return render_template("account/log_in.html", problems={}, name="")
+        return render_template("accounts/log_in.html", problems={}, name="")
     name, password = _credentials()
     try:
         user = password_guesses.authenticate(name, password)
     except (login_guesses.TooManyGuesses, password_hashing.TooManyHashes) as error:
-        page = render_template("account/log_in.html", problems={"password": error.message}, name=name)
+        page = render_template("accounts/log_in.html", problems={"password": error.message}, name=name)
         return page, errors.status_of(error), errors.headers_of(error)
     if user is None:
-        return render_template("account/log_in.html", problems=WRONG_LOGIN, name=name), 422
+        return render_template("accounts/log_in.html", problems=WRONG_LOGIN, name=name), 422
     return auth.log_in(user)
 
 
@@ -63,11 +63,11 @@ def sign_up() -> ResponseReturnValue:
     if site.settings.sign_up is SignUp.CLOSED:
         abort(404)
     if site.settings.sign_up is SignUp.INVITE:
-        return render_template("account/invited_only.html") if request.method == "GET" else abort(404)
+        return render_template("accounts/invited_only.html") if request.method == "GET" else abort(404)
     if site.settings.sends_mail():
         return _ask_for_sign_up_mail()
     if request.method == "GET":
-        return render_template("account/sign_up.html", problems={}, name="")
+        return render_template("accounts/sign_up.html", problems={}, name="")
     name, password = _credentials()
     try:
         with site.passwords.turn(), site.database.write() as session:  # who waits holds no connection
@@ -75,7 +75,7 @@ def sign_up() -> ResponseReturnValue:
                 session, name=name, password=password, passwords=site.passwords, now=db.now(session)
             )
     except (accounts.InvalidAccount, password_hashing.TooManyHashes) as error:
-        return _not_taken("account/sign_up.html", error, name=name)
+        return _not_taken("accounts/sign_up.html", error, name=name)
     return auth.log_in(user)
 
 
@@ -88,7 +88,7 @@ def sign_up_by_link(token: str) -> ResponseReturnValue:
     with site.database.read() as session:
         sign_ups.find(session, token=token, now=db.now(session))
     if request.method == "GET":
-        return render_template("account/sign_up.html", problems={}, name="")
+        return render_template("accounts/sign_up.html", problems={}, name="")
     name, password = _credentials()
     try:
         with site.passwords.turn(), site.database.write() as session:  # who waits holds no connection
@@ -101,7 +101,7 @@ def sign_up_by_link(token: str) -> ResponseReturnValue:
                 now=db.now(session),
             )
     except (accounts.InvalidAccount, password_hashing.TooManyHashes) as error:
-        return _not_taken("account/sign_up.html", error, name=name)
+        return _not_taken("accounts/sign_up.html", error, name=name)
     return auth.log_in(user)
 
 
@@ -113,7 +113,7 @@ def set_up(token: str) -> ResponseReturnValue:
         if not first_administrator.is_open(session, token=token):
             raise first_administrator.InvalidSetupLink
     if request.method == "GET":
-        return render_template("account/set_up.html", problems={}, name="")
+        return render_template("accounts/set_up.html", problems={}, name="")
     name, password = _credentials()
     try:
         with site.passwords.turn(), site.database.write() as session:  # who waits holds no connection
@@ -126,7 +126,7 @@ def set_up(token: str) -> ResponseReturnValue:
                 now=db.now(session),
             )
     except (accounts.InvalidAccount, password_hashing.TooManyHashes) as error:
-        return _not_taken("account/set_up.html", error, name=name)
+        return _not_taken("accounts/set_up.html", error, name=name)
     return auth.log_in(user)
 
 
@@ -139,7 +139,7 @@ def verify(token: str) -> ResponseReturnValue:
             link = one_time_links.require(
                 session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=db.now(session)
             )
-        return render_template("account/verify.html", address=link.email)
+        return render_template("accounts/verify.html", address=link.email)
     with site.database.write() as session:
         user = email_addresses.verify(session, token=token, now=db.now(session))
     flash(f"{user.email} is confirmed.")
@@ -151,9 +151,9 @@ def ask_for_reset() -> ResponseReturnValue:
     """Mail a link to set a new password; where there is no mail, tell whom to ask."""
     site = current_site()
     if not site.settings.sends_mail():
-        return render_template("account/ask_for_reset.html") if request.method == "GET" else abort(404)
+        return render_template("accounts/ask_for_reset.html") if request.method == "GET" else abort(404)
     if request.method == "GET":
-        return render_template("account/ask_for_reset.html", problems={}, email="")
+        return render_template("accounts/ask_for_reset.html", problems={}, email="")
     address = request.form.get("email", "")
     try:
         with _at_its_own_pace(), site.database.write() as session:
@@ -162,8 +162,8 @@ def ask_for_reset() -> ResponseReturnValue:
                 limits.count_for_address(session, address=address, now=now)
             password_resets.ask(session, address=address, now=now)
     except (mail_addresses.InvalidAddress, limits.TooMuchMail) as error:
-        return _not_mailed("account/ask_for_reset.html", error, address)
-    return render_template("account/mailed.html", address=address.strip(), again="account.ask_for_reset")
+        return _not_mailed("accounts/ask_for_reset.html", error, address)
+    return render_template("accounts/mailed.html", address=address.strip(), again="account.ask_for_reset")
 
 
 @blueprint.route("/reset/<token>", methods=["GET", "POST"])
@@ -173,11 +173,11 @@ def reset(token: str) -> ResponseReturnValue:
     with site.database.read() as session:
         name = password_resets.whose(session, token=token, now=db.now(session)).name
     if request.method == "GET":
-        return render_template("account/reset.html", problems={}, name=name)
+        return render_template("accounts/reset.html", problems={}, name=name)
     try:
         password_hash = accounts.hashed(request.form.get("password", ""), name=name, passwords=site.passwords)
     except (accounts.InvalidAccount, password_hashing.TooManyHashes) as error:
-        return _not_taken("account/reset.html", error, name=name)
+        return _not_taken("accounts/reset.html", error, name=name)
     with site.database.write() as session:
         user = password_resets.use(session, token=token, password_hash=password_hash, now=db.now(session))
     cookie.clear()
@@ -188,7 +188,7 @@ def reset(token: str) -> ResponseReturnValue:
 
 def _ask_for_sign_up_mail() -> ResponseReturnValue:
     if request.method == "GET":
-        return render_template("account/ask_for_sign_up.html", problems={}, email="")
+        return render_template("accounts/ask_for_sign_up.html", problems={}, email="")
     address = request.form.get("email", "")
     site = current_site()
     try:
@@ -199,8 +199,8 @@ def _ask_for_sign_up_mail() -> ResponseReturnValue:
             then = auth.safe_target(request.args.get("next"))
             sign_ups.ask(session, address=address, then=then, now=now)
     except (mail_addresses.InvalidAddress, limits.TooMuchMail) as error:
-        return _not_mailed("account/ask_for_sign_up.html", error, address)
-    return render_template("account/mailed.html", address=address.strip(), again="account.sign_up")
+        return _not_mailed("accounts/ask_for_sign_up.html", error, address)
+    return render_template("accounts/mailed.html", address=address.strip(), again="account.sign_up")
 
 
 def _not_mailed(

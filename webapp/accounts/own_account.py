@@ -167,10 +167,10 @@ def log_out_everywhere() -> ResponseReturnValue:
 def delete() -> ResponseReturnValue:
     """Ask once more, with the password, and then anonymize the person."""
     if request.method == "GET":
-        return render_template("account/delete.html", problems={})
+        return render_template("accounts/delete.html", problems={})
     if fault := _password_fault():
         problems = {"current_password": fault.message}
-        return render_template("account/delete.html", problems=problems), fault.status, fault.headers
+        return render_template("accounts/delete.html", problems=problems), fault.status, fault.headers
     with current_site().database.write() as session:
         deletion.delete_account(session, user=g.user, now=db.now(session))
     gone = auth.log_out(everywhere=True)
@@ -208,7 +208,7 @@ def _page(*, problems: Mapping[str, str] | None = None, **shown: Any) -> str:
         own_logins = logins.list_own(session, user=g.user, now=now)
     defaults = {"new_token": None, "new_token_name": "", "email": g.user.email or ""}
     return render_template(
-        "account/show.html",
+        "accounts/show.html",
         problems=problems or {},
         tokens=[TokenLine(token, now) for token in own_tokens],
         logins=[LoginLine(login, is_this=login.id == g.login.id) for login in own_logins],

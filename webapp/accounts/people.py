@@ -44,4 +44,4 @@ def _page(*, link: str | None = None, link_for: str | None = None) -> str:
     search, number = asked_text("q"), asked_page()
     with current_site().database.read() as session:
         page = accounts.list_page(session, search=search, page=number)
-    return render_template("people/index.html", page=page, search=search, link=link, link_for=link_for)
+    return render_template("accounts/people.html", page=page, search=search, link=link, link_for=link_for)

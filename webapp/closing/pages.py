@@ -186,7 +186,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         final_number = final_standings.newest(session, competition=competition)
     version = competition.live_scoring_version
     return render_template(
-        "organize/close.html",
+        "closing/show.html",
         competition=view,
         close=CloseView(state),
         bundles=[JobView(job) for job in jobs if job.kind is OrganizerJobKind.BUNDLE],

@@ -63,7 +63,7 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
         )
     return conditional(
         render_template(
-            "leaderboards/counted.html",
+            "leaderboards/counted_submission.html",
             competition=view,
             has_diagnosis=diagnosed is not None,
             counted=CountedView(found, own_team_id=team.id if team else None),

@@ -25,5 +25,5 @@ def show(slug: str) -> ResponseReturnValue:
         lines = mail.of_team(session, competition=competition, team=team) if team else []
         view = CompetitionView(competition, db.now(session))
     return render_template(
-        "submissions/rescored.html", competition=view, published=published, team=team, lines=lines
+        "leaderboards/rescored.html", competition=view, published=published, team=team, lines=lines
     )

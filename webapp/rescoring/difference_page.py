@@ -29,7 +29,7 @@ def difference(slug: str, number: int) -> ResponseReturnValue:
         found = _preview(session, competition, versions)
         view = CompetitionView(competition, db.now(session))
     return render_template(
-        "organize/rescoring_difference.html",
+        "rescoring/difference.html",
         competition=view,
         scoring_version=VersionView(version),
         difference=DifferenceView(found),

@@ -132,7 +132,7 @@ def _settings(
     if problem or field_problems:
         values |= forms.entered(RESCORING, request.form)
     return render_template(
-        "organize/rescoring_settings.html",
+        "rescoring/metric_settings.html",
         competition=view,
         step=RESCORING,
         values=values,
@@ -159,7 +159,7 @@ def _index(slug: str, *, problem: str | None = None) -> str:
         live = competition.live_scoring_version
         view = CompetitionView(competition, db.now(session))
     return render_template(
-        "organize/rescoring.html",
+        "rescoring/versions.html",
         competition=view,
         versions=[VersionView(each) for each in versions],
         preparing=preparing and VersionView(preparing),

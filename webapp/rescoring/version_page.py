@@ -199,7 +199,7 @@ def _show(
     if form is None:
         form = PublishForm(notice=suggested_notice(version, view.title) if shown.is_preparing else "")
     return render_template(
-        "organize/rescoring_version.html",
+        "rescoring/version.html",
         competition=view,
         scoring_version=shown,
         progress=progress,

@@ -93,7 +93,7 @@ def _page(slug: str, *, problems: tuple[str, ...] = (), preview: str = "") -> st
         competition, now = lookups.competition_of(session, slug), db.now(session)
         posted = announcements.list_all(session, competition=competition)
     return render_template(
-        "organize/announcements.html",
+        "running/announcements.html",
         competition=CompetitionView(competition, now),
         posted=[(each, markdown.render(each.body)) for each in posted],
         form=request.form,

@@ -81,7 +81,7 @@ def _page(slug: str, *, problem: str = "") -> str:
             "waiting_count": len(admissions.waiting(session, competition=competition)),
         }
     return render_template(
-        "organize/console.html",
+        "running/console.html",
         competition=CompetitionView(competition, now),
         health=HealthView(health, now),
         recent=[EntryView.of(entry, acts) for entry in acts.rows[:RECENT_COUNT]],

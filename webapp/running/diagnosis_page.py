@@ -116,7 +116,7 @@ def _page(slug: str, submission_id: int, *, problem: str = "") -> str:
     reports = diagnoses.reports(current_site().storage, job)
     split = _split()
     return render_template(
-        "organize/diagnosis.html",
+        "running/diagnosis.html",
         competition=view,
         submission=submission,
         job=JobView(job) if job else None,

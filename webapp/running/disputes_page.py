@@ -48,7 +48,7 @@ def _page(slug: str, *, problem: str = "", problem_of: int | None = None) -> str
         page = disputes.page_of(session, competition=competition, page=asked_page())
         open_count = disputes.count_open(session, competition=competition)
     return render_template(
-        "organize/disputes.html",
+        "running/disputes.html",
         competition=CompetitionView(competition, now),
         page=page,
         open_count=open_count,

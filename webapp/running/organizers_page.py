@@ -121,7 +121,7 @@ def _page(slug: str, *, problem: str | None = None, name: str = "") -> str:
         view = CompetitionView(competition, db.now(session))
         found = organizers.list_all(session, competition=competition)
     return render_template(
-        "organize/organizers.html",
+        "running/organizers.html",
         competition=view,
         organizers=found,
         roles=WHAT_ROLES_MAY,

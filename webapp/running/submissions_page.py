@@ -48,7 +48,7 @@ def index(slug: str) -> ResponseReturnValue:
             else None
         )
     return render_template(
-        "organize/submissions.html",
+        "running/submissions.html",
         competition=CompetitionView(competition, now),
         page=page,
         wanted=wanted,
@@ -69,7 +69,7 @@ def same_bytes(slug: str) -> ResponseReturnValue:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         groups = equal_files.find(session, competition=competition)
     return render_template(
-        "organize/equal_files.html", competition=CompetitionView(competition, now), groups=groups
+        "running/equal_files.html", competition=CompetitionView(competition, now), groups=groups
     )
 
 

@@ -168,7 +168,7 @@ def _list(slug: str, *, problem: FairboardError | None = None) -> str:
         given = grants.list_newest(session, competition=competition)
         days = grants.choice(competition, now=now)
     return render_template(
-        "organize/teams.html",
+        "running/teams.html",
         competition=CompetitionView(competition, now),
         page=page,
         text=text,
@@ -189,7 +189,7 @@ def _team(slug: str, team_id: int, *, problem: FairboardError | None = None) -> 
         allowance = limits.allowance(session, competition=competition, team=line.team, now=now)
         named = given_names.given(session, competition=competition, team=line.team)
     return render_template(
-        "organize/team.html",
+        "running/team.html",
         competition=CompetitionView(competition, now),
         line=line,
         team=line.team,

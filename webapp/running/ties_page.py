@@ -52,7 +52,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         job = tied_teams.newest(session, competition=competition)
         boards = tied_teams.found(session, competition=competition, job=job)
     return render_template(
-        "organize/ties.html",
+        "running/ties.html",
         competition=view,
         job=JobView(job) if job else None,
         boards=boards,

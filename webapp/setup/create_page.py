@@ -71,5 +71,5 @@ def _page(problems: list[str] | None = None) -> str:
             if g.user.is_admin or organizers.reaches(own.get(each.id), Role.EDITOR)
         ]
     return render_template(
-        "organize/new.html", sources=sources, problems=problems or [], entered=request.values
+        "setup/create.html", sources=sources, problems=problems or [], entered=request.values
     )

@@ -179,7 +179,7 @@ def _page(slug: str, *, problems: list[str] | None = None) -> str:
         benchmarks = benchmark_entries.list_all(session, competition=competition)
     checks = _checks(slug)
     return render_template(
-        "organize/data.html",
+        "setup/data.html",
         competition=view,
         steps=STEPS,
         files=files,

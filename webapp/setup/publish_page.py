@@ -122,7 +122,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         missing += release.faults(session, competition=competition) if is_draft else []
         submission_count = draft_deletion.count_submissions(session, competition=competition)
     return render_template(
-        "organize/publishing.html",
+        "setup/publish.html",
         competition=view,
         settings=settings,
         steps=STEPS,

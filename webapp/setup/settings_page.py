@@ -149,7 +149,7 @@ def _page(slug: str, step: Step, *, found: Read | None = None, faults: Sequence[
     open_fields = {field.name: field.label for group in groups for field in group.open}
     told, others = forms.beside(found.problems if found else {}, faults, open_fields)
     return render_template(
-        "organize/settings.html",
+        "setup/settings.html",
         competition=view,
         step=step,
         steps=STEPS,

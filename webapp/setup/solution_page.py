@@ -174,7 +174,7 @@ def _index(slug: str, *, problem: str | None = None) -> str:
         checks = solution_checks.newest(session, competition=competition)
         live = competition.live_scoring_version
     return render_template(
-        "organize/solution.html",
+        "setup/solution.html",
         competition=view,
         steps=STEPS,
         solution=live.solution if live else None,
@@ -191,7 +191,7 @@ def _show(slug: str, job_id: int, *, problem: str | None = None) -> str:
         view = CompetitionView(competition, db.now(session))
         why_not = solution_checks.why_not_acceptable(competition, job)
     return render_template(
-        "organize/solution_check.html",
+        "setup/solution_check.html",
         competition=view,
         steps=STEPS,
         check=CheckView(job),

@@ -82,7 +82,7 @@ def _page(slug: str, *, problem: str | None = None) -> str:
         membership = g.user and memberships.of_person(session, competition=competition, user=g.user, now=now)
     view = CompetitionView(competition, now)
     return render_template(
-        "entry/show.html",
+        "teams/join.html",
         competition=view,
         rules=markdown.render(view.rules),
         membership=membership,
@@ -98,5 +98,5 @@ def _requests_page(slug: str, *, problem: str | None = None) -> str:
         waiting = admissions.waiting(session, competition=competition)
         refused = admissions.refused(session, competition=competition)
     return render_template(
-        "entry/requests.html", competition=view, waiting=waiting, refused=refused, problem=problem
+        "teams/requests_to_join.html", competition=view, waiting=waiting, refused=refused, problem=problem
     )
