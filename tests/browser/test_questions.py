@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.test_screens import SCHEMES, WIDTHS, pytestmark
-from tests.webapp.test_rescoring_pages import ROOT, begin, check, people
+from tests.webapp.rescoring.test_pages import ROOT, begin, check, people
 
 __all__ = ["check", "people", "pytestmark"]
 
