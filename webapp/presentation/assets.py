@@ -6,7 +6,9 @@ from pathlib import Path
 
 from flask import Flask, url_for
 
-STATIC = Path(__file__).parent / "static"
+import webapp
+
+STATIC = Path(webapp.__file__).parent / "static"
 
 
 @cache
