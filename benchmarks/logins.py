@@ -24,7 +24,6 @@ from grader.files import read_solution
 from grader.operations import schema
 from grader.services.accounts import accounts, api_tokens
 from grader.services.audit.log import Actor
-from grader.services.competitions.conditions import Conditions
 from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage import open_storage
@@ -103,7 +102,7 @@ def fill(settings: Settings) -> str:
             title="Toxicity",
             overview="",
             solution=stored,
-            conditions=Conditions(**WIDE),
+            **WIDE,
             actor=Actor(None, "benchmark"),
             now=now,
         )

@@ -22,7 +22,6 @@ from grader.files import read_solution
 from grader.operations import schema
 from grader.services.accounts import accounts, api_tokens
 from grader.services.audit.log import Actor
-from grader.services.competitions.conditions import Conditions
 from grader.services.solutions import intake
 from grader.services.teams import participations
 from grader.settings import Settings
@@ -92,21 +91,21 @@ class Installation:
             drop_unique_constraint(self.database)
         now = datetime.now(UTC)
         stored = intake.store(self.storage, read_solution(solution), split_key=b"campaign")
-        conditions = Conditions(
-            max_daily_submissions=None,
-            max_total_submissions=self.plan.team_limit,
-            max_pending_submissions=MAX_PENDING,
-            max_hourly_rejections=100_000,
-        )
+        limits: dict[str, Any] = {
+            "max_daily_submissions": None,
+            "max_total_submissions": self.plan.team_limit,
+            "max_pending_submissions": MAX_PENDING,
+            "max_hourly_rejections": 100_000,
+        }
         with self.database.write() as session:
             competition = publish_competition(
                 session,
                 slug=SLUG,
                 title="Toxicity",
                 solution=stored,
-                conditions=conditions,
                 actor=ORGANIZER,
                 now=now,
+                **limits,
             )
         passwords = accounts.password_hasher(self.settings)
         teams = []

@@ -3,15 +3,14 @@
 import json
 import random
 import tomllib
-from dataclasses import asdict, replace
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grader.services.competitions import settings as competition_settings
-from grader.services.competitions.conditions import InvalidCompetition
-from grader.services.competitions.settings import CompetitionSettings
+from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.setup import settings_file
 from tests.fixtures.mutations import Mishap, mishap, mishaps
 
@@ -55,9 +54,9 @@ def read(text: str) -> None:
         assert refused.problems
         assert all(problem.strip().endswith(".") for problem in refused.problems)
         return
-    after = competition_settings.cleaned(replace(CompetitionSettings(), **found.changes))
+    after = competition_settings.cleaned(CompetitionSettings().changed(**found.changes))
     if not competition_settings.problems(after, is_draft=True):
-        for name, value in asdict(after).items():
+        for name, value in dict(after).items():
             assert not isinstance(value, int) or value <= LARGEST_COUNT, name
             assert not isinstance(value, str) or "\0" not in value, name
 

@@ -12,8 +12,9 @@ from urllib.parse import quote
 
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import metric as metric_choice
-from grader.services.competitions import phases, settings
+from grader.services.competitions import phases
 from grader.services.competitions.metric import Rules
+from grader.services.competitions.settings_model import is_web_address
 from grader.services.teams import participations
 from grader.visibility import Phase
 from webapp.presentation import formats
@@ -107,7 +108,7 @@ class CompetitionView:
     @property
     def contact_link(self) -> str | None:
         """Where the contact leads, if it is the address of a page or a mailbox."""
-        if settings.is_web_address(self.contact):
+        if is_web_address(self.contact):
             return self.contact
         return f"mailto:{quote(self.contact, safe='@')}" if _MAILBOX.fullmatch(self.contact) else None
 

@@ -1,7 +1,6 @@
 """Organizers' page of rescoring: list of scoring versions, start one with a solution or settings."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from flask import Blueprint, Response, flash, jsonify, redirect, render_template, request, url_for
@@ -126,7 +125,7 @@ def _settings(
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
         live = Rules.from_dict(lookup.live(competition).metric_settings)
-        in_use = replace(competition_settings.of(competition), identities=live.identities, metric=live.metric)
+        in_use = competition_settings.of(competition).changed(identities=live.identities, metric=live.metric)
         view = CompetitionView(competition, db.now(session))
     values: dict[str, Any] = forms.texts(in_use)
     if problem or field_problems:

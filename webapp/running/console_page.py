@@ -7,7 +7,7 @@ from grader import db
 from grader.models import Role
 from grader.services.audit import log
 from grader.services.competitions import pauses
-from grader.services.competitions.conditions import InvalidCompetition
+from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.exports import tables
 from grader.services.moderation import disputes
 from grader.services.scoring import queue_health, retries

@@ -1,15 +1,13 @@
 """Page to create a competition, new or as a clone of another."""
 
-from dataclasses import replace
-
 from flask import Blueprint, abort, flash, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
 from grader.services.competitions import organizers
-from grader.services.competitions.conditions import InvalidCompetition
-from grader.services.competitions.settings import CompetitionSettings
+from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import versions
 from grader.services.setup import cloning, drafts
 from webapp.http import auth, lookups
@@ -52,7 +50,7 @@ def create() -> ResponseReturnValue:
                 if "with_solution" in request.form:
                     versions.copy_solution(session, source=source, draft=draft, actor=actor(), now=now)
             else:
-                settings = replace(CompetitionSettings(), title=title)
+                settings = CompetitionSettings().changed(title=title)
                 draft = drafts.create(session, slug=slug, settings=settings, actor=actor(), now=now)
     except InvalidCompetition as error:
         return _page(problems=list(error.problems)), 422

@@ -7,16 +7,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from grader.metrics import MetricSettings, Weights
-from grader.models import EntryMode, RevealRule
-from grader.services.competitions.conditions import MAX_COUNT, Fault
-from grader.services.competitions.settings import CompetitionSettings
+from grader.services.competitions.settings_model import (
+    DATES,
+    MAX_COUNT,
+    METRIC_PARTS,
+    SETTINGS,
+    WEIGHTS,
+    CompetitionSettings,
+)
+from grader.services.competitions.settings_problems import Fault
 from grader.text.plain import is_storable
-from grader.visibility import Feedback
 from webapp.setup.steps import Field, Step
-
-CHOICES = {"feedback": Feedback, "entry_mode": EntryMode, "reveal_rule": RevealRule}
-WEIGHTS = tuple(Weights().as_dict())
-METRIC = ("power", *WEIGHTS, "label_threshold", "identity_threshold")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,11 @@ class Read:
 
 def texts(settings: CompetitionSettings) -> dict[str, str]:
     """Return the texts for the form's inputs."""
-    shown = {name: _text(getattr(settings, name)) for name in CompetitionSettings.__dataclass_fields__}
+    shown = {name: _text(getattr(settings, name)) for name in SETTINGS}
     metric = settings.metric
     shown |= {name: _text(value) for name, value in metric.weights.as_dict().items()}
-    shown |= {name: _text(getattr(metric, name)) for name in METRIC if name not in WEIGHTS}
-    for name in ("opens_at", "closes_at", "entry_deadline", "merger_deadline", "reveals_at"):
+    shown |= {name: _text(getattr(metric, name)) for name in METRIC_PARTS if name not in WEIGHTS}
+    for name in DATES:
         moment = getattr(settings, name)
         shown[f"{name}_date"] = f"{moment:%Y-%m-%d}" if moment else ""
         shown[f"{name}_time"] = f"{moment:%H:%M}" if moment else ""
@@ -47,7 +48,7 @@ def entered(step: Step, form: Mapping[str, str]) -> dict[str, str]:
 
 def setting_of(field_name: str) -> str:
     """Return the setting that a field belongs to: the parts of the metric are one."""
-    return "metric" if field_name in METRIC else field_name
+    return "metric" if field_name in METRIC_PARTS else field_name
 
 
 def read(
@@ -83,7 +84,7 @@ def beside(
 
 def _read_metric(changes: dict[str, Any], problems: dict[str, str], *, before: MetricSettings) -> None:
     """Put the metric in the place of its parts in `changes`; each part that is wrong is told by itself."""
-    parts = {name: changes.pop(name) for name in METRIC if name in changes}
+    parts = {name: changes.pop(name) for name in METRIC_PARTS if name in changes}
     weights = {name: parts.pop(name) for name in WEIGHTS if name in parts}
     metric = before
     if len(weights) == len(WEIGHTS):
@@ -144,10 +145,10 @@ def _number(text: str) -> float:
 
 
 def _choice(field: Field, text: str) -> Any:
-    try:
-        return CHOICES[field.name](text)
-    except ValueError:
-        raise ValueError("choose one.") from None
+    found = next((value for value, _ in field.choices if value == text), None)
+    if found is None:
+        raise ValueError("choose one.")
+    return found
 
 
 def _moment(date: str, time: str, field: Field) -> datetime | None:

@@ -10,8 +10,8 @@ from grader import db
 from grader.models import Competition, CompetitionState, Role
 from grader.services.analysis import leak_budget
 from grader.services.competitions import settings as competition_settings
-from grader.services.competitions.conditions import Fault
-from grader.services.competitions.settings import CompetitionSettings
+from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.competitions.settings_problems import Fault
 from grader.services.data_files import files, release
 from grader.services.setup import draft_deletion, drafts, lifecycle
 from grader.services.submissions import benchmark_entries

@@ -9,10 +9,10 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Role
 from grader.services.analysis import leak_budget
-from grader.services.competitions import joined_names, past_dates
+from grader.services.competitions import joined_names, past_dates, usual_dates
 from grader.services.competitions import settings as competition_settings
-from grader.services.competitions.conditions import Fault
-from grader.services.competitions.settings import DATES, FOLLOWING, METRIC_IS_FIXED
+from grader.services.competitions.settings_model import DATES, METRIC_IS_FIXED
+from grader.services.competitions.settings_problems import Fault
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.confirmation import Question, confirm, wants_to_change
@@ -155,7 +155,9 @@ def _page(slug: str, step: Step, *, found: Read | None = None, faults: Sequence[
         steps=STEPS,
         values=shown,
         groups=groups,
-        following={name: getattr(competition, name) for name in FOLLOWING if getattr(settings, name) is None},
+        following={
+            name: getattr(competition, name) for name in usual_dates.NAMES if getattr(settings, name) is None
+        },
         dates={name: getattr(competition, name) for name in DATES},
         metric_is_fixed=METRIC_IS_FIXED,
         has_open=any(group.open for group in groups),

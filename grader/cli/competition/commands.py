@@ -38,8 +38,8 @@ from grader.models import Competition
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
 from grader.services.competitions import settings as competition_settings
-from grader.services.competitions.conditions import InvalidCompetition
-from grader.services.competitions.settings import CompetitionSettings
+from grader.services.competitions.settings_model import DATES, CompetitionSettings
+from grader.services.competitions.settings_problems import InvalidCompetition, sentences
 from grader.services.people import directory
 from grader.services.rescoring import versions
 from grader.services.setup import drafts, lifecycle
@@ -140,7 +140,7 @@ def create(
     if is_published:
         raise click.UsageError("--publish is for a FILE.toml.")
     metric = metric_settings(power, weights, threshold)
-    settings = CompetitionSettings(
+    settings = CompetitionSettings().changed(
         title=title,
         overview=overview.read_text(encoding="utf-8") if overview else "",
         opens_at=opens_at,
@@ -162,7 +162,7 @@ def create(
             benchmark_entries.publish(session, storage=installation.storage, competition=draft, **act)
         click.echo(describe(stored))
         click.echo(f"\n{draft.slug} {_times(draft)}.")
-        chosen = [name for name in competition_settings.DATES if name != "opens_at" or opens_at is not None]
+        chosen = [name for name in DATES if name != "opens_at" or opens_at is not None]
         tell_of_doubts(installation, slug, chosen, now)
 
 
@@ -192,7 +192,7 @@ def _stored(
 def _require_possible(session: Session, slug: str, settings: CompetitionSettings) -> None:
     """Raise InvalidCompetition with everything that keeps it from being made and published."""
     faults = lifecycle.unpublishable(competition_settings.cleaned(settings), now=db.now(session))
-    problems = lookup.slug_problems(session, slug) + competition_settings.sentences(faults)
+    problems = lookup.slug_problems(session, slug) + sentences(faults)
     if problems:
         raise InvalidCompetition(problems)
 

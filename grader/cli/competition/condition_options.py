@@ -105,7 +105,7 @@ def condition_options(command: Command) -> Command:
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the conditions that were given, under the names of `Conditions`."""
+    """Return the conditions that were given, under the names of the settings."""
     from grader.models import EntryMode
 
     conditions = {name: value for name, value in options.items() if value is not None}

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,8 @@ from grader.models import Competition, CompetitionState, User
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions import settings as competition_settings
-from grader.services.competitions.conditions import InvalidCompetition
-from grader.services.competitions.settings import CompetitionSettings
+from grader.services.competitions.settings_model import NAMES, SETTINGS, CompetitionSettings
+from grader.services.competitions.settings_problems import InvalidCompetition, sentences
 from grader.services.data_files import files, release
 from grader.services.people import directory
 from grader.services.rescoring import versions
@@ -40,9 +39,9 @@ def create_from(path: Path, *, owner: str | None, publish: bool) -> None:
     with opened() as installation:
         with installation.database.write() as session:
             person = directory.get(session, name=owner) if owner else None
-            settings = replace(CompetitionSettings(), **file.changes)
+            settings = CompetitionSettings().changed(**file.changes)
             faults = drafts.problems(session, slug=slug, settings=settings)
-            _require_sound(path, file, competition_settings.sentences(faults, unread=file.unread))
+            _require_sound(path, file, sentences(faults, unread=file.unread))
             draft = drafts.create(
                 session,
                 slug=slug,
@@ -52,7 +51,7 @@ def create_from(path: Path, *, owner: str | None, publish: bool) -> None:
                 now=(now := db.now(session)),
             )
         click.echo(f"{draft.slug} is a draft.")
-        tell_of_doubts(installation, draft.slug, _told_now(competition_settings.NAMES, file), now)
+        tell_of_doubts(installation, draft.slug, _told_now(NAMES, file), now)
         with _draft_stays(draft.slug, path):
             _add_files(installation, draft.slug, path, file)
             _tell_or_publish(installation, draft.slug, publish=publish)
@@ -81,13 +80,13 @@ def apply(slug: str, file: Path) -> None:
             now = db.now(session)
             read = _read(file, before=competition_settings.of(competition))
             faults = competition_settings.refusals(competition, read.changes, now)
-            _require_sound(file, read, competition_settings.sentences(faults, unread=read.unread))
+            _require_sound(file, read, sentences(faults, unread=read.unread))
             if read.solution and competition.state is not CompetitionState.DRAFT:
                 raise drafts.NotDraft(competition)
             changed = competition_settings.change(
                 session, competition=competition, changes=read.changes, actor=Actor.shell(), now=now
             )
-        places = sorted(map(settings_file.place_of, changed))
+        places = sorted(SETTINGS[name].key for name in changed)
         click.echo(f"Changed: {', '.join(places) or 'nothing'}.")
         tell_of_doubts(installation, slug, _told_now(changed, read), now)
         _add_files(installation, slug, file, read)

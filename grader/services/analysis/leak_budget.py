@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from grader.models import Competition
 from grader.ranking import leak_budget
 from grader.ranking.leak_budget import LeakBudget, PublicSubgroup
-from grader.services.competitions.settings import CompetitionSettings
+from grader.services.competitions.settings_model import CompetitionSettings
 
 DAY = timedelta(days=1)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from grader.models import Competition
 from grader.services.competitions import metric
-from grader.services.competitions.conditions import Fault
+from grader.services.competitions.settings_problems import Fault
 
 
 def hint(name: str) -> str:

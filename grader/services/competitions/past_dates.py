@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 
 from grader.models import Competition, CompetitionState
-from grader.services.competitions import phases
-from grader.services.competitions.conditions import Fault
-from grader.services.competitions.settings import DATES, FOLLOWING, WORDS
+from grader.services.competitions import phases, usual_dates
+from grader.services.competitions.settings_model import DATES, SETTINGS
+from grader.services.competitions.settings_problems import Fault
 from grader.visibility import Phase
 
 _OF_A_DRAFT = {
@@ -34,7 +34,7 @@ def warnings_of_change(competition: Competition, changed: Collection[str], now: 
     """Return the warnings that a change brought: of the dates in it, and of those that follow the close."""
     names = set(changed) & set(DATES)
     if names & {"opens_at", "closes_at"}:
-        names |= set(FOLLOWING)
+        names |= set(usual_dates.NAMES)
     effects = {"opens_at": "the competition is open now"} | dict(_effects(competition, now))
     return [fault for fault in _found(competition, now, effects) if set(fault.names) & names]
 
@@ -56,5 +56,6 @@ def _found(competition: Competition, now: datetime, effects: Mapping[str, str]) 
         moment = getattr(competition, name)
         if moment is not None and moment <= now:
             yield Fault(
-                f"The {WORDS[name]} lies in the past ({moment:%Y-%m-%d %H:%M} UTC): {effect}.", (name,)
+                f"The {SETTINGS[name].words} lies in the past ({moment:%Y-%m-%d %H:%M} UTC): {effect}.",
+                (name,),
             )

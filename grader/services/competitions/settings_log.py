@@ -6,16 +6,7 @@ from typing import Any
 
 from grader.metrics import MetricSettings
 from grader.models import RevealRule
-from grader.services.competitions.conditions import DATE_WORDS
-
-_TOLD_LIMITS = {
-    "max_team_size": "largest size of a team",
-    "max_daily_submissions": "limit of submissions a day",
-    "max_total_submissions": "limit of submissions in all",
-    "max_pending_submissions": "limit of submissions that wait at once",
-    "max_hourly_rejections": "limit of rejected files an hour",
-    "selection_count": "number of selected submissions",
-}
+from grader.services.competitions.settings_model import KINDS, SETTINGS, Kind
 
 
 def as_json(settings: Any, names: Collection[str]) -> dict[str, Any]:
@@ -29,12 +20,11 @@ def public_text(before: Any, after: Any, changed: Collection[str], rules_version
 
 
 def _sentences(before: Any, after: Any, changed: Collection[str], version: int) -> Iterable[str]:
-    for name, words in DATE_WORDS.items():
-        if name in changed:
-            yield f"The {words} is {_date(getattr(after, name))}; it was {_date(getattr(before, name))}."
-    for name, words in _TOLD_LIMITS.items():
-        if name in changed:
-            yield f"The {words} is {_limit(getattr(after, name))}; it was {_limit(getattr(before, name))}."
+    for name, setting in SETTINGS.items():
+        if setting.public and name in changed:
+            shown = _date if KINDS[name] is Kind.DATE else _limit
+            new, old = shown(getattr(after, name)), shown(getattr(before, name))
+            yield f"The {setting.public} is {new}; it was {old}."
     if "rules" in changed:
         yield f"The rules changed; they are version {version} now."
     if "reveal_rule" in changed:

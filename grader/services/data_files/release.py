@@ -14,7 +14,7 @@ from grader.models import Competition, DataCheckState, DataFile, JobState
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.competitions.conditions import Fault
+from grader.services.competitions.settings_problems import Fault
 from grader.services.data_files import checks, files, findings
 from grader.services.jobs import organizer_jobs
 from grader.text.plain import plain_text

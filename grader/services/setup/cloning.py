@@ -1,6 +1,5 @@
 """Clone a competition: copy its texts, settings and data files, without dates, into a new draft."""
 
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +9,7 @@ from grader.models import Competition, DataFile, User
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings as competition_settings
-from grader.services.competitions.settings import DATES
+from grader.services.competitions.settings_model import DATES
 from grader.services.data_files import checks, files
 from grader.services.setup import drafts
 
@@ -32,7 +31,7 @@ def clone(
     `versions.copy_solution`. Raises InvalidCompetition.
     """
     undated: dict[str, Any] = dict.fromkeys(DATES)
-    settings = replace(competition_settings.of(source), title=title or source.title, **undated)
+    settings = competition_settings.of(source).changed(title=title or source.title, **undated)
     draft = drafts.create(session, slug=slug, settings=settings, owner=owner, actor=actor, now=now)
     if with_data:
         for file in files.list_all(session, competition=source):

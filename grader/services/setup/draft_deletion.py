@@ -27,7 +27,7 @@ from grader.models.competitions import DELETED
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings
-from grader.services.competitions.settings import CompetitionSettings
+from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.setup import drafts
 
 # In an order in which no row is deleted before those that name it.

@@ -17,10 +17,10 @@ from grader.models import (
 )
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, organizers
+from grader.services.competitions import lookup, organizers, settings_problems
 from grader.services.competitions import settings as competition_settings
-from grader.services.competitions.conditions import Fault, InvalidCompetition
-from grader.services.competitions.settings import CompetitionSettings
+from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.competitions.settings_problems import Fault, InvalidCompetition, sentences
 
 
 class NotDraft(OrganizerError):
@@ -55,7 +55,7 @@ def create(
     )
     found = problems(session, slug=slug, settings=settings)
     if found:
-        raise InvalidCompetition(competition_settings.sentences(found))
+        raise InvalidCompetition(sentences(found))
     competition_settings.apply(competition_settings.cleaned(settings), draft)
     try:
         with session.begin_nested():
@@ -72,7 +72,7 @@ def create(
 def problems(session: Session, *, slug: str, settings: CompetitionSettings) -> list[Fault]:
     """Return everything that keeps a draft from being made like this."""
     found = [Fault(sentence, ("slug",)) for sentence in lookup.slug_problems(session, slug)]
-    return found + competition_settings.problems(competition_settings.cleaned(settings), is_draft=True)
+    return found + settings_problems.problems(competition_settings.cleaned(settings), is_draft=True)
 
 
 def lock(session: Session, competition: Competition) -> Competition:

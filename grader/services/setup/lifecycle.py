@@ -4,7 +4,6 @@ Scheduled, open and closed follow from the time; the reveal is a step of the clo
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy.orm import Session
@@ -14,11 +13,11 @@ from grader.errors import OrganizerError
 from grader.models import Competition, CompetitionState
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import lookup, usual_dates
 from grader.services.competitions import settings as competition_settings
-from grader.services.competitions.conditions import Fault
 from grader.services.competitions.phases import Archived
-from grader.services.competitions.settings import CompetitionSettings
+from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.competitions.settings_problems import Fault, problems, sentences
 from grader.services.data_files import release
 
 SOLUTION = "solution"
@@ -79,8 +78,8 @@ def unpublishable(settings: CompetitionSettings, *, now: datetime) -> list[Fault
         found.append(
             Fault(f"The close must lie ahead; it is {closes_at:%Y-%m-%d %H:%M} UTC.", ("closes_at",))
         )
-    as_published = replace(settings, opens_at=settings.opens_at or now)
-    return found + competition_settings.problems(as_published, is_draft=False)
+    as_published = settings.changed(opens_at=settings.opens_at or now)
+    return found + problems(as_published, is_draft=False)
 
 
 def publish(
@@ -95,9 +94,9 @@ def publish(
         raise AlreadyPublished(competition)
     lacking = [*missing(competition, now=now), *release.faults(session, competition=competition)]
     if lacking:
-        raise NotReady(competition_settings.sentences(lacking))
+        raise NotReady(sentences(lacking))
     competition.opens_at = competition.opens_at or now
-    competition_settings.settle_dates(competition)
+    usual_dates.fill_in(competition)
     _change(
         session,
         competition,

@@ -5,21 +5,25 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from typing import Any
 
 from grader.metrics import MetricSettings, Weights
-from grader.models import EntryMode, RevealRule
-from grader.services.competitions.conditions import InvalidCompetition
-from grader.services.competitions.settings import CompetitionSettings
+from grader.services.competitions.settings_model import (
+    KINDS,
+    METRIC_PARTS,
+    OPTIONAL,
+    SETTINGS,
+    WEIGHTS,
+    CompetitionSettings,
+    Kind,
+)
+from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.text.plain import is_storable
-from grader.visibility import Feedback
 
 NONE = "none"
 PROPOSED = "proposed"
-END_OF_DAY = time(23, 59, tzinfo=UTC)
-START_OF_DAY = time(0, 0, tzinfo=UTC)
 ORDINARY = CompetitionSettings()
 
 
@@ -51,22 +55,6 @@ class CompetitionFile:
             raise InvalidCompetition(self.problems)
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """One key of the file: its table and name, the setting, how it is read and written, and a comment."""
-
-    table: str
-    key: str
-    name: str
-    read: Callable[[Any], Any]
-    write: Callable[[Any], str]
-    comment: str = ""
-
-    @property
-    def place(self) -> str:
-        return f"{self.table}.{self.key}" if self.table else self.key
-
-
 class _Unreadable(ValueError):
     """A value of another kind than the key takes; the message ends the sentence "… must be"."""
 
@@ -84,23 +72,23 @@ def read(text: str, *, before: CompetitionSettings = ORDINARY) -> CompetitionFil
     changes: dict[str, Any] = {}
     unread: set[str] = set()
     others: dict[str, Any] = {}
-    known = {key.place: key for key in _KEYS}
     for place, value in _places(document):
         if not _is_storable(value):
             problems.append(f"{place} must hold no NUL (U+0000): no text can.")
-            unread |= {known[place].name} if place in known else set()
+            unread |= {_NAMES[place]} if place in _NAMES else set()
         elif place in _OTHERS:
             others[place] = value
-        elif place in known:
+        elif place in _NAMES:
+            name = _NAMES[place]
             try:
-                changes[known[place].name] = known[place].read(value)
+                changes[name] = _READERS[KINDS[name]](name, value)
             except _Unreadable as error:
                 problems.append(f"{place} must be {error}, not {value!r}.")
-                unread.add(known[place].name)
+                unread.add(name)
         else:
-            meant = next(iter(get_close_matches(place, [*known, *_OTHERS], n=1, cutoff=0.75)), None)
+            meant = next(iter(get_close_matches(place, [*_NAMES, *_OTHERS], n=1, cutoff=0.75)), None)
             problems.append(f"The key {place} is not known{f'; {meant} is' if meant else ''}.")
-            unread |= {known[meant].name} if meant in known else set()
+            unread |= {_NAMES[meant]} if meant in _NAMES else set()
     formula = {place: others.pop(place) for place in _METRIC if place in others}
     metric, wrong = _changed_metric(formula, before.metric)
     if formula:
@@ -124,27 +112,23 @@ def _is_storable(value: object) -> bool:
     return all(is_storable(text) for text in texts if isinstance(text, str))
 
 
-def place_of(name: str) -> str:
-    """Return a setting's key in the file, such as ``limits.daily``."""
-    return next((key.place for key in _KEYS if key.name == name), name)
-
-
 def write(slug: str, settings: CompetitionSettings) -> str:
     """Return settings as a file that `read` reads back; what follows from the close is left out."""
     lines = [f"slug = {_text(slug)}"]
     table = ""
-    for key in _KEYS:
-        value = getattr(settings, key.name)
-        if key.table != table:
-            table = key.table
-            lines += ["", f"[{table}]"]
-        if value is None and key.read in (_moment, _deadline, _code):
-            lines.append(f"# {key.key} = …  {key.comment}")
-            continue
-        comment = f"  # {key.comment}" if key.comment else ""
-        lines.append(f"{key.key} = {key.write(value)}{comment}")
-        if key.name == "min_class_rows":
+    for name, setting in SETTINGS.items():
+        if name == "metric":
             lines += _metric_lines(settings.metric)
+            continue
+        value, kind = getattr(settings, name), KINDS[name]
+        place, _, key = setting.key.rpartition(".")
+        if place != table:
+            table = place
+            lines += ["", f"[{table}]"]
+        if value is None and kind in (Kind.DATE, Kind.LINE):
+            lines.append(f"# {key} = …  {setting.meaning}")
+        else:
+            lines.append(f"{key} = {_WRITERS[kind](value)}  # {setting.meaning}")
     return "\n".join(lines) + "\n"
 
 
@@ -186,9 +170,8 @@ def _changed_metric(given: Mapping[str, Any], metric: MetricSettings) -> tuple[M
 
 
 def _weights(value: Any) -> Weights:
-    names = Weights().as_dict()
-    if not isinstance(value, dict) or set(value) - set(names):
-        raise ValueError(f"weights must be a table of {', '.join(names)}, not {value!r}.")
+    if not isinstance(value, dict) or set(value) - set(WEIGHTS):
+        raise ValueError(f"weights must be a table of {', '.join(WEIGHTS)}, not {value!r}.")
     return Weights(**{name: _number_of(f"weights.{name}", weight) for name, weight in value.items()})
 
 
@@ -198,76 +181,62 @@ def _number_of(name: str, value: Any) -> float:
     return value
 
 
-def _metric_lines(metric: MetricSettings) -> list[str]:
+def _metric_lines(metric: MetricSettings) -> Iterable[str]:
+    for name, part in METRIC_PARTS.items():
+        if name not in WEIGHTS:
+            key = part.key.rpartition(".")[2]
+            yield f"{key} = {_number(getattr(metric, name))}  # {part.meaning}"
     weights = ", ".join(f"{name} = {weight!r}" for name, weight in metric.weights.as_dict().items())
-    return [
-        f"power = {_number(metric.power)}  # of the power means; inf and -inf are the largest and smallest",
-        f"label_threshold = {_number(metric.label_threshold)}  # positive at this value and above",
-        f"identity_threshold = {_number(metric.identity_threshold)}  # mentioned at this value and above",
-        f"weights = {{ {weights} }}",
-    ]
+    yield f"weights = {{ {weights} }}  # {METRIC_PARTS['overall_auc'].meaning}"
 
 
-def _string(value: Any) -> str:
+def _line(name: str, value: Any) -> str | None:
     if not isinstance(value, str):
         raise _Unreadable("a text")
-    return value
+    return None if name in OPTIONAL and not value else value
 
 
-def _moment_at(default: time) -> Callable[[Any], datetime | None]:
-    def read_moment(value: Any) -> datetime | None:
-        if value == NONE:
-            return None
-        if isinstance(value, datetime):
-            with suppress(OverflowError):  # at the ends of the calendar, in another zone
-                return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC)
-        elif isinstance(value, date):
-            return datetime.combine(value, default)
-        raise _Unreadable(f'a time such as 2026-12-31T23:59:00Z, a date, or "{NONE}"')
-
-    return read_moment
+def _moment(name: str, value: Any) -> datetime | None:
+    if value == NONE:
+        return None
+    if isinstance(value, datetime):
+        with suppress(OverflowError):  # at the ends of the calendar, in another zone
+            return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC)
+    elif isinstance(value, date):
+        return datetime.combine(value, SETTINGS[name].day)
+    raise _Unreadable(f'a time such as 2026-12-31T23:59:00Z, a date, or "{NONE}"')
 
 
-_moment = _moment_at(START_OF_DAY)
-_deadline = _moment_at(END_OF_DAY)
-
-
-def _count(value: Any) -> int:
+def _count(_name: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise _Unreadable("a whole number")
     return value
 
 
-def _limit(value: Any) -> int | None:
+def _limit(name: str, value: Any) -> int | None:
     if value == NONE:
         return None
     try:
-        return _count(value)
+        return _count(name, value)
     except _Unreadable:
         raise _Unreadable(f'a whole number or "{NONE}"') from None
 
 
-def _yes_or_no(value: Any) -> bool:
+def _yes_or_no(_name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise _Unreadable("true or false")
     return value
 
 
-def _one_of(kind: type[EntryMode] | type[Feedback] | type[RevealRule]) -> Callable[[Any], Any]:
-    def read_choice(value: Any) -> Any:
-        try:
-            return kind(value)
-        except ValueError:
-            raise _Unreadable("one of " + ", ".join(f'"{each}"' for each in kind)) from None
-
-    return read_choice
+def _choice(name: str, value: Any) -> Any:
+    choices = SETTINGS[name].choices
+    found = next((each for each in choices if each == value), None)
+    if found is None:
+        raise _Unreadable("one of " + ", ".join(f'"{each}"' for each in choices))
+    return found
 
 
-def _code(value: Any) -> str | None:
-    return _string(value) or None
-
-
-def _names(value: Any) -> tuple[str, ...] | None:
+def _names(_name: str, value: Any) -> tuple[str, ...] | None:
     if value == PROPOSED:
         return None
     if not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
@@ -296,63 +265,42 @@ def _number(value: float) -> str:
     return repr(value) if math.isfinite(value) else ("inf" if value > 0 else "-inf")
 
 
-def _date(value: datetime | None) -> str:
-    return f'"{NONE}"' if value is None else value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+def _date(value: datetime) -> str:
+    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _optional(value: int | None) -> str:
     return f'"{NONE}"' if value is None else str(value)
 
 
-def _boolean(value: bool) -> str:
-    return "true" if value else "false"
-
-
 def _name_list(value: tuple[str, ...] | None) -> str:
     return f'"{PROPOSED}"' if value is None else f"[{', '.join(map(_text, value))}]"
 
 
-def _choice(value: Any) -> str:
-    return _text(value.value)
-
-
-def _maybe_text(value: str | None) -> str:
-    return _text(value or "")
-
-
+_READERS: dict[Kind, Callable[[str, Any], Any]] = {
+    Kind.LINE: _line,
+    Kind.TEXT: _line,
+    Kind.COUNT: _count,
+    Kind.LIMIT: _limit,
+    Kind.DATE: _moment,
+    Kind.CHECK: _yes_or_no,
+    Kind.CHOICE: _choice,
+    Kind.NAMES: _names,
+}
+_WRITERS: dict[Kind, Callable[[Any], str]] = {
+    Kind.LINE: _text,
+    Kind.TEXT: _text,
+    Kind.COUNT: str,
+    Kind.LIMIT: _optional,
+    Kind.DATE: _date,
+    Kind.CHECK: lambda value: "true" if value else "false",
+    Kind.CHOICE: lambda value: _text(value.value),
+    Kind.NAMES: _name_list,
+}
+_NAMES = {setting.key: name for name, setting in SETTINGS.items() if name != "metric"}
 _LISTS = {
     "files.data": "list of paths",
     "files.allow": "list of texts such as 'test.csv: publish muslim', with the words that the check asks for",
 }
-_METRIC = ("metric.power", "metric.label_threshold", "metric.identity_threshold", "metric.weights")
+_METRIC = tuple(dict.fromkeys(part.key for part in METRIC_PARTS.values()))
 _OTHERS = ("slug", *_METRIC, "files.solution", "files.label", "files.baseline", "files.data", "files.allow")
-_WEEK_BEFORE = "without it 7 days before the close"
-_KEYS = (
-    _Key("", "title", "title", _string, _text),
-    _Key("", "contact", "contact", _string, _text, "an e-mail address or a page"),
-    _Key("", "discussion", "discussion_url", _string, _text, "the address of a forum"),
-    _Key("", "feedback", "feedback", _one_of(Feedback), _choice, '"open", "terms" or "score"'),
-    _Key("classes", "positive", "positive_name", _string, _text),
-    _Key("classes", "negative", "negative_name", _string, _text),
-    _Key("dates", "opens", "opens_at", _moment, _date, "without it when it is published"),
-    _Key("dates", "closes", "closes_at", _deadline, _date, "a date alone is 23:59 UTC"),
-    _Key("dates", "entry_deadline", "entry_deadline", _deadline, _date, _WEEK_BEFORE),
-    _Key("dates", "merger_deadline", "merger_deadline", _deadline, _date, _WEEK_BEFORE),
-    _Key("dates", "reveal", "reveal_rule", _one_of(RevealRule), _choice, '"date" or "organizer"'),
-    _Key("dates", "reveals", "reveals_at", _deadline, _date, "without it 7 days after the close"),
-    _Key("entry", "mode", "entry_mode", _one_of(EntryMode), _choice, '"open", "code" or "approval"'),
-    _Key("entry", "code", "entry_code", _code, _maybe_text, "of entry by code"),
-    _Key("entry", "team_size", "max_team_size", _count, str),
-    _Key("limits", "daily", "max_daily_submissions", _limit, _optional, "of a team and UTC day"),
-    _Key("limits", "total", "max_total_submissions", _limit, _optional),
-    _Key("limits", "pending", "max_pending_submissions", _count, str),
-    _Key("limits", "rejections_an_hour", "max_hourly_rejections", _count, str),
-    _Key("limits", "selections", "selection_count", _count, str),
-    _Key("limits", "late", "takes_late_submissions", _yes_or_no, _boolean, "files after the reveal"),
-    _Key("metric", "identities", "identities", _names, _name_list),
-    _Key("metric", "min_class_rows", "min_class_rows", _count, str, "for identities that are proposed"),
-    _Key("texts", "overview", "overview", _string, _text),
-    _Key("texts", "evaluation", "evaluation", _string, _text),
-    _Key("texts", "rules", "rules", _string, _text),
-    _Key("texts", "data", "data_description", _string, _text),
-)

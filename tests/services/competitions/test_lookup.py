@@ -8,8 +8,8 @@ from sqlalchemy import func, select
 
 from grader.models import ScoringVersion, ScoringVersionState
 from grader.services.competitions import lookup, phases
-from grader.services.competitions.conditions import InvalidCompetition
 from grader.services.competitions.lookup import UnknownCompetition
+from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.visibility import Phase
 
 HOUR = timedelta(hours=1)

@@ -9,8 +9,8 @@ from sqlalchemy import select
 from grader.models import AuditEntry
 from grader.services.audit.log import Actor
 from grader.services.competitions import pauses
-from grader.services.competitions.conditions import InvalidCompetition
 from grader.services.competitions.pauses import MessageNeeded, NotPaused, SubmissionsPaused
+from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.submissions import refusal
 from grader.services.submissions.refusal import CompetitionNotOpen
 

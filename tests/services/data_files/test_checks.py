@@ -24,7 +24,7 @@ from grader.models import (
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup, organizers
-from grader.services.competitions.settings import CompetitionSettings
+from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.data_files import checks, findings, release
 from grader.services.data_files import files as data_files
 from grader.services.data_files.release import BeingChecked, DataUnchecked, NotHeld, NotTyped

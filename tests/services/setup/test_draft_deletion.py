@@ -13,7 +13,7 @@ from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import announcements, lookup
 from grader.services.competitions import settings as competition_settings
-from grader.services.competitions.settings import CompetitionSettings
+from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.data_files import files
 from grader.services.rescoring import versions
 from grader.services.setup import draft_deletion, drafts

@@ -1,7 +1,6 @@
 """Drafts and settings: making, changing, locking, and what the audit and the public log keep."""
 
 import hashlib
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -27,8 +26,8 @@ from grader.models import (
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
-from grader.services.competitions.conditions import InvalidCompetition
-from grader.services.competitions.settings import CompetitionSettings
+from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.data_files import files
 from grader.services.rescoring import versions
 from grader.services.setup import cloning, drafts, lifecycle
@@ -41,7 +40,7 @@ SHELL = Actor(None, "shell (tests)")
 
 
 def draft(service: Any, slug: str = "next", **chosen: Any) -> Competition:
-    settings = replace(CompetitionSettings(title="Next"), **chosen)
+    settings = CompetitionSettings(title="Next").changed(**chosen)
     with service.database.write() as session:
         return drafts.create(session, slug=slug, settings=settings, actor=SHELL, now=service.now)
 
@@ -269,9 +268,9 @@ def test_a_clone_has_everything_but_dates_people_and_if_not_wanted_the_solution(
         assert not files.list_all(session, competition=bare)
         assert [file.sha256 for file in files.list_all(session, competition=full)] == [blob.sha256]
     bare, full = service.reload(bare), service.reload(full)
-    expected = replace(competition_settings.of(service.reload(source)), opens_at=None, closes_at=None)
+    expected = competition_settings.of(service.reload(source)).changed(opens_at=None, closes_at=None)
     assert competition_settings.of(bare) == expected
-    assert competition_settings.of(full) == replace(expected, title="Full")
+    assert competition_settings.of(full) == expected.changed(title="Full")
     assert bare.live_scoring_version is None
     assert lookup.live(full).solution.row_count == 400
     assert (full.state, full.rules_version) == (CompetitionState.DRAFT, 1)

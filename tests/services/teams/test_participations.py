@@ -1,6 +1,5 @@
 """Joining a competition: rules, codes, approval, deadlines."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,8 +8,8 @@ from sqlalchemy import func, select
 
 from grader.models import EntryMode, Participation, RequestState, Team
 from grader.services.audit.log import Actor
-from grader.services.competitions import conditions, lookup, settings
-from grader.services.competitions.conditions import Conditions, InvalidCompetition
+from grader.services.competitions import lookup, settings
+from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.setup.lifecycle import NotReady
 from grader.services.submissions import situation
 from grader.services.teams import admissions, participations, rosters
@@ -226,18 +225,18 @@ def test_a_refused_entry_leaves_no_team_behind(service: Any) -> None:
 
 
 def test_a_competition_keeps_its_conditions_and_has_dates_by_its_close(service: Any) -> None:
-    given = Conditions(
-        rules="Be kind.", entry_mode=EntryMode.CODE, entry_code="fair", max_daily_submissions=None
-    )
-    options = {name: getattr(given, name) for name in conditions.NAMES}
-    assert conditions.of(service.reload(service.competition("endless", **options))) == given
-    ending = service.competition(closes_at=service.now + 20 * DAY, **options)
-    assert conditions.of(service.reload(ending)) == replace(
-        given,
-        entry_deadline=service.now + 13 * DAY,
-        merger_deadline=service.now + 13 * DAY,
-        reveals_at=service.now + 27 * DAY,
-    )
+    given: dict[str, Any] = {
+        "rules": "Be kind.",
+        "entry_mode": EntryMode.CODE,
+        "entry_code": "fair",
+        "max_daily_submissions": None,
+    }
+    dates = ("entry_deadline", "merger_deadline", "reveals_at")
+    endless = service.reload(service.competition("endless", **given))
+    assert {name: getattr(endless, name) for name in given} == given
+    assert [getattr(endless, name) for name in dates] == [None, None, None]
+    ending = service.reload(service.competition(closes_at=service.now + 20 * DAY, **given))
+    assert [getattr(ending, name) - service.now for name in dates] == [13 * DAY, 13 * DAY, 27 * DAY]
 
 
 @pytest.mark.parametrize(

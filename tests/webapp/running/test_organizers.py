@@ -13,7 +13,7 @@ import webapp
 from grader.models import Competition, CompetitionState, Organizer, Role
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions.settings import CompetitionSettings
+from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.moderation import decisions
 from grader.services.setup import drafts, lifecycle
 

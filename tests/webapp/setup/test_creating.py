@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import lookup, settings
+from grader.services.competitions.settings_model import METRIC_PARTS, NAMES
 from grader.services.jobs import organizer_jobs
 from grader.worker.organizer_jobs.program import OrganizerWorker
 from webapp.setup.steps import STEPS
@@ -77,6 +78,11 @@ def test_what_was_entered_stays_when_a_draft_cannot_be_made(root: Any) -> None:
     assert "lower-case letters" in answer.text
     assert 'value="New!"' in answer.text
     assert 'value="My &lt;title&gt;"' in answer.text
+
+
+def test_every_setting_is_in_one_step() -> None:
+    shown = [field.name for step in STEPS for field in step.fields]
+    assert sorted(shown) == sorted([*(set(NAMES) - {"metric"}), *METRIC_PARTS])
 
 
 @pytest.mark.parametrize("step", [step.key for step in STEPS])

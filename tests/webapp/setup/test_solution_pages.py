@@ -3,7 +3,6 @@
 import io
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -13,7 +12,7 @@ from grader import db
 from grader.models import Organizer, Role
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.competitions.settings import CompetitionSettings
+from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.jobs import organizer_jobs
 from grader.services.setup import drafts
 from grader.worker.organizer_jobs.program import OrganizerWorker
@@ -27,7 +26,7 @@ def site(make_arena: Callable[..., Any]) -> Any:
     arena = make_arena()
     arena.olga, arena.vera, arena.eve = (arena.person(name) for name in ("Olga", "Vera", "Eve"))
     with arena.database.write() as session:
-        settings = replace(CompetitionSettings(), title="Next")
+        settings = CompetitionSettings().changed(title="Next")
         actor = Actor.of(arena.olga.user)
         draft = drafts.create(session, slug="next", settings=settings, actor=actor, now=arena.now())
         add_viewer(session, draft, arena)

@@ -14,7 +14,6 @@ from grader.files import ColumnRole, read_solution
 from grader.models import Role, Submission
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
-from grader.services.competitions.conditions import Conditions
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import preparation
 from grader.services.scoring import jobs as scoring
@@ -44,7 +43,7 @@ def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]) -> Any
             slug="toxicity",
             title="Toxicity",
             solution=stored,
-            conditions=Conditions(max_daily_submissions=None),
+            max_daily_submissions=None,
             actor=actor,
             now=arena.now(),
         )

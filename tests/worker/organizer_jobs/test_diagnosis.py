@@ -13,7 +13,6 @@ from grader.models import OrganizerJob
 from grader.services.analysis import diagnoses
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.competitions.conditions import Conditions
 from grader.services.solutions import intake
 from grader.worker.organizer_jobs.program import OrganizerWorker
 from tests.fixtures.arena import WIDE_LIMITS
@@ -56,7 +55,7 @@ def diagnosed(arena: Any, rows: list[tuple[Any, ...]]) -> Any:
             solution=stored,
             opens_at=None,
             closes_at=None,
-            conditions=Conditions(**WIDE_LIMITS),
+            **WIDE_LIMITS,
             actor=Actor(None, "tests"),
             now=arena.now(),
         )

@@ -1,0 +1,64 @@
+"""Every setting of a competition has what the service, the file and the form need of it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from grader.metrics import MetricSettings
+from grader.models import Competition
+from grader.services.competitions.settings_model import (
+    KINDS,
+    MAX_LENGTHS,
+    METRIC,
+    METRIC_PARTS,
+    NAMES,
+    SETTINGS,
+    CompetitionSettings,
+    Kind,
+)
+from grader.services.competitions.settings_problems import problems
+
+DRAFT = CompetitionSettings(title="Toxicity")
+
+
+def test_every_setting_has_words_a_label_and_a_meaning() -> None:
+    for name, setting in (SETTINGS | METRIC_PARTS).items():
+        assert setting.label and setting.key, name
+        assert setting.meaning or name == "metric", name
+        assert setting.words or name in METRIC_PARTS, name
+    assert {name for name, kind in KINDS.items() if SETTINGS.get(name) and SETTINGS[name].choices} == {
+        name for name, kind in KINDS.items() if kind is Kind.CHOICE
+    }
+
+
+def test_the_column_of_every_text_holds_as_much_as_the_setting_takes() -> None:
+    columns: Any = Competition.__table__.c
+    assert set(NAMES) - set(METRIC) <= set(columns.keys())
+    texts = {name for name, kind in KINDS.items() if kind in (Kind.LINE, Kind.TEXT)}
+    assert texts == set(MAX_LENGTHS)
+    for name in texts:
+        assert columns[name].type.length in (None, MAX_LENGTHS[name]), name
+
+
+@pytest.mark.parametrize("name", sorted(KINDS.keys() & SETTINGS.keys()))
+def test_what_is_too_small_too_long_or_too_far_away_is_told_with_the_settings_words(name: str) -> None:
+    wrong: dict[Kind, list[Any]] = {
+        Kind.LINE: ["x" * (MAX_LENGTHS.get(name, 0) + 1)],
+        Kind.TEXT: ["x" * (MAX_LENGTHS.get(name, 0) + 1)],
+        Kind.COUNT: [0, 10**7],
+        Kind.LIMIT: [0, 10**7],
+        Kind.DATE: [datetime(1999, 12, 31, tzinfo=UTC)],
+    }
+    for value in wrong.get(KINDS[name], []):
+        told = [
+            fault for fault in problems(DRAFT.changed(**{name: value}), is_draft=True) if name in fault.names
+        ]
+        assert any(fault.sentence.startswith(f"The {SETTINGS[name].words} ") for fault in told), (name, told)
+
+
+def test_settings_can_be_described_for_a_machine() -> None:
+    schema = CompetitionSettings.model_json_schema()
+    assert set(schema["properties"]) == set(NAMES)
+    assert schema["properties"]["max_team_size"]["minimum"] == 1
+    assert DRAFT.metric == MetricSettings()
