@@ -146,7 +146,7 @@ def test_every_step_stands_in_the_audit_and_in_the_log(service: Any, draft: Any)
     act(service, lifecycle.archive, draft, reason="It is old.")
     act(service, lifecycle.unarchive, draft)
     with service.database.read() as session:
-        found = log.public_page(session, competition=draft).entries
+        found = log.public_page(session, competition=draft).rows
     assert [(entry.action, entry.before, entry.after) for entry in found[:3]] == [
         ("competition.unarchive", {"state": "archived"}, {"state": "published"}),
         ("competition.archive", {"state": "published"}, {"state": "archived"}),
