@@ -27,6 +27,7 @@ from sqlalchemy import (
     make_url,
     select,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -162,6 +163,12 @@ def now(session: Session) -> datetime:
         time: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
         return time.astimezone(UTC)
     return datetime.now(UTC)
+
+
+def insert_new(session: Session, table: type[Base], values: dict[str, Any]) -> None:
+    """Insert a row, unless one with its unique key is there or is just being written."""
+    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
+    session.execute(insert(table).values(values).on_conflict_do_nothing())
 
 
 def is_unavailable(error: BaseException) -> bool:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import Select, delete, insert, select, update
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from grader.db import insert_new
 from grader.models import Mail, User
 from grader.text.plain import one_line
 
@@ -127,24 +127,20 @@ def write(
     user: User | None = None,
 ) -> None:
     """Write an e-mail; one whose key was used before is not written."""
-    mail = Mail(
-        key=key,
-        user_id=None if user is None else user.id,
-        to_address=one_line(to_address, 254),
-        subject=one_line(subject, SUBJECT_MAX_LENGTH),
-        body=body,
-        created_at=now,
-        available_at=now,
-        attempt_count=0,
+    insert_new(
+        session,
+        Mail,
+        {
+            "key": key,
+            "user_id": None if user is None else user.id,
+            "to_address": one_line(to_address, 254),
+            "subject": one_line(subject, SUBJECT_MAX_LENGTH),
+            "body": body,
+            "created_at": now,
+            "available_at": now,
+            "attempt_count": 0,
+        },
     )
-    if key is not None and session.scalar(select(Mail.id).where(Mail.key == key)):
-        return
-    try:
-        with session.begin_nested():
-            session.add(mail)
-    except IntegrityError:
-        if key is None:
-            raise  # no other transaction wrote this key in between
 
 
 def something_waits(session: Session, *, now: datetime) -> bool:

@@ -115,7 +115,14 @@ def claim(
 
     A job that lost its tenth lease becomes failed instead. `holder` names the process that claims.
     """
-    job = session.get(ScoringJob, job_id)
+    job = session.get(
+        ScoringJob,
+        job_id,
+        options=[
+            joinedload(ScoringJob.submission),
+            joinedload(ScoringJob.scoring_version).joinedload(ScoringVersion.solution),
+        ],
+    )
     if job is None:
         return None
     if _is_free(job, now) and job.attempt_count - job.error_count >= MAX_LOST_LEASES:

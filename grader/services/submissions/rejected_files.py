@@ -31,12 +31,14 @@ def release_over_quota(session: Session, *, submission_id: int, quota_bytes: int
     Files count that were rejected in the hour before and are kept, of the team or of the person: who makes
     one team after the other has one quota. The team is locked before they are counted.
     """
-    submission = session.get_one(Submission, submission_id)
+    submission = session.scalars(
+        select(Submission)
+        .join(Submission.team)
+        .where(Submission.id == submission_id)
+        .with_for_update(key_share=True, of=Team)
+    ).one()
     if submission.status is not SubmissionStatus.REJECTED or submission.file_deleted_at is not None:
         return False
-    session.scalar(
-        select(Team.id).where(Team.id == submission.team_id).with_for_update(key_share=True, of=Team)
-    )
     others = select(func.coalesce(func.sum(Submission.size_bytes), 0)).where(
         Submission.id != submission.id,
         or_(Submission.team_id == submission.team_id, Submission.user_id == submission.user_id),

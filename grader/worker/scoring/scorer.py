@@ -91,15 +91,14 @@ class Scorer:
 
     def _record(self, claim: Claim, outcome: Outcome) -> bool:
         with self._database.write() as session:
-            recorded = jobs.record(
-                session, job_id=claim.job_id, token=claim.token, outcome=outcome, now=db.now(session)
-            )
+            now = db.now(session)
+            recorded = jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=outcome, now=now)
             if recorded and isinstance(outcome, Rejection):
                 rejected_files.release_over_quota(
                     session,
                     submission_id=claim.submission_id,
                     quota_bytes=self._rejected_bytes,
-                    now=db.now(session),
+                    now=now,
                 )
             reach("record.before_commit")
         return recorded

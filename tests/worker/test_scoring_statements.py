@@ -1,0 +1,101 @@
+"""Which SQL statements the scoring of one submission sends: the lists are whole, as those of an upload."""
+
+from typing import Any
+
+import pytest
+
+from grader.models import Competition, User
+from grader.worker.scoring.scorer import Scorer
+from tests.fixtures.service import LEASE
+from tests.fixtures.statements import Statements, expected, recorded
+
+A_BETTER_SCORE = """
+write
+    select clock_timestamp
+    select scoring_job, submission, scoring_version, solution
+    update scoring_job
+    select solution
+write
+    select clock_timestamp
+    lock competition, scoring_version, scoring_job
+    lock scoring_job, submission
+    insert score
+    update submission
+    update scoring_job
+    select user_account
+    insert mail
+    lock team
+    select standing
+    update standing
+"""
+THE_FIRST_SCORE_OF_A_TEAM = """
+write
+    select clock_timestamp
+    select scoring_job, submission, scoring_version, solution
+    update scoring_job
+    select solution
+write
+    select clock_timestamp
+    lock competition, scoring_version, scoring_job
+    lock scoring_job, submission
+    insert score
+    update submission
+    update scoring_job
+    select user_account
+    insert mail
+    lock team
+    select standing
+    insert standing
+"""
+A_REJECTION = """
+write
+    select clock_timestamp
+    select scoring_job, submission, scoring_version, solution
+    update scoring_job
+    select solution
+write
+    select clock_timestamp
+    lock competition, scoring_version, scoring_job
+    lock scoring_job, submission
+    update submission
+    update scoring_job
+    select user_account
+    insert mail
+    lock submission, team
+    select submission
+"""
+
+
+def run(service: Any, accepted: Any) -> Statements:
+    scorer = Scorer(service.database, service.storage, lease=LEASE)
+    [job_id] = accepted.job_ids
+    with recorded(service.database) as sent:
+        assert scorer.run(job_id)
+    return sent
+
+
+@pytest.fixture
+def competition(service: Any) -> Competition:
+    """A competition in which a person with an e-mail address has a score."""
+    ada = service.user("ada")
+    with service.database.write() as session:
+        known = session.get_one(User, ada.id)
+        known.email, known.email_verified_at = "ada@example.org", service.now
+    competition: Competition = service.competition()
+    return competition
+
+
+def test_a_score_that_is_its_teams_best_sends_these_statements(service: Any, competition: Any) -> None:
+    service.score(service.submit(competition))
+    sent = run(service, service.submit(competition, skill=5.0))
+    assert str(sent) == expected(A_BETTER_SCORE, service.database)
+
+
+def test_the_first_score_of_a_team_sends_these_statements(service: Any, competition: Any) -> None:
+    sent = run(service, service.submit(competition))
+    assert str(sent) == expected(THE_FIRST_SCORE_OF_A_TEAM, service.database)
+
+
+def test_a_rejection_sends_these_statements(service: Any, competition: Any) -> None:
+    sent = run(service, service.submit(competition, csv=b"nothing"))
+    assert str(sent) == expected(A_REJECTION, service.database)
