@@ -20,7 +20,8 @@ from grader.models import (
 from grader.reports import Analysis, stored
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
+from grader.services.competitions.acting import Act
 from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards import counted_submission
 from grader.services.moderation.decisions import UnknownSubmissionHere
@@ -107,14 +108,10 @@ def request(
         created_by=actor.user,
         now=now,
     )
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="diagnosis.start",
-        subject=f"submission #{submission_id}",
+    Act(session, competition, actor, now).record(
+        "diagnosis.start",
+        f"submission #{submission_id}",
         after={"against": against_id},
-        now=now,
     )
     return job
 
@@ -126,7 +123,8 @@ def publish(
 
     Raises NotPublishable, NoDiagnosis, NotCounted.
     """
-    competition = lookup.lock(session, competition_id=competition.id)
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    competition = act.competition
     if competition.revealed_at is None:
         raise NotPublishable("A diagnosis can be published once the private leaderboard is revealed.")
     counted_submission.get(
@@ -146,15 +144,7 @@ def publish(
     job.result = job.result | {"published_at": now.isoformat()}
     submission = get(session, competition=competition, submission_id=submission_id)
     what = f"submission #{submission_id} of {log.mention(submission.team)}"
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="diagnosis.publish",
-        subject=what,
-        public_text=f"The diagnosis of {what} was published.",
-        now=now,
-    )
+    act.record("diagnosis.publish", what, public_text=f"The diagnosis of {what} was published.")
 
 
 def is_published(job: OrganizerJob) -> bool:

@@ -16,10 +16,10 @@ from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVe
 from grader.ranking import selection
 from grader.receipts import Receipt, SlowTruth, UnreadableFile
 from grader.receipts.verification import verify_scores
-from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.closing.close import NotClosed
 from grader.services.competitions import lookup, phases
+from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
 from grader.services.standings import scored_submissions
@@ -105,13 +105,9 @@ def request(session: Session, *, competition: Competition, actor: Actor, now: da
         created_by=actor.user,
         now=now,
     )
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="verification.start",
-        subject=f"scoring version {version.number}",
-        now=now,
+    Act(session, competition, actor, now).record(
+        "verification.start",
+        f"scoring version {version.number}",
     )
     return job
 

@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Announcement, Competition, Participation, RequestState, TeamMember, User
-from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions.acting import Act
 from grader.services.mail import outbox
 from grader.text.plain import one_line, plain_text
 
@@ -62,14 +62,10 @@ def post(
     session.add(made)
     session.flush()
     mail_count = _mail(session, competition, made, now) if by_mail else 0
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="announcement.post",
-        subject=f"announcement {made.id}",
+    Act(session, competition, actor, now).record(
+        "announcement.post",
+        f"announcement {made.id}",
         after={"title": title, "body": body, "mails": mail_count},
-        now=now,
     )
     return made
 
@@ -89,14 +85,10 @@ def withdraw(
         raise UnknownAnnouncement(announcement_id)
     found.withdrawn_at = now
     session.flush()
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="announcement.withdraw",
-        subject=f"announcement {found.id}",
+    Act(session, competition, actor, now).record(
+        "announcement.withdraw",
+        f"announcement {found.id}",
         before={"title": found.title},
-        now=now,
     )
     return found
 

@@ -10,6 +10,7 @@ from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Organizer, Role, User
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions.acting import Act
 
 RANKS = {Role.VIEWER: 1, Role.EDITOR: 2, Role.OWNER: 3}
 
@@ -137,7 +138,7 @@ def add(
         raise AlreadyOrganizer(found)
     organizer = Organizer(competition_id=competition.id, user_id=user.id, role=role, added_at=now)
     session.add(organizer)
-    _record(session, competition, user, actor, "organizer.add", None, role, now)
+    _record(Act(session, competition, actor, now), user, "organizer.add", None, role)
     return organizer
 
 
@@ -149,7 +150,7 @@ def change(
     before, organizer.role = organizer.role, role
     if before is not role:
         _require_owner(session, competition, user, was=before)
-        _record(session, competition, user, actor, "organizer.change", before, role, now)
+        _record(Act(session, competition, actor, now), user, "organizer.change", before, role)
     return organizer
 
 
@@ -159,7 +160,7 @@ def remove(session: Session, *, competition: Competition, user: User, actor: Act
     before = organizer.role
     session.delete(organizer)
     _require_owner(session, competition, user, was=before)
-    _record(session, competition, user, actor, "organizer.remove", before, None, now)
+    _record(Act(session, competition, actor, now), user, "organizer.remove", before, None)
 
 
 def leave_all(session: Session, *, user: User, now: datetime) -> None:
@@ -213,23 +214,5 @@ def _require_owner(session: Session, competition: Competition, user: User, *, wa
         raise LastOwner(user)
 
 
-def _record(
-    session: Session,
-    competition: Competition,
-    user: User,
-    actor: Actor,
-    action: str,
-    before: Role | None,
-    after: Role | None,
-    now: datetime,
-) -> None:
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action=action,
-        subject=f"organizer {log.mention(user)}",
-        before={"role": before},
-        after={"role": after},
-        now=now,
-    )
+def _record(act: Act, user: User, action: str, before: Role | None, after: Role | None) -> None:
+    act.record(action, f"organizer {log.mention(user)}", before={"role": before}, after={"role": after})

@@ -8,12 +8,11 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from grader import db
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition
-from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, settings
+from grader.services.competitions import acting, settings
+from grader.services.competitions.acting import Act
 from grader.text.plain import one_line
 
 MESSAGE_MAX_LENGTH = 500
@@ -65,16 +64,13 @@ def pause(
     Raises MessageNeeded, InvalidCompetition.
     """
     message = _sentence(message)
-    competition = lookup.lock(session, competition_id=competition.id)
-    now = now or db.now(session)
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    competition = act.competition
     before = _state(competition)
-    _move_close(session, competition, closes_at, actor, message, now)
-    competition.paused_at = competition.paused_at or now
+    _move_close(act, closes_at, message)
+    competition.paused_at = competition.paused_at or act.now
     competition.pause_message = message
-    session.flush()
-    _record(
-        session, competition, "submissions.pause", before, f"Submissions were paused: {message}", actor, now
-    )
+    _record(act, "submissions.pause", before, f"Submissions were paused: {message}")
     return competition
 
 
@@ -87,15 +83,14 @@ def resume(
     now: datetime | None = None,
 ) -> Competition:
     """Take files again; the close can move in the same act. Raises NotPaused, InvalidCompetition."""
-    competition = lookup.lock(session, competition_id=competition.id)
-    now = now or db.now(session)
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    competition = act.competition
     if competition.paused_at is None:
         raise NotPaused
     before = _state(competition)
-    _move_close(session, competition, closes_at, actor, "Submissions were paused.", now)
+    _move_close(act, closes_at, "Submissions were paused.")
     competition.paused_at, competition.pause_message = None, ""
-    session.flush()
-    _record(session, competition, "submissions.resume", before, "Submissions were resumed.", actor, now)
+    _record(act, "submissions.resume", before, "Submissions were resumed.")
     return competition
 
 
@@ -106,46 +101,20 @@ def _sentence(message: str) -> str:
     return message if message.endswith((".", "!", "?", "。")) else f"{message}."
 
 
-def _move_close(
-    session: Session,
-    competition: Competition,
-    closes_at: datetime | None,
-    actor: Actor,
-    reason: str,
-    now: datetime,
-) -> None:
-    if closes_at is not None and closes_at != competition.closes_at:
+def _move_close(act: Act, closes_at: datetime | None, reason: str) -> None:
+    if closes_at is not None and closes_at != act.competition.closes_at:
         settings.change(
-            session,
-            competition=competition,
+            act.session,
+            competition=act.competition,
             changes={"closes_at": closes_at},
-            actor=actor,
+            actor=act.actor,
             reason=reason,
-            now=now,
+            now=act.now,
         )
 
 
-def _record(
-    session: Session,
-    competition: Competition,
-    action: str,
-    before: dict[str, Any],
-    sentence: str,
-    actor: Actor,
-    now: datetime,
-) -> None:
-    after = _state(competition)
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action=action,
-        subject="submissions",
-        before=before,
-        after=after,
-        public_text=sentence,
-        now=now,
-    )
+def _record(act: Act, action: str, before: dict[str, Any], sentence: str) -> None:
+    act.record(action, "submissions", before=before, after=_state(act.competition), public_text=sentence)
 
 
 def _state(competition: Competition) -> dict[str, Any]:

@@ -9,9 +9,8 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, DataFile
-from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, phases
+from grader.services.competitions import acting, phases
 from grader.services.data_files import checks
 from grader.storage import StoredBlob
 from grader.text.plain import is_storable, one_line
@@ -90,7 +89,8 @@ def add(
 ) -> DataFile:
     """Add a stored file, in place of one of the same name, and have it checked; raise InvalidDataFile."""
     name = checked_name(name)
-    competition = lookup.lock(session, competition_id=competition.id)
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    competition = act.competition
     files = {each.name: each for each in list_all(session, competition=competition)}
     earlier = files.get(name)
     if earlier is None and len(files) >= MAX_COUNT:
@@ -104,34 +104,16 @@ def add(
     session.add(file)
     session.flush()
     checks.request(session, competition=competition, now=now, actor=actor)
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="data.upload",
-        subject=f"data file {name}",
-        before=before,
-        after=_facts(file),
-        now=now,
-    )
+    act.record("data.upload", f"data file {name}", before=before, after=_facts(file))
     return file
 
 
 def remove(session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime) -> None:
     """Take a file away; raise UnknownDataFile. Its bytes stay until orphans are collected."""
-    competition = lookup.lock(session, competition_id=competition.id)
-    file = get(session, competition=competition, name=name)
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    file = get(session, competition=act.competition, name=name)
     session.delete(file)
-    session.flush()
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="data.remove",
-        subject=f"data file {name}",
-        before=_facts(file),
-        now=now,
-    )
+    act.record("data.remove", f"data file {name}", before=_facts(file))
 
 
 def checked_name(name: str) -> str:

@@ -11,9 +11,8 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, DataCheckState, DataFile, JobState
-from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.competitions.settings_problems import Fault
 from grader.services.data_files import checks, files, findings
 from grader.services.jobs import organizer_jobs
@@ -91,7 +90,8 @@ def allow(
     now: datetime,
 ) -> DataFile:
     """Give a file out all the same; raise NotHeld, and NotTyped unless what becomes public was typed."""
-    file = _locked(session, competition, name)
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    file = files.get(session, competition=act.competition, name=name)
     is_unopened = file.check_state is DataCheckState.UNCHECKED and file.findings.get("unopened_count")
     if file.check_state is not DataCheckState.HELD and not is_unopened:
         raise NotHeld(name)
@@ -101,16 +101,11 @@ def allow(
     file.check_state = DataCheckState.ALLOWED
     covers = sorted(findings.covered(file.findings))
     file.allowed = {"typed": found.phrase, "at": now.isoformat(), "covers": covers}
-    session.flush()
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="data.allow",
-        subject=f"data file {file.name}",
+    act.record(
+        "data.allow",
+        f"data file {file.name}",
         after={"typed": found.phrase, "discloses": list(found.discloses), "unopened": list(found.unopened)},
         reason=plain_text(reason),
-        now=now,
     )
     return file
 
@@ -119,7 +114,8 @@ def check_again(
     session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime
 ) -> None:
     """Have one file checked again, as where its check broke; meanwhile it is not given out."""
-    file = _locked(session, competition, name)
+    competition = lookup.lock(session, competition_id=competition.id)
+    file = files.get(session, competition=competition, name=name)
     file.check_key, file.check_state, file.findings = None, DataCheckState.WAITING, {}
     session.flush()
     last = checks.newest(session, competition=competition)
@@ -147,8 +143,3 @@ def require_checked(session: Session, *, competition: Competition) -> None:
     names = [file.name for file in checks.stale(session, competition=competition)]
     if names:
         raise DataUnchecked(names)
-
-
-def _locked(session: Session, competition: Competition, name: str) -> DataFile:
-    competition = lookup.lock(session, competition_id=competition.id)
-    return files.get(session, competition=competition, name=name)

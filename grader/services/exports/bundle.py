@@ -24,9 +24,9 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.receipts import Receipt
-from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import organizers, phases
+from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
@@ -100,14 +100,10 @@ def request(
         created_by=actor.user,
         now=now,
     )
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="bundle.start",
-        subject="results bundle",
+    Act(session, competition, actor, now).record(
+        "bundle.start",
+        "results bundle",
         after={"with_solution": with_solution},
-        now=now,
     )
     return job
 

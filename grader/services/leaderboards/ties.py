@@ -24,9 +24,9 @@ from grader.models import (
     Submission,
     Team,
 )
-from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
+from grader.services.competitions.acting import Act
 from grader.services.jobs import organizer_jobs
 
 MAX_TEAMS = 100
@@ -77,20 +77,17 @@ def request(session: Session, *, competition: Competition, actor: Actor, now: da
         created_by=actor.user,
         now=now,
     )
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="ties.start",
-        subject=f"scoring version {version.number}",
-        now=now,
+    Act(session, competition, actor, now).record(
+        "ties.start",
+        f"scoring version {version.number}",
     )
     return job
 
 
 def publish(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
     """Let everybody see which teams are tied on the private leaderboard; raise TiesNotPublishable."""
-    competition = lookup.lock(session, competition_id=competition.id)
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    competition = act.competition
     if competition.revealed_at is None:
         raise TiesNotPublishable("Ties can be published once the private leaderboard is revealed.")
     job = newest(session, competition=competition)
@@ -100,14 +97,10 @@ def publish(session: Session, *, competition: Competition, actor: Actor, now: da
     if is_published(job):
         raise TiesNotPublishable("These ties are published already.")
     job.result = job.result | {"published_at": now.isoformat()}
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="ties.publish",
-        subject=f"scoring version {lookup.live(competition).number}",
+    act.record(
+        "ties.publish",
+        f"scoring version {lookup.live(competition).number}",
         public_text="It was published which teams are statistically tied on the private leaderboard.",
-        now=now,
     )
 
 

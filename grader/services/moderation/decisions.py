@@ -4,12 +4,12 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from grader import db
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, Submission, SubmissionKind, Team
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import acting
+from grader.services.competitions.acting import Act
 from grader.services.quotas import limits
 from grader.services.standings import final_standings, rows
 from grader.services.teams import mail, rosters
@@ -74,24 +74,20 @@ def disqualify(
     reason = one_line(reason, REASON_MAX_LENGTH)
     if not reason:
         raise ReasonNeeded
-    competition, found, now = rosters.lock_team(session, competition, team, now)
+    act, found = rosters.begin(session, competition=competition, team=team, actor=actor, now=now)
     if found.disqualified_at is not None:
         raise AlreadyDisqualified(found)
-    found.disqualified_at, found.disqualification_reason = now, reason
+    found.disqualified_at, found.disqualification_reason = act.now, reason
     # Everybody reads why final standings changed; the reason is the team's and the organizers'.
-    _show(session, competition, found.id, reason=f"{found.name} was disqualified.", now=now)
-    mail.disqualified(session, competition=competition, team=found, now=now)
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="team.disqualify",
-        subject=f"team {log.mention(found)}",
+    _show(act, found.id, reason=f"{found.name} was disqualified.")
+    mail.disqualified(session, competition=act.competition, team=found, now=act.now)
+    act.record(
+        "team.disqualify",
+        f"team {log.mention(found)}",
         before={"disqualified_at": None},
-        after={"disqualified_at": now},
+        after={"disqualified_at": act.now},
         reason=reason,
         public_text=f"The team {log.mention(found)} was disqualified.",
-        now=now,
     )
     return found
 
@@ -106,24 +102,20 @@ def reinstate(
     now: datetime | None = None,
 ) -> Team:
     """Put a disqualified team back where its files place it; raise UnknownTeam, NotDisqualified."""
-    competition, found, now = rosters.lock_team(session, competition, team, now)
+    act, found = rosters.begin(session, competition=competition, team=team, actor=actor, now=now)
     if found.disqualified_at is None:
         raise NotDisqualified(found)
     before = {"disqualified_at": found.disqualified_at, "reason": found.disqualification_reason}
     found.disqualified_at, found.disqualification_reason = None, ""
-    _show(session, competition, found.id, reason=f"{found.name} was reinstated.", now=now)
-    mail.reinstated(session, competition=competition, team=found, now=now)
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="team.reinstate",
-        subject=f"team {log.mention(found)}",
+    _show(act, found.id, reason=f"{found.name} was reinstated.")
+    mail.reinstated(session, competition=act.competition, team=found, now=act.now)
+    act.record(
+        "team.reinstate",
+        f"team {log.mention(found)}",
         before=before,
         after={"disqualified_at": None, "reason": ""},
         reason=one_line(reason, REASON_MAX_LENGTH),
         public_text=f"The team {log.mention(found)} was reinstated.",
-        now=now,
     )
     return found
 
@@ -141,8 +133,7 @@ def mark(
 
     Benchmarks and hidden ones use no quota and cannot be selected. Raises UnknownSubmissionHere, OnlyATest.
     """
-    competition = lookup.lock(session, competition_id=competition.id)
-    now = now or db.now(session)
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
     submission = session.get(Submission, submission_id)
     if submission is None or submission.competition_id != competition.id:
         raise UnknownSubmissionHere(submission_id)
@@ -151,17 +142,13 @@ def mark(
     before, submission.kind = submission.kind, kind
     submission.is_selected = submission.is_selected and kind is SubmissionKind.NORMAL
     limits.update_slot(submission)
-    _show(session, competition, submission.team_id, reason=f"Submission #{submission.id} is {kind}.", now=now)
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="submission.mark",
-        subject=f"submission {submission.id}",
+    _show(act, submission.team_id, reason=f"Submission #{submission.id} is {kind}.")
+    act.record(
+        "submission.mark",
+        f"submission {submission.id}",
         before={"kind": before},
         after={"kind": kind},
         public_text=_told(submission, before),
-        now=now,
     )
     return submission
 
@@ -180,7 +167,7 @@ def _told(submission: Submission, before: SubmissionKind) -> str:
             return f"{name} ranks its team now."
 
 
-def _show(session: Session, competition: Competition, team_id: int, *, reason: str, now: datetime) -> None:
-    session.flush()
-    rows.rebuild(session, competition=competition, team_ids=[team_id])
-    final_standings.append_if_final(session, competition=competition, reason=reason, now=now)
+def _show(act: Act, team_id: int, *, reason: str) -> None:
+    act.session.flush()
+    rows.rebuild(act.session, competition=act.competition, team_ids=[team_id])
+    final_standings.append_if_final(act.session, competition=act.competition, reason=reason, now=act.now)

@@ -8,9 +8,9 @@ from sqlalchemy.orm import Session, joinedload
 from grader import db
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Dispute, Submission, Team, TeamMember, User
-from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
+from grader.services.competitions.acting import Act
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Notice
 from grader.services.paging import Page, page_of_query
@@ -122,15 +122,11 @@ def answer(
     found.answer, found.answered_at = text, now
     found.answered_by_id = None if actor.user is None else actor.user.id
     session.flush()
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="dispute.answer",
-        subject=f"submission {found.submission_id}",
+    Act(session, competition, actor, now).record(
+        "dispute.answer",
+        f"submission {found.submission_id}",
         before={"answer": before} if before else {},
         after={"question": found.question, "answer": text},
-        now=now,
     )
     _tell_team(session, competition, found, now)
     return found

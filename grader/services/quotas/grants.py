@@ -7,12 +7,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
-from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, SubmissionGrant, Team
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import acting
 from grader.text.plain import one_line
 
 MAX_COUNT = 1000
@@ -68,8 +67,8 @@ def grant(
 
     It raises the limit of that day, and from that day on the total limit. Grants add up.
     """
-    competition = lookup.lock(session, competition_id=competition.id)
-    now = now or db.now(session)
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    competition, now = act.competition, act.now
     reason = one_line(reason, REASON_MAX_LENGTH)
     found = list(_problems(competition, team, day, count, reason, now))
     if found:
@@ -88,16 +87,12 @@ def grant(
     when = f"{day:%Y-%m-%d} (UTC), until {ends_at(competition, day=day):%Y-%m-%d %H:%M} UTC"
     counted = "1 extra submission" if count == 1 else f"{count:,} extra submissions"
     for_whom = "Every team" if team is None else f"The team {log.mention(team)}"
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="grant.give",
-        subject=whose,
+    act.record(
+        "grant.give",
+        whose,
         after={"day": day.isoformat(), "count": count},
         reason=reason,
         public_text=f"{for_whom} got {counted} on {when}: {reason}",
-        now=now,
     )
     return made
 

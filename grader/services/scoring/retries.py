@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 
-from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, JobState, ScoringJob, ScoringVersion, ScoringVersionState, Submission
-from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import acting
+from grader.services.competitions.acting import Act
 from grader.services.jobs import lease
 from grader.services.scoring import jobs as scoring
 
@@ -39,10 +38,11 @@ def retry(
     now: datetime | None = None,
 ) -> list[int]:
     """Give a failed submission all its tries again; return its jobs, to be hinted. Raises NothingFailed."""
-    jobs = _restart(session, competition, ScoringJob.submission_id == submission_id, now=now)
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    jobs = _restart(act, ScoringJob.submission_id == submission_id)
     if not jobs:
         raise NothingFailed(submission_id)
-    _record(session, competition, f"submission {submission_id}", jobs, actor, now)
+    _record(act, f"submission {submission_id}", jobs)
     return [job.id for job in jobs]
 
 
@@ -50,12 +50,13 @@ def retry_all(
     session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None
 ) -> list[int]:
     """Give all failed submissions their tries again; return the jobs to hint. Raises NothingFailed."""
-    jobs = _restart(session, competition, now=now)
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    jobs = _restart(act)
     if not jobs:
         raise NothingFailed
     count = len({job.submission_id for job in jobs})
     subject = "1 failed submission" if count == 1 else f"{count:,} failed submissions"
-    _record(session, competition, subject, jobs, actor, now)
+    _record(act, subject, jobs)
     return [job.id for job in jobs]
 
 
@@ -80,40 +81,20 @@ def _failed(competition: Competition) -> Select[ScoringJob]:
     )
 
 
-def _restart(
-    session: Session, competition: Competition, *conditions: object, now: datetime | None
-) -> Sequence[ScoringJob]:
+def _restart(act: Act, *conditions: ColumnElement[bool]) -> Sequence[ScoringJob]:
     """The submission stays `failed` until a try succeeds: what it shows is what is known."""
-    lookup.lock(session, competition_id=competition.id)
-    now = now or db.now(session)
-    query = _failed(competition).where(*conditions)  # type: ignore[arg-type]
-    jobs = session.scalars(query.with_for_update(of=ScoringJob)).all()
+    query = _failed(act.competition).where(*conditions)
+    jobs = act.session.scalars(query.with_for_update(of=ScoringJob)).all()
     for job in jobs:
         job.state = JobState.WAITING
-        job.available_at = now
+        job.available_at = act.now
         job.error_count = job.attempt_count = 0
-    session.flush()
     return jobs
 
 
-def _record(
-    session: Session,
-    competition: Competition,
-    subject: str,
-    jobs: Sequence[ScoringJob],
-    actor: Actor,
-    now: datetime | None,
-) -> None:
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="submission.retry",
-        subject=subject,
-        before={"incidents": sorted({job.incident for job in jobs if job.incident})[:20]},
-        after={"jobs": len(jobs)},
-        now=now or db.now(session),
-    )
+def _record(act: Act, subject: str, jobs: Sequence[ScoringJob]) -> None:
+    incidents = sorted({job.incident for job in jobs if job.incident})[:20]
+    act.record("submission.retry", subject, before={"incidents": incidents}, after={"jobs": len(jobs)})
 
 
 # A shorter wait is over before anybody has read a number.

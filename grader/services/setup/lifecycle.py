@@ -8,13 +8,12 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from grader import db
 from grader.errors import OrganizerError
 from grader.models import Competition, CompetitionState
-from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, usual_dates
+from grader.services.competitions import acting, usual_dates
 from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Archived
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import Fault, problems, sentences
@@ -89,7 +88,8 @@ def publish(
 
     Raises AlreadyPublished, and NotReady with everything that is missing.
     """
-    competition, now = _lock(session, competition, now)
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    competition, now = act.competition, act.now
     if competition.state is not CompetitionState.DRAFT:
         raise AlreadyPublished(competition)
     lacking = [*missing(competition, now=now), *release.faults(session, competition=competition)]
@@ -97,15 +97,7 @@ def publish(
         raise NotReady(sentences(lacking))
     competition.opens_at = competition.opens_at or now
     usual_dates.fill_in(competition)
-    _change(
-        session,
-        competition,
-        CompetitionState.PUBLISHED,
-        actor,
-        "competition.publish",
-        "The competition was published.",
-        now,
-    )
+    _change(act, CompetitionState.PUBLISHED, "competition.publish", "The competition was published.")
     return competition
 
 
@@ -121,15 +113,14 @@ def archive(
 
     Raises NotArchivable, Archived.
     """
-    competition, now = _lock(session, competition, now)
-    if competition.state is CompetitionState.DRAFT:
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    if act.competition.state is CompetitionState.DRAFT:
         raise NotArchivable
-    if competition.state is CompetitionState.ARCHIVED:
+    if act.competition.state is CompetitionState.ARCHIVED:
         raise Archived
     told = "The competition was archived."
-    archived = CompetitionState.ARCHIVED
-    _change(session, competition, archived, actor, "competition.archive", told, now, reason=reason)
-    return competition
+    _change(act, CompetitionState.ARCHIVED, "competition.archive", told, reason=reason)
+    return act.competition
 
 
 def unarchive(
@@ -141,42 +132,22 @@ def unarchive(
     now: datetime | None = None,
 ) -> Competition:
     """Bring a competition back from the archive to the state it had; raise NotArchived."""
-    competition, now = _lock(session, competition, now)
-    if competition.state is not CompetitionState.ARCHIVED:
-        raise NotArchived(competition)
-    state = CompetitionState.REVEALED if competition.revealed_at else CompetitionState.PUBLISHED
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    if act.competition.state is not CompetitionState.ARCHIVED:
+        raise NotArchived(act.competition)
+    state = CompetitionState.REVEALED if act.competition.revealed_at else CompetitionState.PUBLISHED
     told = "The competition came back from the archive."
-    _change(session, competition, state, actor, "competition.unarchive", told, now, reason=reason)
-    return competition
+    _change(act, state, "competition.unarchive", told, reason=reason)
+    return act.competition
 
 
-def _lock(session: Session, competition: Competition, now: datetime | None) -> tuple[Competition, datetime]:
-    competition = lookup.lock(session, competition_id=competition.id)
-    return competition, now or db.now(session)
-
-
-def _change(
-    session: Session,
-    competition: Competition,
-    state: CompetitionState,
-    actor: Actor,
-    action: str,
-    told: str,
-    now: datetime,
-    *,
-    reason: str = "",
-) -> None:
-    before, competition.state = competition.state, state
-    session.flush()
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action=action,
-        subject=f"competition {competition.slug}",
+def _change(act: Act, state: CompetitionState, action: str, told: str, *, reason: str = "") -> None:
+    before, act.competition.state = act.competition.state, state
+    act.record(
+        action,
+        f"competition {act.competition.slug}",
         before={"state": before},
         after={"state": state},
         reason=reason,
         public_text=told,
-        now=now,
     )

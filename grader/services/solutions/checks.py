@@ -15,9 +15,9 @@ from sqlalchemy.orm import Session
 from grader.errors import OrganizerError
 from grader.files import ColumnRole
 from grader.models import Competition, CompetitionState, DataFile, JobState, OrganizerJob, OrganizerJobKind
-from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import metric
+from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import MetricChoice
 from grader.services.jobs import organizer_jobs
 from grader.services.solutions.intake import Commitment, StoredSolution
@@ -97,14 +97,10 @@ def add(
         created_by=actor.user,
         now=now,
     )
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="solution.check",
-        subject=f"check {job.id}",
+    Act(session, competition, actor, now).record(
+        "solution.check",
+        f"check {job.id}",
         after={"file": file.name},
-        now=now,
     )
     return job
 

@@ -9,12 +9,10 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
-from grader import db
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Solution
-from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.jobs import organizer_jobs
 
 
@@ -64,20 +62,17 @@ def publish(
 
     Returns the job that writes the file. Raises NotRevealed, SolutionPublished.
     """
-    competition = lookup.lock(session, competition_id=competition.id)
-    now = now or db.now(session)
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    competition = act.competition
     if competition.revealed_at is None:
         raise NotRevealed
     if competition.solution_published_at is not None:
         raise SolutionPublished(competition.solution_published_at)
-    competition.solution_published_at = now
+    competition.solution_published_at = act.now
     version = lookup.live(competition)
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="solution.publish",
-        subject=f"solution {version.solution.number}",
+    act.record(
+        "solution.publish",
+        f"solution {version.solution.number}",
         after={
             "commitment": version.solution.commitment,
             "nonce": version.solution.nonce,
@@ -85,9 +80,8 @@ def publish(
         },
         reason=reason,
         public_text=f"The solution of scoring version {version.number} was published.",
-        now=now,
     )
-    return _write(session, competition, actor, now)
+    return _write(session, competition, actor, act.now)
 
 
 def write_again(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:

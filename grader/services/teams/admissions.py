@@ -8,7 +8,8 @@ from sqlalchemy.orm import Session, joinedload
 from grader.models import Competition, Participation, RequestState, User
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.teams import mail, participations, rosters
+from grader.services.competitions import acting
+from grader.services.teams import mail, participations
 
 
 def decide(
@@ -24,7 +25,8 @@ def decide(
 
     Somebody who has not asked still accepts the rules before the first upload.
     """
-    competition, now = rosters.lock(session, competition=competition, now=now)
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    competition, now = act.competition, act.now
     found = participations.find(session, competition=competition, user=user)
     if found is None:
         found = Participation(
@@ -36,15 +38,11 @@ def decide(
     found.joined_at = (found.joined_at or now) if admits else None
     session.flush()
     mail.decided(session, competition=competition, user=user, admits=admits, now=now)
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action="entry.admit" if admits else "entry.refuse",
-        subject=f"person {log.mention(user)}",
+    act.record(
+        "entry.admit" if admits else "entry.refuse",
+        f"person {log.mention(user)}",
         before={"state": before},
         after={"state": found.state},
-        now=now,
     )
     return found
 

@@ -90,7 +90,7 @@ def rename(
         raise rosters.ReasonNeeded("renaming")
     shown = names.clean_name(name)
     names.require_unreserved(shown)
-    competition, found, now = rosters.lock_team(session, competition, team, now)
+    act, found = rosters.begin(session, competition=competition, team=team, actor=actor, now=now)
     if name_shapes.is_taken_by_team(session, competition=competition, name=shown, but_for=found):
         raise NameTaken(shown)
     before = found.name
@@ -98,18 +98,14 @@ def rename(
         raise SameName(shown)
     rosters.set_name(found, shown)
     session.flush()
-    mail.renamed(session, competition=competition, team=found, reason=reason, now=now)
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action=RENAME,
-        subject=_subject(found),
+    mail.renamed(session, competition=act.competition, team=found, reason=reason, now=act.now)
+    act.record(
+        RENAME,
+        _subject(found),
         before={"name": before},
         after={"name": shown},
         reason=reason,
         public_text=f"The organizers gave the team {log.mention(found)} its name.",
-        now=now,
     )
     return found
 
@@ -118,11 +114,11 @@ def free(
     session: Session, *, competition: Competition, team: str, actor: Actor, now: datetime | None = None
 ) -> Team:
     """Let a team choose its name again, any that was taken from it included; raise UnknownTeam, NotGiven."""
-    competition, found, now = rosters.lock_team(session, competition, team, now)
+    act, found = rosters.begin(session, competition=competition, team=team, actor=actor, now=now)
     if given(session, competition=competition, team=found) is None:
         raise NotGiven(found)
-    mail.name_freed(session, competition=competition, team=found, now=now)
-    log.record(session, competition=competition, actor=actor, action=FREE, subject=_subject(found), now=now)
+    mail.name_freed(session, competition=act.competition, team=found, now=act.now)
+    act.record(FREE, _subject(found))
     return found
 
 

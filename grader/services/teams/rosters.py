@@ -17,7 +17,9 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services.competitions import lookup, phases
+from grader.services.audit.log import Actor
+from grader.services.competitions import acting, lookup, phases
+from grader.services.competitions.acting import Act
 from grader.services.people import name_shapes, names
 from grader.visibility import Phase
 
@@ -249,20 +251,19 @@ class MergedTeam(OrganizerError):
         super().__init__(f"{team.name} was merged into another team; nothing can be decided about it.")
 
 
-def lock_team(
-    session: Session, competition: Competition, name: str, now: datetime | None
-) -> tuple[Competition, Team, datetime]:
-    """Lock a competition and return it with the team of a name; raise UnknownTeam, MergedTeam."""
-    competition = lookup.lock(session, competition_id=competition.id)
-    now = now or db.now(session)
-    team = session.scalar(
-        select(Team).where(Team.competition_id == competition.id, Team.name_key == names.name_key(name))
+def begin(
+    session: Session, *, competition: Competition, team: str, actor: Actor, now: datetime | None
+) -> tuple[Act, Team]:
+    """Begin an act on the team of a name, as `acting.begin` does; raise UnknownTeam, MergedTeam."""
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    found = session.scalar(
+        select(Team).where(Team.competition_id == competition.id, Team.name_key == names.name_key(team))
     )
-    if team is None or team.is_organizers:
-        raise UnknownTeam(name)
-    if team.merged_into_id is not None:
-        raise MergedTeam(team)
-    return competition, team, now
+    if found is None or found.is_organizers:
+        raise UnknownTeam(team)
+    if found.merged_into_id is not None:
+        raise MergedTeam(found)
+    return act, found
 
 
 class AlreadyInTeam(TeamRefusal):

@@ -1,0 +1,59 @@
+"""One act of an organizer: the competition is locked, the time is read once, the audit log gets its entry."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from grader import db
+from grader.models import Competition
+from grader.services.audit import log
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """An act on a competition: who acts, and when."""
+
+    session: Session
+    competition: Competition
+    actor: Actor
+    now: datetime
+
+    def record(
+        self,
+        action: str,
+        subject: str,
+        *,
+        before: Mapping[str, Any] | None = None,
+        after: Mapping[str, Any] | None = None,
+        reason: str = "",
+        public_text: str = "",
+    ) -> None:
+        """Flush what the act changed and add its entry to the audit log, as `log.record` describes."""
+        self.session.flush()
+        log.record(
+            self.session,
+            competition=self.competition,
+            actor=self.actor,
+            action=action,
+            subject=subject,
+            before=before,
+            after=after,
+            reason=reason,
+            public_text=public_text,
+            now=self.now,
+        )
+
+
+def begin(session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None) -> Act:
+    """Lock a competition and return the act on it.
+
+    The time is read under the lock unless it is given: read before, an act could wait for the lock until its
+    deadline had passed, or until the close was settled without it.
+    """
+    locked = lookup.lock(session, competition_id=competition.id)
+    return Act(session, locked, actor, now or db.now(session))
