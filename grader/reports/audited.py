@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
+from grader.charts.axes import Axis
+from grader.charts.bars import bar_chart
 from grader.metrics.analysis.annotations.audit import DataAudit
 from grader.metrics.analysis.annotations.comentions import CoMentions
 from grader.metrics.analysis.annotations.fractions import TENTHS, FractionCounts
 from grader.metrics.analysis.matrix import Matrix
 from grader.reports.blocks import Chart, Section, Table, matrix_table, number, share, table, why_empty
-from grader.reports.svg import Axis, bar_chart
 
 READINGS = {"fractions": "fractions", "binarized": "binarized"}
 UNITS = {"comments": "of comments", "pairs": "of pairs of an identity and a label"}

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+from grader.charts.axes import Axis
+from grader.charts.lines import Series, line_chart, outline, rate_chart
 from grader.metrics.analysis.curve import EqualityCurve, LabelClass, ThresholdMark, equality_curves
 from grader.metrics.analysis.distributions import Distribution, ScoreDistributions, all_distributions
 from grader.metrics.analysis.rows import Rows
 from grader.reports.blocks import Cell, Chart, Section, number, scaled, share, signed, table
-from grader.reports.svg import Axis, Series, line_chart, outline, rate_chart
 
 BINS = 25
 CLASSES: tuple[LabelClass, ...] = ("negative", "positive")

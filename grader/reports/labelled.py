@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from grader.charts.axes import Axis
+from grader.charts.bars import grouped_bar_chart
 from grader.metrics.analysis.annotations.annotations import Annotations
 from grader.metrics.analysis.annotations.association import CLASSES, MeanScore, mean_scores
 from grader.metrics.analysis.annotations.correlation import prediction_correlations
@@ -28,7 +30,6 @@ from grader.reports.blocks import (
 )
 from grader.reports.blocks import Cell as BlockCell
 from grader.reports.scored import WORDS
-from grader.reports.svg import Axis, grouped_bar_chart
 
 SMALL_GAPS = (0.05, 0.15, 0.25)
 COMBINED_GROUPS = 6

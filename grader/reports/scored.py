@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from grader.charts.axes import Axis
+from grader.charts.lines import Series, line_chart
 from grader.metrics import MetricSettings, PreparedSplit
 from grader.metrics.analysis.experiments.pinned import NOT_ROBUST, pinned_aucs
 from grader.metrics.analysis.experiments.skew import SkewExperiment
@@ -29,7 +31,6 @@ from grader.reports.blocks import (
     table,
     why_empty,
 )
-from grader.reports.svg import Axis, Series, line_chart
 
 MOST_GAINS = 12
 WORDS = {

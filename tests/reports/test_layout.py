@@ -1,14 +1,11 @@
 """How a report is laid out as text and as a page, and where a value lies on an axis."""
 
-import pytest
-
 from grader.metrics.analysis.matrix import Matrix
 from grader.reports import blocks
 from grader.reports.analysis import Analysis
 from grader.reports.blocks import Cell, Chart, Section, matrix_table, table
 from grader.reports.page import html_page
 from grader.reports.plain import plain_text
-from grader.reports.svg import Axis
 
 SCORES = table(
     "Scores",
@@ -86,25 +83,6 @@ def test_a_table_of_more_than_six_columns_is_reached_by_the_keyboard() -> None:
         page = html_page(Analysis("R", (), (Section("k", "K", (), (wide,)),)))
         expected = ' tabindex="0" role="region" aria-label="A &quot;wide&quot; one"'
         assert (f'<div class="wide"{expected if scrolls else ""}><table>') in page
-
-
-def test_a_value_lies_on_its_axis_in_proportion() -> None:
-    axis = Axis("x", -1, 3)
-    assert [axis.place(value, 10, 50) for value in (-1, 0, 3)] == [10, 20, 50]
-    assert axis.place(1, 50, 10) == 30
-    logarithmic = Axis("x", 1, 100, is_logarithmic=True)
-    assert [logarithmic.place(value, 10, 50) for value in (0, 1, 100)] == [10, 10, 50]
-    assert logarithmic.place(10, 10, 50) == pytest.approx(30)
-    assert Axis("x", -1.7e308, 1.7e308).place(0, 0, 10) == 5
-    assert Axis("x", 0.5, 2000, is_logarithmic=True).ticks() == [1, 10, 100, 1000]
-    assert Axis("x", 0, 1).ticks() == [0, 0.25, 0.5, 0.75, 1]
-    assert axis.ticks() == [-1, 0, 1, 2, 3]
-    around = Axis.around("y", [2, 4, 3])
-    assert (around.name, around.low, around.high) == ("y", 1.9, 4.1)
-    same = Axis.around("y", [2])
-    assert (same.low, same.high) == (1.95, 2.05)
-    nothing = Axis.around("y", [])
-    assert (nothing.low, nothing.high) == (-0.05, 1.05)
 
 
 def test_numbers_are_written_as_the_papers_write_them() -> None:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from grader.charts.axes import Axis
 from grader.files import Solution, read_solution
 from grader.files.solution.column_roles import ColumnRole
 from grader.metrics import MetricSettings, bias_report
 from grader.reports import Inputs, analyse, html_page, plain_text, stored
 from grader.reports.blocks import Chart, Table
-from grader.reports.svg import Axis
 
 ROWS = 600
 ROLES = {

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from grader.charts.slopes import Slope, slope_chart
+from grader.charts.steps import StepChart, Steps, step_chart
 from grader.ranking.order import score_text
 from grader.services.leaderboards.leaderboard import Asked, Board
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.score_steps import TEAM_COUNT, TeamSteps
-from webapp.presentation import charts
-from webapp.presentation.charts import SlopeChart, StepChart
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class StepsView:
 class SlopesView:
     """The slope chart, and each slope as a line: team, public rank, private rank."""
 
-    chart: SlopeChart
+    svg: str
     rows: tuple[tuple[str, int, int], ...]
 
 
@@ -45,10 +45,10 @@ def steps(
 ) -> StepsView | None:
     """Return the step chart of these teams up to now or the close; None without teams."""
     teams = [
-        charts.Steps(row.rank or 0, row.team, row.team_id == own_team_id, each.steps)
+        Steps(row.rank or 0, row.team, row.team_id == own_team_id, each.steps)
         for row, each in zip(rows, found, strict=True)
     ]
-    chart = charts.step_chart(teams, until=min(now, until) if until else now)
+    chart = step_chart(teams, until=min(now, until) if until else now)
     if chart is None:
         return None
     lines = (
@@ -63,11 +63,11 @@ def slopes(board: Board, asked: Asked, *, own_team_id: int | None) -> SlopesView
         return None
     rows = [*board.rows, *([board.pinned] if board.pinned else [])]
     teams = [
-        charts.Slope(row.rank, row.rank + row.rank_change, row.team, row.team_id == own_team_id)
+        Slope(row.rank, row.rank + row.rank_change, row.team, row.team_id == own_team_id)
         for row in rows
         if row.rank is not None and row.rank_change is not None
     ]
-    chart = charts.slope_chart(teams)
-    if chart is None:
+    svg = slope_chart(teams)
+    if svg is None:
         return None
-    return SlopesView(chart, tuple((team.team, team.public_rank, team.rank) for team in teams))
+    return SlopesView(svg, tuple((team.team, team.public_rank, team.rank) for team in teams))

@@ -4,12 +4,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from grader.charts.axes import Axis
+from grader.charts.bars import bar_chart
 from grader.metrics.analysis.distributions import Distribution
 from grader.metrics.analysis.uncertainty.power import HeldBack
 from grader.models import Submission
 from grader.ranking.order import score_text
 from grader.reports.blocks import Cell, Chart, Table, table
-from grader.reports.svg import Axis, bar_chart
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult, Summary
 from webapp.presentation.terms import IDENTITY_TERMS, NAMES, TERMS
 

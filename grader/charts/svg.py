@@ -1,0 +1,77 @@
+"""Parts of a chart as SVG: lines, texts, the marks of both axes, and the picture around them."""
+
+from collections.abc import Iterable
+from html import escape
+from typing import NamedTuple
+
+from grader.charts.axes import Axis
+
+Place = tuple[float, float]
+
+
+class Area(NamedTuple):
+    """The part of a picture in which values lie, in its coordinates: `top` is less than `bottom`."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+    def x(self, axis: Axis, value: float) -> float:
+        """Return where a value of the horizontal axis lies."""
+        return axis.place(value, self.left, self.right)
+
+    def y(self, axis: Axis, value: float) -> float:
+        """Return where a value of the vertical axis lies."""
+        return axis.place(value, self.bottom, self.top)
+
+
+def picture(css: str, description: str, width: float, height: float, parts: Iterable[str]) -> str:
+    """Return an ``svg`` element; the description is read to those who cannot see it."""
+    return (
+        f'<svg class="{css}" viewBox="0 0 {_at(width)} {_at(height)}" role="img" '
+        f'aria-label="{escape(description)}">{"".join(parts)}</svg>'
+    )
+
+
+def polyline(css: str, places: Iterable[Place]) -> str:
+    """Return a line through places."""
+    return f'<polyline class="{css}" points="{points(places)}"/>'
+
+
+def points(places: Iterable[Place]) -> str:
+    """Return places as lines and outlines have them."""
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+
+
+def text(css: str, x: float, y: float, content: str) -> str:
+    """Return a text; its class says on which side of the place it lies."""
+    return f'<text class="{css}" x="{_at(x)}" y="{_at(y)}">{escape(content)}</text>'
+
+
+def levels(axis: Axis, area: Area) -> Iterable[str]:
+    """Yield a line across the area for each mark of the vertical axis, its text, and the axis's name."""
+    for value, written in axis.marks():
+        at = area.y(axis, value)
+        yield f'<path class="level" d="M{_at(area.left)} {_at(at)}H{_at(area.right)}"/>'
+        yield text("level-text", area.left - 6, at + 3, written)
+    if axis.name:
+        middle = (area.top + area.bottom) / 2
+        turned = f"translate(11 {middle:.0f}) rotate(-90)"
+        yield f'<text class="axis" transform="{turned}">{escape(axis.name)}</text>'
+
+
+def foot(axis: Axis, area: Area) -> Iterable[str]:
+    """Yield the marks of the horizontal axis, below the area, and its name."""
+    for value, written in axis.marks():
+        yield text("tick", area.x(axis, value), area.bottom + 14, written)
+    yield foot_name(axis.name, area)
+
+
+def foot_name(name: str, area: Area) -> str:
+    """Return the name of the horizontal axis."""
+    return text("axis", round((area.left + area.right) / 2), area.bottom + 32, name)
+
+
+def _at(coordinate: float) -> str:
+    return f"{round(coordinate, 1):g}"

@@ -1,0 +1,126 @@
+"""The charts of a leaderboard: every team's line lies in the picture, and shows its displayed values."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from xml.etree import ElementTree
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.charts import steps as step_charts
+from grader.charts.labels import NAME_LENGTH, shortened, spread
+from grader.charts.slopes import Slope, slope_chart
+from grader.charts.steps import AREA, Steps, step_chart
+from grader.ranking.order import Entry
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+HOSTILE = 'a "b" <script>&'
+
+
+@st.composite
+def teams(draw: st.DrawFn) -> list[Steps]:
+    """Teams with one to four rising scores, best first."""
+    found = []
+    for number in range(draw(st.integers(1, 12))):
+        units = sorted(draw(st.sets(st.integers(0, 100_000), min_size=1, max_size=4)))
+        minutes = sorted(draw(st.sets(st.integers(0, 10**5), min_size=len(units), max_size=len(units))))
+        entries = [
+            Entry(number, place, each, NOON + at * MINUTE)
+            for place, (each, at) in enumerate(zip(units, minutes, strict=True))
+        ]
+        found.append(entries)
+    found.sort(key=lambda entries: -entries[-1].score_units)
+    return [Steps(rank, f"Team {rank}", rank == 2, entries) for rank, entries in enumerate(found, 1)]
+
+
+def lines(svg: str, kind: str) -> list[list[tuple[float, float]]]:
+    found = re.findall(rf'<polyline class="{kind} [^"]*" points="([^"]*)"', svg)
+    return [[tuple(map(float, place.split(","))) for place in each.split()] for each in found]  # type: ignore[misc]
+
+
+@given(teams(), st.integers(-100, 10**5))
+def test_steps_go_right_or_up_inside_the_area_and_end_at_its_edge(shown: list[Steps], until: int) -> None:
+    chart = step_chart(shown, until=NOON + until * MINUTE)
+    assert chart is not None
+    drawn = lines(chart.svg, "step")
+    assert len(drawn) == len(shown)
+    for places in drawn:
+        assert all(AREA.left <= x <= AREA.right and AREA.top <= y <= AREA.bottom for x, y in places)
+        assert all(a == c or b == d for (a, b), (c, d) in pairwise(places))
+        assert all(a <= c and b >= d for (a, b), (c, d) in pairwise(places))
+        assert places[-1][0] == AREA.right
+    lasts = [places[-1][1] for places in reversed(drawn)]  # the best is drawn last
+    assert lasts == sorted(lasts)
+
+
+@given(teams())
+def test_a_floor_is_named_exactly_where_a_score_lies_below_it(shown: list[Steps]) -> None:
+    chart = step_chart(shown, until=NOON)
+    assert chart is not None
+    lowest = min(team.steps[0].score_units for team in shown)
+    assert chart.floor is None or lowest < round(float(chart.floor) * 100_000)
+    ends = [team.steps[-1].score_units for team in shown]
+    assert chart.floor is None or min(ends) > round(float(chart.floor) * 100_000)
+
+
+ranks = st.lists(st.integers(1, 5000), min_size=1, max_size=30, unique=True)
+
+
+@given(ranks, st.integers(0, 20), st.randoms(use_true_random=False))
+def test_a_slope_leads_from_the_public_to_the_private_rank_the_better_above(
+    public_ranks: list[int], own: int, chance: object
+) -> None:
+    shown = [Slope(rank, public, f"Team {rank}", rank == own) for rank, public in enumerate(public_ranks, 1)]
+    svg = slope_chart(shown)
+    assert svg is not None
+    drawn = lines(svg, "slope")
+    lefts = {public: line[0][1] for public, line in zip(public_ranks, drawn, strict=True)}
+    assert [lefts[public] for public in sorted(lefts)] == sorted(lefts.values())
+    rights = [line[1][1] for line in drawn]
+    assert rights == sorted(rights)
+    height = float(svg.split("viewBox=", 1)[1].split('"')[1].split()[3])
+    assert all(0 < y < height for line in drawn for _, y in line)
+
+
+def test_without_teams_there_is_no_chart() -> None:
+    assert step_chart([], until=NOON) is None
+    assert slope_chart([]) is None
+
+
+def test_names_are_only_text_and_the_pictures_have_no_styles() -> None:
+    steps = step_chart([Steps(1, HOSTILE, True, [Entry(1, 1, 5, NOON)])], until=NOON)
+    slopes = slope_chart([Slope(1, 2, HOSTILE, False)])
+    assert steps is not None and slopes is not None
+    for svg in (steps.svg, slopes):
+        picture = ElementTree.fromstring(svg)
+        assert picture.get("role") == "img" and picture.get("aria-label")
+        assert f"1. {HOSTILE}" in [text.text for text in picture.iter("text")]
+        assert {each.tag for each in picture.iter()} <= {"svg", "path", "polyline", "text"}
+        attributes = {name for each in picture.iter() for name in each.attrib}
+        assert attributes <= {"class", "viewBox", "role", "aria-label", "d", "points", "x", "y"}
+
+
+def test_a_long_name_is_shortened() -> None:
+    assert shortened("a" * NAME_LENGTH) == "a" * NAME_LENGTH
+    assert shortened("a" * (NAME_LENGTH + 1)) == "a" * (NAME_LENGTH - 1) + "…"
+    assert shortened("name " * 9) == "name name name name n…"
+
+
+@given(st.lists(st.floats(0, 100), max_size=12), st.floats(0, 20))
+def test_labels_keep_their_order_and_a_gap_where_there_is_room(wanted: list[float], gap: float) -> None:
+    places = spread(wanted, gap=gap, lowest=0, highest=100)
+    assert all(-1e-6 <= place <= 100 + 1e-6 for place in places)
+    kept = min(gap, 100 / max(1, len(wanted) - 1))
+    assert all(later - place >= kept - 1e-6 for place, later in pairwise(sorted(places)))
+    order = sorted(range(len(wanted)), key=wanted.__getitem__)
+    assert [places[each] for each in order] == sorted(places)
+
+
+def test_the_colours_begin_again_after_ten_teams() -> None:
+    shown = [Steps(rank, "t", False, [Entry(rank, rank, 99 - rank, NOON)]) for rank in range(1, 13)]
+    chart = step_chart(shown, until=NOON)
+    assert chart is not None
+    drawn = re.findall(r'class="step s(\d+)"', chart.svg)
+    assert sorted(map(int, drawn)) == sorted([*range(step_charts.COLOURS), 0, 1])
