@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 WEIGHT_SUM_TOLERANCE = 1e-12
@@ -42,7 +42,7 @@ class Weights:
 
     def as_dict(self) -> dict[str, float]:
         """Return the weights by the name of their term, in the order of the score's formula."""
-        return asdict(self)
+        return {term.name: getattr(self, term.name) for term in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,11 @@ class MetricSettings:
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data; an infinite power is the text ``"inf"`` or ``"-inf"``."""
         finite = math.isfinite(self.power)
-        return asdict(self) | {"power": self.power if finite else str(self.power)}
+        data = {setting.name: getattr(self, setting.name) for setting in fields(self)}
+        return data | {
+            "power": self.power if finite else str(self.power),
+            "weights": self.weights.as_dict(),
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "MetricSettings":

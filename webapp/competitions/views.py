@@ -176,7 +176,7 @@ class CompetitionView:
 
     def _scoring_rules(self) -> Rules:
         if self._version is None:
-            return Rules(self._choice.identities or (), self._choice.metric)
+            return Rules(identities=self._choice.identities or (), metric=self._choice.metric)
         return Rules.from_dict(self._version.metric_settings)
 
 

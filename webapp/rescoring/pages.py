@@ -80,7 +80,7 @@ def check_settings(slug: str) -> ResponseReturnValue:
         found = forms.read(RESCORING, request.form, before=before, locked={})
         problem = ""
         if not found.problems:
-            rules = Rules(found.changes["identities"] or (), found.changes["metric"])
+            rules = Rules(identities=found.changes["identities"] or (), metric=found.changes["metric"])
             try:
                 settings_checks.add(session, competition=competition, rules=rules, actor=actor(), now=now)
             except NotAcceptable as error:

@@ -1,6 +1,6 @@
 """View of scoring versions: state, progress, difference, suggested notice."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -12,6 +12,7 @@ from grader.services.competitions.metric import Rules
 from grader.services.rescoring.difference import Compared, Preview
 from grader.services.rescoring.difference_tables import change_text
 from grader.services.rescoring.preparation import Progress
+from grader.services.solutions.settings_checks import asked_of
 from webapp.leaderboards.views import change
 from webapp.presentation import formats
 from webapp.presentation.terms import NAMES
@@ -91,22 +92,22 @@ class SettingsCheckView:
             doing=job.progress.get("words", "Waiting for a worker"),
             problems=tuple(problem["message"] for problem in job.problems),
             incident=job.incident,
-            changes=_changed(live.metric_settings, job.parameters["rules"]) if live else [],
+            changes=_changed(Rules.from_dict(live.metric_settings), asked_of(job).rules) if live else [],
         )
 
 
 def changed_settings(versions: Compared) -> list[tuple[str, str, str]]:
     """Return what differs in the metric of two versions: words, before, after."""
-    return _changed(versions.before.metric_settings, versions.after.metric_settings)
+    before, after = (Rules.from_dict(each.metric_settings) for each in (versions.before, versions.after))
+    return _changed(before, after)
 
 
-def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def _changed(old: Rules, new: Rules) -> list[tuple[str, str, str]]:
     before, after = dict(_settings(old)), dict(_settings(new))
     return [(words, before[words], after[words]) for words in after if before[words] != after[words]]
 
 
-def _settings(stored: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    rules = Rules.from_dict(stored)
+def _settings(rules: Rules) -> Iterator[tuple[str, str]]:
     metric = rules.metric
     yield "Identities in the score", ", ".join(rules.identities)
     yield "Power", f"{metric.power:g}"

@@ -8,7 +8,7 @@ from grader.files import ColumnRole
 from grader.metrics.leaks import by_chance
 from grader.models import JobState, OrganizerJob
 from grader.services.jobs import organizer_jobs
-from grader.services.solutions.checks import Purpose
+from grader.services.solutions.checks import CheckParameters, Purpose
 from grader.services.solutions.findings import Level
 from grader.services.solutions.report import identity_lines
 
@@ -90,10 +90,10 @@ class CheckView:
     def __init__(self, job: OrganizerJob) -> None:
         result = job.result or {}
         self.id = job.id
-        self.file_name = job.parameters["file"]["name"]
-        self.size_bytes = job.parameters["file"]["size_bytes"]
-        self.test_name = (job.parameters["test"] or {}).get("name")
-        self.is_correction = job.parameters["purpose"] == Purpose.CORRECTED
+        asked = CheckParameters.from_dict(job.parameters)
+        self.file_name, self.size_bytes = asked.file.name, asked.file.size_bytes
+        self.test_name = None if asked.test is None else asked.test.name
+        self.is_correction = asked.purpose is Purpose.CORRECTED
         self.created_at = job.created_at
         self.created_by = job.created_by.name if job.created_by else "the shell"
         is_stopped = job.state is JobState.DONE and not result["solution"]

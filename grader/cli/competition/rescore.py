@@ -183,7 +183,10 @@ def _store_settings(
     file.require_readable()
     changes = file.changes
     in_use = Rules.from_dict(live.metric_settings)
-    rules = Rules(changes.get("identities") or in_use.identities, changes.get("metric") or in_use.metric)
+    rules = Rules(
+        identities=changes.get("identities") or in_use.identities,
+        metric=changes.get("metric") or in_use.metric,
+    )
     if rules == in_use:
         raise OrganizerError("The file's [metric] is the one in use.")
     assessed = assessment.assess_settings(

@@ -50,7 +50,11 @@ def check(
 
     Ends with 2 where something would stop a competition.
     """
-    choice = MetricChoice(identities, min_class_rows, metric_settings(power, weights, threshold))
+    choice = MetricChoice(
+        identities=identities,
+        min_class_rows=min_class_rows,
+        metric=metric_settings(power, weights, threshold),
+    )
     read = read_with_roles(solution, dict(roles), identities=identities)
     assessed = assessment.assess(read, split_key=KEY, choice=choice, test=_test(test, read))
     report = assessed.report

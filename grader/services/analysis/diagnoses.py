@@ -25,8 +25,18 @@ from grader.services.competitions.acting import Act
 from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards import counted_submission
 from grader.services.moderation.decisions import UnknownSubmissionHere
+from grader.services.stored_json import StoredJson
 from grader.storage import Storage
 from grader.visibility import Phase, Viewer
+
+
+class DiagnosisParameters(StoredJson):
+    """Which submission is diagnosed, beside which other, and under which scoring version."""
+
+    submission_id: int
+    against_id: int | None
+    scoring_version_id: int
+    scoring_version: int
 
 
 class NotScored(OrganizerError):
@@ -99,12 +109,12 @@ def request(
         session,
         competition=competition,
         kind=OrganizerJobKind.DIAGNOSE,
-        parameters={
-            "submission_id": submission_id,
-            "against_id": against_id,
-            "scoring_version_id": version.id,
-            "scoring_version": version.number,
-        },
+        parameters=DiagnosisParameters(
+            submission_id=submission_id,
+            against_id=against_id,
+            scoring_version_id=version.id,
+            scoring_version=version.number,
+        ).as_dict(),
         created_by=actor.user,
         now=now,
     )
@@ -137,7 +147,7 @@ def publish(
     job = newest(session, competition=competition, submission_id=submission_id)
     if job is None or job.state is not JobState.DONE:
         raise NoDiagnosis(submission_id)
-    if job.parameters["against_id"] is not None:
+    if asked_of(job).against_id is not None:
         raise NotPublishable("It compares with another submission. Diagnose this one alone, then publish it.")
     if is_published(job):
         raise NotPublishable("This diagnosis is published already.")
@@ -184,9 +194,14 @@ def newest(
     return found
 
 
+def asked_of(job: OrganizerJob) -> DiagnosisParameters:
+    """Return what a job was asked for."""
+    return DiagnosisParameters.from_dict(job.parameters)
+
+
 def is_current(job: OrganizerJob, competition: Competition) -> bool:
     """Tell whether a diagnosis is of the scoring version that is live."""
-    return bool(job.parameters["scoring_version_id"] == competition.live_scoring_version_id)
+    return asked_of(job).scoring_version_id == competition.live_scoring_version_id
 
 
 def reports(storage: Storage, job: OrganizerJob | None) -> dict[str, Analysis]:

@@ -18,7 +18,7 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
 )
-from grader.services.closing.verification import Verified
+from grader.services.closing.verification import Verified, VerifyParameters
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
@@ -76,9 +76,8 @@ def state(session: Session, *, competition: Competition, now: datetime) -> Close
     job = next(
         iter(organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.VERIFY)), None
     )
-    is_current = (
-        job is not None and version is not None and (job.parameters["scoring_version_id"] == version.id)
-    )
+    asked = None if job is None else VerifyParameters.from_dict(job.parameters)
+    is_current = asked is not None and version is not None and asked.scoring_version_id == version.id
     return CloseState(
         stage=phases.stage(competition, now),
         selection_open_until=phases.selection_open_until(competition, now),

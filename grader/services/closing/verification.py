@@ -3,11 +3,10 @@
 The recount shares no code with the score, so that an error of either shows.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
 
+from pydantic import ConfigDict, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
@@ -23,6 +22,7 @@ from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
 from grader.services.standings import scored_submissions
+from grader.services.stored_json import StoredJson
 from grader.storage import BlobDamaged, BlobMissing
 
 
@@ -46,8 +46,13 @@ class NothingToVerify(OrganizerError):
         super().__init__("No submission competes on the private leaderboard: there is nothing to verify.")
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class VerifyParameters(StoredJson):
+    """Under which scoring version the submissions are verified."""
+
+    scoring_version_id: int
+
+
+class Difference(StoredJson):
     """Something that the files do not give as it is stored."""
 
     submission_id: int
@@ -57,33 +62,16 @@ class Difference:
     recounted: str
 
 
-@dataclass(slots=True)
-class Verified:
-    """How far a verification is, and what it found; JSON-ready, so that it survives its worker."""
+class Verified(StoredJson):
+    """How far a verification is, and what it found; stored on the way, so that it survives its worker."""
+
+    model_config = ConfigDict(frozen=False)
 
     scoring_version: int
     solution: str
-    submission_ids: list[int] = field(default_factory=list)
+    submission_ids: list[int] = Field(default_factory=list)
     value_count: int = 0
-    differences: list[Difference] = field(default_factory=list)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return {
-            "scoring_version": self.scoring_version,
-            "solution": self.solution,
-            "submission_ids": self.submission_ids,
-            "value_count": self.value_count,
-            "differences": [
-                {name: getattr(each, name) for name in Difference.__slots__} for each in self.differences
-            ],
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Verified":
-        """Read what `as_dict` returned."""
-        differences = [Difference(**each) for each in data["differences"]]
-        return cls(**{**data, "differences": differences})
+    differences: list[Difference] = Field(default_factory=list)
 
 
 def request(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> OrganizerJob:
@@ -101,7 +89,7 @@ def request(session: Session, *, competition: Competition, actor: Actor, now: da
         session,
         competition=competition,
         kind=OrganizerJobKind.VERIFY,
-        parameters={"scoring_version_id": version.id},
+        parameters=VerifyParameters(scoring_version_id=version.id).as_dict(),
         created_by=actor.user,
         now=now,
     )
@@ -181,4 +169,10 @@ def _verify(
 
 
 def _difference(submission: Submission, what: str, stored: object, recounted: object) -> Difference:
-    return Difference(submission.id, submission.team.name, what, str(stored), str(recounted))
+    return Difference(
+        submission_id=submission.id,
+        team=submission.team.name,
+        what=what,
+        stored=str(stored),
+        recounted=str(recounted),
+    )

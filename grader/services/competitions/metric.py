@@ -1,44 +1,31 @@
 """Metric settings of a competition (identities, power, weights) and those a scoring version keeps."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from pydantic import Field
 
 from grader.metrics import MetricSettings
 from grader.models import Competition
+from grader.services.stored_json import StoredJson, StoredMetric, StoredNames
 
 MIN_CLASS_ROWS = 25
 
 
-@dataclass(frozen=True, slots=True)
-class MetricChoice:
+class MetricChoice(StoredJson):
     """The metric of a draft; its solution is checked with it and makes `Rules` of it.
 
     `identities` of None are those of the solution with at least `min_class_rows` rows of each class in each
     split.
     """
 
-    identities: tuple[str, ...] | None = None
+    identities: StoredNames | None = None
     min_class_rows: int = MIN_CLASS_ROWS
-    metric: MetricSettings = field(default_factory=MetricSettings)
+    metric: StoredMetric = Field(default_factory=MetricSettings)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return {
-            "identities": None if self.identities is None else list(self.identities),
-            "min_class_rows": self.min_class_rows,
-            "metric": self.metric.as_dict(),
-        }
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "MetricChoice":
-        """Read what `as_dict` returned."""
-        names = data["identities"]
-        return cls(
-            identities=None if names is None else tuple(names),
-            min_class_rows=data["min_class_rows"],
-            metric=MetricSettings.from_dict(data["metric"]),
-        )
+class Rules(StoredJson):
+    """The identities in the score and the metric's settings."""
+
+    identities: StoredNames
+    metric: StoredMetric
 
 
 def of(competition: Competition) -> MetricChoice:
@@ -48,21 +35,6 @@ def of(competition: Competition) -> MetricChoice:
     if competition.live_scoring_version is None:
         return chosen
     rules = Rules.from_dict(competition.live_scoring_version.metric_settings)
-    return replace(chosen, identities=rules.identities, metric=rules.metric)
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """The identities in the score and the metric's settings."""
-
-    identities: tuple[str, ...]
-    metric: MetricSettings
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return {"identities": list(self.identities), "metric": self.metric.as_dict()}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Rules":
-        """Read what `as_dict` returned."""
-        return cls(tuple(data["identities"]), MetricSettings.from_dict(data["metric"]))
+    return MetricChoice(
+        identities=rules.identities, min_class_rows=chosen.min_class_rows, metric=rules.metric
+    )

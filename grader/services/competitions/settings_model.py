@@ -459,7 +459,9 @@ class CompetitionSettings(BaseModel):
     @property
     def metric_choice(self) -> MetricChoice:
         """The part that a solution is checked with."""
-        return MetricChoice(self.identities, self.min_class_rows, self.metric)
+        return MetricChoice(
+            identities=self.identities, min_class_rows=self.min_class_rows, metric=self.metric
+        )
 
 
 # The formula is one setting with these parts; each has its own input and, but for the weights, its own key.

@@ -34,6 +34,7 @@ from grader.services.leaderboards import lines as board_lines
 from grader.services.leaderboards import submission_results
 from grader.services.leaderboards.lines import TERMS
 from grader.services.leaderboards.submission_results import SplitResult
+from grader.services.solutions.publication import BundleParameters
 from grader.services.standings import final_standings, places
 from grader.services.submissions import receipts
 from grader.visibility import Phase, Viewer, visible_fields
@@ -96,7 +97,7 @@ def request(
         session,
         competition=competition,
         kind=OrganizerJobKind.BUNDLE,
-        parameters={"with_solution": with_solution},
+        parameters=BundleParameters(with_solution=with_solution).as_dict(),
         created_by=actor.user,
         now=now,
     )

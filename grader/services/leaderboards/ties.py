@@ -28,6 +28,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup
 from grader.services.competitions.acting import Act
 from grader.services.jobs import organizer_jobs
+from grader.services.stored_json import StoredJson
 
 MAX_TEAMS = 100
 
@@ -57,6 +58,12 @@ class TieLine:
     difference: dict[str, Any] | None
 
 
+class TiesParameters(StoredJson):
+    """Under which scoring version teams are compared."""
+
+    scoring_version_id: int
+
+
 @dataclass(frozen=True, slots=True)
 class SplitTies:
     """A leaderboard with its ties; stale once its entries or the live scoring version have changed."""
@@ -73,7 +80,7 @@ def request(session: Session, *, competition: Competition, actor: Actor, now: da
         session,
         competition=competition,
         kind=OrganizerJobKind.TIES,
-        parameters={"scoring_version_id": version.id},
+        parameters=TiesParameters(scoring_version_id=version.id).as_dict(),
         created_by=actor.user,
         now=now,
     )
@@ -158,7 +165,7 @@ def found(session: Session, *, competition: Competition, job: OrganizerJob | Non
     """Return what a job has found, with the names of now; nothing where it has not ended well."""
     if job is None or job.state is not JobState.DONE:
         return []
-    version_id = job.parameters["scoring_version_id"]
+    version_id = TiesParameters.from_dict(job.parameters).scoring_version_id
     return [
         _split_ties(session, competition, version_id, Split(split), lines)
         for split, lines in job.result["splits"].items()

@@ -5,7 +5,7 @@ can be dropped, and what it would change is seen in `rescoring_difference`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -140,7 +140,8 @@ def prepare(
     now = now or db.now(session)
     require_none_open(session, competition=competition)
     if changes is not None:
-        solution = replace(solution, report={**solution.report, "changes": dict(changes)})
+        report = {**solution.report, "changes": dict(changes)}
+        solution = solution.model_copy(update={"report": report})
     version = versions.add(
         session,
         competition=competition,

@@ -94,7 +94,9 @@ def set_first(
     draft.live_scoring_version = version
     choice = settings.of(draft)
     draft.draft_metric = MetricChoice(
-        solution.rules.identities, choice.min_class_rows, solution.rules.metric
+        identities=solution.rules.identities,
+        min_class_rows=choice.min_class_rows,
+        metric=solution.rules.metric,
     ).as_dict()
     session.flush()
     checks.request(session, competition=draft, now=now, actor=actor)
@@ -147,7 +149,7 @@ def _commitment_of_equal(session: Session, competition: Competition, digest: str
         )
         .limit(1)
     ).first()
-    return None if found is None else Commitment(str(found.nonce), str(found.commitment))
+    return None if found is None else Commitment(nonce=str(found.nonce), value=str(found.commitment))
 
 
 def _next_number(

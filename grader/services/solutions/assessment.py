@@ -4,7 +4,7 @@ No session: all this comes before the transaction that refers to the blobs.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,7 @@ def assess(
         usage, split_by = _split(solution, choice.metric, split_key), "keyed hash"
     truth = Truth.of(solution, usage)
     names, problems = _scored(truth, choice)
-    rules = Rules(names, choice.metric)
+    rules = Rules(identities=names, metric=choice.metric)
     return _assessed(
         solution, truth, rules, problems, split_by=split_by, chosen_by=choice, test=test, tell=tell
     )
@@ -141,7 +141,9 @@ def assess_settings(
     problems = _unknown(rules.identities, truth.identities)
     if not rules.identities:
         problems.append("A competition needs at least one identity in its score.")
-    known = replace(rules, identities=tuple(name for name in rules.identities if name in truth.identities))
+    known = Rules(
+        identities=tuple(name for name in rules.identities if name in truth.identities), metric=rules.metric
+    )
     solution = _Read(live.row_ids, roles)
     return _assessed(
         solution,

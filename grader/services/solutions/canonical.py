@@ -28,7 +28,7 @@ def committed(storage: Storage, *, solution: Solution) -> tuple[str, Commitment]
     """Compute the digest of a stored solution and a commitment to it with a new nonce."""
     nonce = intake.new_nonce()
     digest, value = hashes(pieces(storage, solution=solution), nonce=nonce)
-    return digest, Commitment(nonce.hex(), value)
+    return digest, Commitment(nonce=nonce.hex(), value=value)
 
 
 def without_commitment(session: Session) -> list[Solution]:

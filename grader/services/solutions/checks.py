@@ -4,11 +4,11 @@ The web stores the file and adds the job; a worker reads the file, writes the re
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Annotated
 
+from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -21,6 +21,7 @@ from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import MetricChoice
 from grader.services.jobs import organizer_jobs
 from grader.services.solutions.intake import Commitment, StoredSolution
+from grader.services.stored_json import StoredJson
 from grader.storage import StoredBlob
 
 TEST_FILE_NAMES = ("test.csv", "test.csv.gz", "test.csv.zip", "test.zip")
@@ -39,8 +40,7 @@ class NotAcceptable(OrganizerError):
     public_name = "not_acceptable"
 
 
-@dataclass(frozen=True, slots=True)
-class UploadedFile:
+class UploadedFile(StoredJson):
     """A file whose bytes are stored, as a job's parameters name it."""
 
     name: str
@@ -50,16 +50,18 @@ class UploadedFile:
     @classmethod
     def of(cls, name: str, blob: StoredBlob) -> "UploadedFile":
         """Return a stored blob under the name it came with."""
-        return cls(name.replace("\0", "")[:255], blob.sha256, blob.size)
+        return cls(name=name.replace("\0", "")[:255], sha256=blob.sha256, size_bytes=blob.size)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return {"name": self.name, "sha256": self.sha256, "size_bytes": self.size_bytes}
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "UploadedFile":
-        """Read what `as_dict` returned."""
-        return cls(**data)
+class CheckParameters(StoredJson):
+    """What a check of a solution was asked for; without `roles` they are guessed."""
+
+    purpose: Annotated[Purpose, Field(strict=False)]
+    file: UploadedFile
+    test: UploadedFile | None
+    roles: dict[str, Annotated[ColumnRole, Field(strict=False)]] | None
+    choice: MetricChoice
+    live_scoring_version_id: int | None
 
 
 def purpose_of(competition: Competition) -> Purpose:
@@ -86,14 +88,14 @@ def add(
         session,
         competition=competition,
         kind=OrganizerJobKind.CHECK,
-        parameters={
-            "purpose": purpose_of(competition).value,
-            "file": file.as_dict(),
-            "test": None if test is None else test.as_dict(),
-            "roles": None if roles is None else {name: role.value for name, role in roles.items()},
-            "choice": metric.of(competition).as_dict(),
-            "live_scoring_version_id": competition.live_scoring_version_id,
-        },
+        parameters=CheckParameters(
+            purpose=purpose_of(competition),
+            file=file,
+            test=test,
+            roles=None if roles is None else dict(roles),
+            choice=metric.of(competition),
+            live_scoring_version_id=competition.live_scoring_version_id,
+        ).as_dict(),
         created_by=actor.user,
         now=now,
     )
@@ -115,13 +117,13 @@ def add_again(
     now: datetime,
 ) -> OrganizerJob:
     """Add the job of checking the same file with other roles; the earlier one is put away."""
-    test = job.parameters["test"]
+    asked = CheckParameters.from_dict(job.parameters)
     organizer_jobs.dismiss(session, job=job, now=now)
     return add(
         session,
         competition=competition,
-        file=UploadedFile.from_dict(job.parameters["file"]),
-        test=None if test is None else UploadedFile.from_dict(test),
+        file=asked.file,
+        test=asked.test,
         roles=roles,
         actor=actor,
         now=now,
@@ -140,17 +142,17 @@ def newest(session: Session, *, competition: Competition, limit: int = 5) -> lis
 
 def why_not_acceptable(competition: Competition, job: OrganizerJob) -> str | None:
     """Return in a sentence why a check cannot be accepted, None if it can."""
-    parameters = job.parameters
+    asked = CheckParameters.from_dict(job.parameters)
     if job.state is not JobState.DONE:
         return "The check is not done."
     if job.result["solution"] is None:
         return "The report has something that stops the competition here."
-    if parameters["purpose"] != purpose_of(competition):
+    if asked.purpose is not purpose_of(competition):
         return "The competition was published since; check the file again, as a corrected solution."
-    if parameters["purpose"] == Purpose.CORRECTED:
-        if parameters["live_scoring_version_id"] != competition.live_scoring_version_id:
+    if asked.purpose is Purpose.CORRECTED:
+        if asked.live_scoring_version_id != competition.live_scoring_version_id:
             return "The scores were switched to another version since; check the file again."
-    elif metric.of(competition) not in _choices(job):
+    elif metric.of(competition) not in _choices(asked, stored_in(job)):
         return "The metric's settings were changed since; check the file again."
     return None
 
@@ -167,20 +169,24 @@ def accepted(session: Session, *, competition: Competition, job_id: int) -> Stor
 def stored_in(job: OrganizerJob) -> StoredSolution:
     """Return the solution that a check has stored, with its commitment unless an older version checked it."""
     committed = job.result.get("commitment")
-    return StoredSolution.from_dict(
-        job.result["solution"], commitment=None if committed is None else Commitment.from_dict(committed)
-    )
+    commitment = None if committed is None else Commitment.from_dict(committed)
+    return StoredSolution.from_dict(job.result["solution"]).model_copy(update={"commitment": commitment})
 
 
-def _choices(job: OrganizerJob) -> tuple[MetricChoice, ...]:
+def _choices(asked: CheckParameters, solution: StoredSolution) -> tuple[MetricChoice, ...]:
     """Return the choice a draft's solution was checked with, and what accepting it makes of that."""
-    asked = MetricChoice.from_dict(job.parameters["choice"])
-    rules = StoredSolution.from_dict(job.result["solution"]).rules
-    return asked, MetricChoice(rules.identities, asked.min_class_rows, rules.metric)
+    accepted = MetricChoice(
+        identities=solution.rules.identities,
+        min_class_rows=asked.choice.min_class_rows,
+        metric=solution.rules.metric,
+    )
+    return asked.choice, accepted
 
 
 def _test_of(session: Session, competition: Competition) -> UploadedFile | None:
     found = session.scalars(
         select(DataFile).where(DataFile.competition_id == competition.id, DataFile.name.in_(TEST_FILE_NAMES))
     ).first()
-    return None if found is None else UploadedFile(found.name, found.sha256, found.size_bytes)
+    if found is None:
+        return None
+    return UploadedFile(name=found.name, sha256=found.sha256, size_bytes=found.size_bytes)

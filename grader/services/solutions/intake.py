@@ -1,9 +1,10 @@
 """Store a solution's files, with a random nonce and the public commitment to its content."""
 
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from typing import Any
+
+from pydantic import Field
 
 from grader.files import Solution, write_sample_submission
 from grader.files.solution.canonical_form import canonical_solution, hashes
@@ -18,13 +19,13 @@ from grader.services.solutions.assessment import (
     assess,
     assess_corrected,
 )
+from grader.services.stored_json import StoredJson
 from grader.storage import Storage
 
 NONCE_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Commitment:
+class Commitment(StoredJson):
     """What names a hidden solution without a hash that guesses could be tried against.
 
     `value` is the sha256 of the nonce followed by the canonical form. The nonce, in hexadecimal, is as hidden
@@ -34,28 +35,19 @@ class Commitment:
     nonce: str
     value: str
 
-    def as_dict(self) -> dict[str, str]:
-        """Return JSON-ready data."""
-        return {"nonce": self.nonce, "value": self.value}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, str]) -> "Commitment":
-        """Read what `as_dict` returned."""
-        return cls(**data)
-
 
 def new_nonce() -> bytes:
     """Return a fresh nonce."""
     return secrets.token_bytes(NONCE_BYTES)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSolution:
+class StoredSolution(StoredJson):
     """A solution whose blobs are stored and whose cells are all defined, ready for the tables.
 
     `report` is the organizer's: see `solution_report.describe`; its `findings` say in words what it means.
     `digest` is the sha256 of the content in canonical form, which is as hidden as the content; without a
-    `commitment` a worker makes one.
+    `commitment` a worker makes one. It has a place of its own in a job's result, for processes of an older
+    version read this JSON too.
     """
 
     row_ids_sha256: str
@@ -68,18 +60,7 @@ class StoredSolution:
     metric_code_version: str
     report: dict[str, Any]
     digest: str | None = None
-    commitment: Commitment | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data, without the commitment: processes of an older version read it too."""
-        data = asdict(self) | {"rules": self.rules.as_dict()}
-        del data["commitment"]
-        return data
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], *, commitment: Commitment | None = None) -> "StoredSolution":
-        """Read what `as_dict` returned."""
-        return cls(**{**data, "rules": Rules.from_dict(data["rules"]), "commitment": commitment})
+    commitment: Commitment | None = Field(default=None, exclude=True)
 
 
 def store(
@@ -93,7 +74,9 @@ def store(
 ) -> StoredSolution:
     """Assess and store a new competition's solution; raise UnusableSolution if it cannot be scored with."""
     names = None if identities is None else tuple(identities)
-    choice = MetricChoice(names, min_class_rows, settings or MetricSettings())
+    choice = MetricChoice(
+        identities=names, min_class_rows=min_class_rows, metric=settings or MetricSettings()
+    )
     return keep(storage, assess(solution, split_key=split_key, choice=choice))
 
 
@@ -120,7 +103,7 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
         metric_code_version=str(METRIC_CODE_VERSION),
         report=assessed.report,
         digest=digest,
-        commitment=Commitment(nonce.hex(), committed),
+        commitment=Commitment(nonce=nonce.hex(), value=committed),
     )
 
 

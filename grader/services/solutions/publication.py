@@ -14,6 +14,14 @@ from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVe
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup
 from grader.services.jobs import organizer_jobs
+from grader.services.stored_json import StoredJson
+
+
+class BundleParameters(StoredJson):
+    """What a bundle is to hold; rows of the first version say nothing of the results."""
+
+    with_solution: bool
+    with_results: bool = True
 
 
 class NotRevealed(OrganizerError):
@@ -132,7 +140,7 @@ def _write(session: Session, competition: Competition, actor: Actor, now: dateti
         session,
         competition=competition,
         kind=OrganizerJobKind.BUNDLE,
-        parameters={"with_solution": True, "with_results": False},
+        parameters=BundleParameters(with_solution=True, with_results=False).as_dict(),
         created_by=actor.user,
         now=now,
     )

@@ -3,9 +3,7 @@
 The web opens no labels: a worker counts what the settings leave of every cell.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -17,6 +15,14 @@ from grader.services.jobs import organizer_jobs
 from grader.services.solutions import checks
 from grader.services.solutions.checks import NotAcceptable
 from grader.services.solutions.intake import StoredSolution
+from grader.services.stored_json import StoredJson
+
+
+class SettingsCheckParameters(StoredJson):
+    """What a check of changed settings was asked for."""
+
+    rules: Rules
+    live_scoring_version_id: int
 
 
 def add(
@@ -30,7 +36,7 @@ def add(
         session,
         competition=competition,
         kind=OrganizerJobKind.SETTINGS,
-        parameters={"rules": rules.as_dict(), "live_scoring_version_id": live.id},
+        parameters=SettingsCheckParameters(rules=rules, live_scoring_version_id=live.id).as_dict(),
         created_by=actor.user,
         now=now,
     )
@@ -40,12 +46,12 @@ def newest(session: Session, *, competition: Competition) -> OrganizerJob | None
     """Return the newest check of settings that was not put away and is of the version in use."""
     found = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.SETTINGS)
     live_id = competition.live_scoring_version_id
-    return next((job for job in found if job.parameters["live_scoring_version_id"] == live_id), None)
+    return next((job for job in found if asked_of(job).live_scoring_version_id == live_id), None)
 
 
-def rules_of(parameters: Mapping[str, Any]) -> Rules:
-    """Return the settings that a job checks."""
-    return Rules.from_dict(parameters["rules"])
+def asked_of(job: OrganizerJob) -> SettingsCheckParameters:
+    """Return what a job was asked for."""
+    return SettingsCheckParameters.from_dict(job.parameters)
 
 
 def accepted(session: Session, *, competition: Competition, job_id: int) -> StoredSolution:
@@ -53,6 +59,6 @@ def accepted(session: Session, *, competition: Competition, job_id: int) -> Stor
     job = organizer_jobs.get(session, competition=competition, job_id=job_id, kind=OrganizerJobKind.SETTINGS)
     if job.state is not JobState.DONE:
         raise NotAcceptable("The check of the settings is not done, or found that nobody can be scored.")
-    if job.parameters["live_scoring_version_id"] != competition.live_scoring_version_id:
+    if asked_of(job).live_scoring_version_id != competition.live_scoring_version_id:
         raise NotAcceptable("The scores were switched to another version since; check the settings again.")
     return checks.stored_in(job)

@@ -14,6 +14,7 @@ from grader.services.competitions import lookup
 from grader.services.exports import bundle as bundles
 from grader.services.exports import bundle_files
 from grader.services.solutions import canonical
+from grader.services.solutions.publication import BundleParameters
 from grader.worker.organizer_jobs.context import Work
 from grader.worker.organizer_jobs.solution_digests import with_digest
 
@@ -27,24 +28,24 @@ def bundle(work: Work) -> dict[str, Any]:
     The solution is also stored by itself, under its digest, for the page of a published one. Without the
     results that is all.
     """
-    with_solution = bool(work.parameters["with_solution"])
+    asked = BundleParameters.from_dict(work.parameters)
     work.report_progress(0, 3, "Reading the solution")
     with work.database.read() as session:
         competition = session.get_one(Competition, work.competition_id)
         solution = lookup.live(competition).solution
     files: dict[str, bytes] = {}
     digest = with_digest(work.database, work.storage, solution)
-    if with_solution:
+    if asked.with_solution:
         content = b"".join(canonical.pieces(work.storage, solution=solution))
         files[SOLUTION] = content
         work.storage.put(content)
-    result = {"with_solution": with_solution, "solution": digest}
-    if not work.parameters.get("with_results", True):
+    result = {"with_solution": asked.with_solution, "solution": digest}
+    if not asked.with_results:
         return result
     work.report_progress(1, 3, "Gathering the results")
     with work.database.read() as session:
         competition = session.get_one(Competition, work.competition_id)
-        found = bundles.gather(session, competition=competition, with_receipts=with_solution)
+        found = bundles.gather(session, competition=competition, with_receipts=asked.with_solution)
     address = f"{work.settings.site()}/competitions/{found.slug}"
     files |= {name: text.encode() for name, text in bundle_files.texts(found, address=address).items()}
     work.report_progress(2, 3, "Packing")
@@ -54,7 +55,7 @@ def bundle(work: Work) -> dict[str, Any]:
     return result | {
         "sha256": blob.sha256,
         "size_bytes": blob.size,
-        "file_name": f"{name}{'-with-solution' if with_solution else ''}.zip",
+        "file_name": f"{name}{'-with-solution' if asked.with_solution else ''}.zip",
         "final_number": found.number,
         "scoring_version": found.scoring_version,
         "file_count": len(files) + 1,

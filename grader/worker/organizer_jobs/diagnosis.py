@@ -8,6 +8,7 @@ from grader.metrics import MetricSettings
 from grader.metrics.prepared import FloatArray
 from grader.models import ScoringVersion, Split, Submission
 from grader.reports import Analysis, Inputs, analyse, stored
+from grader.services.analysis.diagnoses import DiagnosisParameters
 from grader.services.solutions import other_labels
 from grader.services.solutions.assessment import LiveSolution
 from grader.worker.organizer_jobs.context import Work
@@ -29,16 +30,17 @@ def diagnose(work: Work) -> dict[str, Any]:
     Raises FileRejected where a file cannot be read any more.
     """
     work.report_progress(0, STEPS, "Reading the solution")
+    asked = DiagnosisParameters.from_dict(work.parameters)
     with work.database.read() as session:
-        version = session.get_one(ScoringVersion, work.parameters["scoring_version_id"])
+        version = session.get_one(ScoringVersion, asked.scoring_version_id)
         label = version.solution.report["label"]
     live = LiveSolution.load(work.storage, version)
     solution = _solution(live, label)
     work.report_progress(1, STEPS, "Reading the submission")
     models = [
-        _model(work, live, work.parameters[name])
-        for name in ("submission_id", "against_id")
-        if work.parameters[name] is not None
+        _model(work, live, submission_id)
+        for submission_id in (asked.submission_id, asked.against_id)
+        if submission_id is not None
     ]
     found = {}
     for place, split in enumerate(Split):

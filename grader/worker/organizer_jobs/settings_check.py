@@ -3,21 +3,23 @@
 from typing import Any
 
 from grader.models import ScoringVersion
-from grader.services.solutions import assessment, intake, settings_checks
+from grader.services.solutions import assessment, intake
 from grader.services.solutions.assessment import LiveSolution
+from grader.services.solutions.settings_checks import SettingsCheckParameters
 from grader.worker.organizer_jobs.context import Work
 
 
 def check(work: Work) -> dict[str, Any]:
     """Check the settings that the job names; raise UnusableSolution with all cells that are undefined."""
+    asked = SettingsCheckParameters.from_dict(work.parameters)
     with work.database.read() as session:
-        version = session.get_one(ScoringVersion, work.parameters["live_scoring_version_id"])
+        version = session.get_one(ScoringVersion, asked.live_scoring_version_id)
         described = version.solution.report
     work.report_progress(0, 2, "Reading the solution in use")
     assessed = assessment.assess_settings(
         described,
         live=LiveSolution.load(work.storage, version),
-        rules=settings_checks.rules_of(work.parameters),
+        rules=asked.rules,
         tell=lambda words: work.report_progress(1, 2, words),
     )
     stored = intake.keep(work.storage, assessed)

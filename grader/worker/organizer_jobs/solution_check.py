@@ -1,6 +1,6 @@
 """The job that checks an uploaded solution: read it, write its report, store its files."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -18,11 +18,10 @@ from grader.files import (
     with_named,
 )
 from grader.models import Competition, ScoringVersion
-from grader.services.competitions.metric import MetricChoice
 from grader.services.solutions import assessment, findings, intake, split
 from grader.services.solutions import changes as solution_changes
 from grader.services.solutions.assessment import Assessed, LiveSolution
-from grader.services.solutions.checks import Purpose
+from grader.services.solutions.checks import CheckParameters, Purpose
 from grader.worker.organizer_jobs.context import Work, problems_of
 
 READING, LOOKING, STORING, TOTAL = 60, 85, 95, 100
@@ -51,13 +50,14 @@ def check(work: Work) -> dict[str, Any]:
 
     Raises FileRejected where not even the header can be read.
     """
-    known = _known(work)
+    asked = CheckParameters.from_dict(work.parameters)
+    known = _known(work, asked)
     live = None if known.version is None else LiveSolution.load(work.storage, known.version)
     with ExitStack() as files:
-        file = files.enter_context(work.storage.open(work.parameters["file"]["sha256"]))
+        file = files.enter_context(work.storage.open(asked.file.sha256))
         work.report_progress(0, TOTAL, "Reading the header")
         guesses = guess_columns(file)
-        roles, guessed = _roles(work.parameters, guesses, known.version)
+        roles, guessed = _roles(asked, guesses, known.version)
         try:
             solution = read_solution(
                 file, roles=roles, guessed=guessed, progress=lambda *rows: _tell_rows(work, *rows)
@@ -66,7 +66,7 @@ def check(work: Work) -> dict[str, Any]:
             # that nobody leaves such a column out without choosing to.
             near_misses = {each.name: each.role for each in solution.near_misses}
             roles = solution.roles.by_column() | near_misses
-            found = _looked_through(work, known, live, solution, _test(work, files, solution))
+            found = _looked_through(work, asked, known, live, solution, _test(work, asked, files, solution))
         except (FileRejected, OrganizerError) as error:
             found = {"problems": problems_of(error)}
     columns = [
@@ -74,11 +74,12 @@ def check(work: Work) -> dict[str, Any]:
         for each in guesses
         if each.name
     ]
-    return NOTHING | {"columns": columns, "are_guessed": work.parameters["roles"] is None} | found
+    return NOTHING | {"columns": columns, "are_guessed": asked.roles is None} | found
 
 
 def _looked_through(
     work: Work,
+    asked: CheckParameters,
     known: _Known,
     live: LiveSolution | None,
     solution: Solution,
@@ -88,9 +89,8 @@ def _looked_through(
         work.report_progress(READING, TOTAL, words)
 
     if live is None:
-        choice = MetricChoice.from_dict(work.parameters["choice"])
         key = split.key_of(work.settings.secret(), known.slug)
-        assessed = assessment.assess(solution, split_key=key, choice=choice, test=test, tell=tell)
+        assessed = assessment.assess(solution, split_key=key, choice=asked.choice, test=test, tell=tell)
         changes: dict[str, Any] = {}
     else:
         assessed = assessment.assess_corrected(solution, live=live, test=test, tell=tell)
@@ -116,8 +116,8 @@ def _changes(work: Work, live: LiveSolution, solution: Solution, assessed: Asses
     }
 
 
-def _known(work: Work) -> _Known:
-    is_correction = work.parameters["purpose"] == Purpose.CORRECTED
+def _known(work: Work, asked: CheckParameters) -> _Known:
+    is_correction = asked.purpose is Purpose.CORRECTED
     with work.database.read() as session:
         competition = session.get_one(Competition, work.competition_id)
         version = competition.live_scoring_version if is_correction else None
@@ -127,16 +127,16 @@ def _known(work: Work) -> _Known:
 
 
 def _roles(
-    parameters: Mapping[str, Any], guesses: tuple[ColumnGuess, ...], version: ScoringVersion | None
+    asked: CheckParameters, guesses: tuple[ColumnGuess, ...], version: ScoringVersion | None
 ) -> tuple[dict[str, ColumnRole], Collection[str]]:
     """Return the role of each column, and the columns whose role is a guess.
 
     The role is as chosen, else as in the live solution, else as the settings name the identities.
     """
-    if parameters["roles"] is not None:
-        return {name: ColumnRole(role) for name, role in parameters["roles"].items()}, ()
+    if asked.roles is not None:
+        return asked.roles, ()
     guessed = {guess.name: guess.role for guess in guesses if guess.name}
-    wanted = MetricChoice.from_dict(parameters["choice"]).identities or ()
+    wanted = asked.choice.identities or ()
     named = dict.fromkeys(wanted, ColumnRole.IDENTITY)
     if version is not None:
         named |= _roles_of(version)
@@ -154,12 +154,12 @@ def _roles_of(version: ScoringVersion) -> dict[str, ColumnRole]:
     return {report["label"]: ColumnRole.LABEL, **identities}
 
 
-def _test(work: Work, files: ExitStack, solution: Solution) -> PublicTable | None:
-    named = work.parameters["test"]
+def _test(work: Work, asked: CheckParameters, files: ExitStack, solution: Solution) -> PublicTable | None:
+    named = asked.test
     if named is None:
         return None
-    work.report_progress(READING, TOTAL, f"Comparing the ids of {named['name']}")
-    file: BinaryIO = files.enter_context(work.storage.open(named["sha256"]))
+    work.report_progress(READING, TOTAL, f"Comparing the ids of {named.name}")
+    file: BinaryIO = files.enter_context(work.storage.open(named.sha256))
     return read_public_table(file, solution.row_ids, id_column=solution.roles.id or "id")
 
 

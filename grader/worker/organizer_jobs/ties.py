@@ -7,7 +7,7 @@ from grader.metrics.analysis.uncertainty.influence import Sets
 from grader.metrics.analysis.uncertainty.paired import Measured, score_difference
 from grader.models import ScoringVersion, Split
 from grader.services.leaderboards import ties
-from grader.services.leaderboards.ties import Place
+from grader.services.leaderboards.ties import Place, TiesParameters
 from grader.services.solutions import other_labels
 from grader.services.solutions.assessment import LiveSolution
 from grader.worker.organizer_jobs.context import Work
@@ -16,7 +16,7 @@ from grader.worker.organizer_jobs.context import Work
 def compare(work: Work) -> dict[str, Any]:
     """Compare neighbours on the public board and, once it is settled, on the private one."""
     work.report_progress(0, 0, "Reading the solution")
-    version_id = work.parameters["scoring_version_id"]
+    version_id = TiesParameters.from_dict(work.parameters).scoring_version_id
     with work.database.read() as session:
         version = session.get_one(ScoringVersion, version_id)
         _ = version.solution  # loaded while the session is open

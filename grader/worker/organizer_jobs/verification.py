@@ -5,7 +5,7 @@ from typing import Any
 from grader.models import ScoringVersion, Submission
 from grader.receipts import Receipt, Settings, read_truth
 from grader.services.closing import verification
-from grader.services.closing.verification import Verified
+from grader.services.closing.verification import Verified, VerifyParameters
 from grader.services.solutions import canonical
 from grader.services.submissions import receipts
 from grader.worker.organizer_jobs.context import Work
@@ -18,7 +18,7 @@ def verify(work: Work) -> dict[str, Any]:
     Raises NothingToVerify, and OrganizerError where the stored solution is not what it was.
     """
     work.report_progress(0, 0, "Reading the solution")
-    version_id = work.parameters["scoring_version_id"]
+    version_id = VerifyParameters.from_dict(work.parameters).scoring_version_id
     with work.database.read() as session:
         solution = session.get_one(ScoringVersion, version_id).solution
     digest = with_digest(work.database, work.storage, solution)
@@ -53,7 +53,9 @@ def verify(work: Work) -> dict[str, Any]:
 
 
 def _begun(work: Work, number: int, solution: str) -> Verified:
-    return Verified.from_dict(work.kept) if work.kept else Verified(number, solution)
+    if work.kept:
+        return Verified.from_dict(work.kept)
+    return Verified(scoring_version=number, solution=solution)
 
 
 def _tell(work: Work, verified: Verified, total: int) -> None:

@@ -140,7 +140,7 @@ def test_named_identities_make_the_score_even_if_they_are_few(
     store: Any, solution_csv: Callable[..., bytes]
 ) -> None:
     stored = store(solution_csv(rows=60), identities=["muslim"])
-    assert stored.rules == Rules(("muslim",), MetricSettings())
+    assert stored.rules == Rules(identities=("muslim",), metric=MetricSettings())
 
 
 def test_an_undefined_cell_is_refused_with_its_split_and_its_reason(
@@ -189,5 +189,5 @@ def test_ignored_rows_are_in_no_split(
 
 
 def test_rules_survive_json() -> None:
-    rules = Rules(("a", "b"), MetricSettings(power=float("-inf")))
+    rules = Rules(identities=("a", "b"), metric=MetricSettings(power=float("-inf")))
     assert Rules.from_dict(rules.as_dict()) == rules

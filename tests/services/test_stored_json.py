@@ -1,0 +1,161 @@
+"""JSON that rows keep is read strictly, as earlier versions wrote it too."""
+
+import math
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from grader.metrics import MetricSettings, Weights
+from grader.services.analysis.diagnoses import DiagnosisParameters
+from grader.services.closing.verification import Verified, VerifyParameters
+from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules
+from grader.services.leaderboards.ties import TiesParameters
+from grader.services.solutions.checks import CheckParameters
+from grader.services.solutions.intake import Commitment, StoredSolution
+from grader.services.solutions.publication import BundleParameters
+from grader.services.solutions.settings_checks import SettingsCheckParameters
+from grader.services.stored_json import StoredJson
+
+WEIGHTS = {"overall_auc": 0.25, "subgroup_auc": 0.25, "bpsn_auc": 0.25, "bnsp_auc": 0.25}
+METRIC = {
+    "power": -5.0,
+    "weights": WEIGHTS,
+    "label_threshold": 0.5,
+    "identity_threshold": 0.5,
+    "undefined": "error",
+}
+RULES = {"identities": ["female", "muslim"], "metric": METRIC}
+CHOICE = {"identities": None, "min_class_rows": 25, "metric": METRIC}
+FILE = {"name": "s.csv", "sha256": "ab" * 32, "size_bytes": 12}
+SOLUTION = {
+    "row_ids_sha256": "a" * 64,
+    "prepared_sha256": "b" * 64,
+    "sample_submission_sha256": "c" * 64,
+    "row_count": 400,
+    "public_row_count": 200,
+    "private_row_count": 200,
+    "rules": RULES,
+    "metric_code_version": "1",
+    "report": {"label": "target", "identities": []},
+    "digest": "d" * 64,
+}
+DIFFERENCE = {"submission_id": 3, "team": "Ada", "what": "score", "stored": "0.5", "recounted": "0.6"}
+# JSON as the first version that had it stored it, and as this one stores it.
+STORED: list[tuple[type[StoredJson], dict[str, Any]]] = [
+    (Rules, RULES),
+    (Rules, RULES | {"metric": METRIC | {"power": "-inf"}}),
+    (MetricChoice, CHOICE),
+    (MetricChoice, CHOICE | {"identities": ["female"]}),
+    (Commitment, {"nonce": "00", "value": "ff"}),
+    (StoredSolution, SOLUTION),
+    (
+        CheckParameters,
+        {
+            "purpose": "draft",
+            "file": FILE,
+            "test": None,
+            "roles": None,
+            "choice": CHOICE,
+            "live_scoring_version_id": None,
+        },
+    ),
+    (
+        CheckParameters,
+        {
+            "purpose": "corrected",
+            "file": FILE,
+            "test": FILE,
+            "roles": {"target": "label", "female": "identity"},
+            "choice": CHOICE,
+            "live_scoring_version_id": 7,
+        },
+    ),
+    (SettingsCheckParameters, {"rules": RULES, "live_scoring_version_id": 7}),
+    (VerifyParameters, {"scoring_version_id": 7}),
+    (
+        Verified,
+        {
+            "scoring_version": 1,
+            "solution": "d" * 64,
+            "submission_ids": [3, 4],
+            "value_count": 20,
+            "differences": [DIFFERENCE],
+        },
+    ),
+    (BundleParameters, {"with_solution": True, "with_results": False}),
+    (TiesParameters, {"scoring_version_id": 7}),
+    (
+        DiagnosisParameters,
+        {"submission_id": 3, "against_id": None, "scoring_version_id": 7, "scoring_version": 1},
+    ),
+]
+NAMES = [kind.__name__ for kind, _ in STORED]
+
+
+@pytest.mark.parametrize(("kind", "data"), STORED, ids=NAMES)
+def test_what_is_stored_is_written_as_it_was_read(kind: type[StoredJson], data: dict[str, Any]) -> None:
+    assert kind.from_dict(data).as_dict() == data
+
+
+@pytest.mark.parametrize(("kind", "data"), STORED, ids=NAMES)
+def test_an_unknown_key_a_missing_one_and_another_type_are_refused(
+    kind: type[StoredJson], data: dict[str, Any]
+) -> None:
+    with pytest.raises(ValidationError):
+        kind.from_dict(data | {"unknown": 1})
+    for name, field in kind.model_fields.items():
+        if field.is_required():
+            with pytest.raises(ValidationError):
+                kind.from_dict({key: value for key, value in data.items() if key != name})
+    for name, value in data.items():
+        for other in (1.5, [[]], object(), *([str(value)] if isinstance(value, int) else [])):
+            with pytest.raises(ValidationError):
+                kind.from_dict(data | {name: other})
+
+
+def test_rows_of_earlier_versions_lack_what_came_later() -> None:
+    assert StoredSolution.from_dict({k: v for k, v in SOLUTION.items() if k != "digest"}).digest is None
+    assert BundleParameters.from_dict({"with_solution": False}) == BundleParameters(
+        with_solution=False, with_results=True
+    )
+    assert Rules.from_dict({"identities": ["a"], "metric": {}}).metric == MetricSettings()
+    assert MetricChoice().min_class_rows == MIN_CLASS_ROWS
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"power": "0.5"},
+        {"power": True},
+        {"power": "nan"},
+        {"weights": 3},
+        {"weights": WEIGHTS | {"overall_auc": "0.25"}},
+        {"weights": WEIGHTS | {"overall_auc": 0.5}},
+        {"weights": WEIGHTS | {"other": 0.0}},
+        {"undefined": "perhaps"},
+        {"threshold": 0.5},
+    ],
+)
+def test_settings_of_a_metric_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        Rules.from_dict(RULES | {"metric": METRIC | wrong})
+
+
+def test_an_infinite_power_is_stored_as_text() -> None:
+    rules = Rules(identities=("a",), metric=MetricSettings(power=math.inf, weights=Weights(1, 0, 0, 0)))
+    stored = rules.as_dict()
+    assert stored["metric"]["power"] == "inf"
+    assert Rules.from_dict(stored) == rules
+
+
+def test_a_solutions_commitment_is_no_part_of_its_json() -> None:
+    committed = Commitment(nonce="00", value="ff")
+    solution = StoredSolution.from_dict(SOLUTION).model_copy(update={"commitment": committed})
+    assert solution.as_dict() == SOLUTION
+
+
+def test_an_error_does_not_show_what_is_stored() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Commitment.from_dict({"nonce": 123456789, "value": "ff"})
+    assert "123456789" not in str(caught.value)
