@@ -7,9 +7,9 @@ from sqlalchemy.orm import Session
 
 from grader.disclosure import Examined
 from grader.models import Competition, DataCheckState, DataFile
-from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
+from grader.services.competitions.acting import Act
 from grader.services.data_files import findings as data_findings
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Notice
@@ -86,14 +86,10 @@ def _settle(
 
 def _tell_held(session: Session, competition: Competition, file: DataFile, now: datetime) -> None:
     found = data_findings.found_in(file)
-    log.record(
-        session,
-        competition=competition,
-        actor=Actor(None, "check"),
-        action="data.hold",
-        subject=f"data file {file.name}",
+    Act(session, competition, Actor(None, "check"), now).record(
+        "data.hold",
+        f"data file {file.name}",
         after={"discloses": list(found.discloses), "unopened": list(found.unopened)},
-        now=now,
     )
     sentences = "\n".join(f"- {each}" for each in found.discloses + found.unopened)
     for organizer in organizers.to_notify(session, competition=competition):

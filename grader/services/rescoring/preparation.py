@@ -24,9 +24,9 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.competitions.acting import Act
 from grader.services.data_files import checks
 from grader.services.jobs import lease
 from grader.services.rescoring import versions
@@ -153,7 +153,7 @@ def prepare(
     )
     checks.request(session, competition=competition, now=now, actor=actor)
     add_missing_jobs(session, version=version, now=now)
-    _record(session, competition, version, actor, "rescoring.prepare", now=now)
+    _record(Act(session, competition, actor, now), "rescoring.prepare", version)
     reach("rescoring.before_commit")
     return version
 
@@ -165,7 +165,7 @@ def begin_again(
     require_none_open(session, competition=competition)
     version.state = ScoringVersionState.PREPARING
     session.flush()
-    _record(session, competition, version, actor, "rescoring.prepare", now=now)
+    _record(Act(session, competition, actor, now), "rescoring.prepare", version)
 
 
 def add_missing_jobs(session: Session, *, version: ScoringVersion, now: datetime) -> None:
@@ -274,27 +274,12 @@ def drop(
         )
     )
     session.flush()
-    _record(session, competition, version, actor, "rescoring.drop", now=now or db.now(session))
+    _record(Act(session, competition, actor, now or db.now(session)), "rescoring.drop", version)
     return version
 
 
-def _record(
-    session: Session,
-    competition: Competition,
-    version: ScoringVersion,
-    actor: Actor,
-    action: str,
-    **what: Any,
-) -> None:
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action=action,
-        subject=f"scoring version {version.number}",
-        reason=version.reason,
-        **what,
-    )
+def _record(act: Act, action: str, version: ScoringVersion) -> None:
+    act.record(action, f"scoring version {version.number}", reason=version.reason)
 
 
 def lock_preparing(session: Session, scoring_version_id: int) -> tuple[ScoringVersion, Competition]:

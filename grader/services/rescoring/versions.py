@@ -12,9 +12,9 @@ from grader.models import (
     Solution,
     Submission,
 )
-from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings
+from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.data_files import checks
 from grader.services.scoring import jobs
@@ -104,19 +104,15 @@ def set_first(
         select(Submission.id).where(Submission.competition_id == draft.id).order_by(Submission.id)
     ):
         jobs.add_job(session, submission_id=submission_id, scoring_version_id=version.id, now=now)
-    log.record(
-        session,
-        competition=draft,
-        actor=actor,
-        action="solution.accept",
-        subject=f"solution {version.solution.number}",
+    Act(session, draft, actor, now).record(
+        "solution.accept",
+        f"solution {version.solution.number}",
         before={"solution": None if before is None else before.solution.number},
         after={
             "solution": version.solution.number,
             "rows": solution.row_count,
             "identities": list(solution.rules.identities),
         },
-        now=now,
     )
     return version
 

@@ -6,9 +6,9 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, DataFile, User
-from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import DATES
 from grader.services.data_files import checks, files
 from grader.services.setup import drafts
@@ -46,13 +46,9 @@ def clone(
             checks.begin(copy)
             session.add(copy)
         session.flush()
-    log.record(
-        session,
-        competition=draft,
-        actor=actor,
-        action="competition.clone",
-        subject=f"competition {draft.slug}",
+    Act(session, draft, actor, now).record(
+        "competition.clone",
+        f"competition {draft.slug}",
         after={"source": source.slug, "with_data": with_data},
-        now=now,
     )
     return draft

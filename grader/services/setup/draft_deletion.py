@@ -24,9 +24,9 @@ from grader.models import (
     SubmissionGrant,
 )
 from grader.models.competitions import DELETED
-from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings
+from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.setup import drafts
 
@@ -83,12 +83,8 @@ def delete_draft(session: Session, *, competition: Competition, actor: Actor, no
     settings.apply(CompetitionSettings(), draft)
     draft.slug, draft.draft_metric = f"{DELETED}{draft.id}", None
     session.flush()
-    log.record(
-        session,
-        competition=draft,
-        actor=actor,
-        action="competition.delete",
-        subject=f"competition {slug}",
+    Act(session, draft, actor, now).record(
+        "competition.delete",
+        f"competition {slug}",
         before={"slug": slug, "title": title},
-        now=now,
     )

@@ -1,7 +1,6 @@
 """Create a draft competition: who may create one, its title and address (slug)."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
@@ -15,10 +14,10 @@ from grader.models import (
     Role,
     User,
 )
-from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers, settings_problems
 from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, sentences
 
@@ -65,7 +64,7 @@ def create(
     organizers.make_owner(session, competition=draft, actor=actor, now=now)
     if owner is not None and owner is not actor.user:
         organizers.add(session, competition=draft, user=owner, role=Role.OWNER, actor=actor, now=now)
-    _record(session, draft, actor, now, action="competition.create", after={"slug": slug})
+    Act(session, draft, actor, now).record("competition.create", f"competition {slug}", after={"slug": slug})
     return draft
 
 
@@ -81,17 +80,3 @@ def lock(session: Session, competition: Competition) -> Competition:
     if draft.state is not CompetitionState.DRAFT:
         raise NotDraft(draft)
     return draft
-
-
-def _record(
-    session: Session, draft: Competition, actor: Actor, now: datetime, *, action: str, **what: Any
-) -> None:
-    log.record(
-        session,
-        competition=draft,
-        actor=actor,
-        action=action,
-        subject=what.pop("subject", f"competition {draft.slug}"),
-        now=now,
-        **what,
-    )
