@@ -15,8 +15,7 @@ read
     select clock_timestamp
     select api_token, user_account
 read
-    select competition, scoring_version, solution
-    select organizer
+    select competition, organizer, scoring_version, solution
 read
     select competition, scoring_version, solution
     select clock_timestamp
@@ -40,8 +39,7 @@ read
     select clock_timestamp
     select login, user_account
 read
-    select competition, scoring_version, solution
-    select organizer
+    select competition, organizer, scoring_version, solution
 read
     select competition, scoring_version, solution
     select clock_timestamp
@@ -67,8 +65,7 @@ read
     select clock_timestamp
     select api_token, user_account
 read
-    select competition, scoring_version, solution
-    select organizer
+    select competition, organizer, scoring_version, solution
 read
     select competition, scoring_version, solution
     select clock_timestamp
@@ -101,6 +98,51 @@ read
     select competition, organizer, participation, team_member, team
     select submission, submission_grant, team
     select solution
+"""
+BOARD_OF_A_MEMBER = """
+read
+    select clock_timestamp
+    select login, user_account
+read
+    select competition, organizer, scoring_version, solution
+    select clock_timestamp
+    select team, team_member, user_account
+    select standing
+    select submission, team, score
+    select standing
+    select daily_rank
+    select standing, team, score
+    select team_member, user_account
+    select submission
+    select daily_rank
+    select submission, score
+"""
+BOARD_OF_A_STRANGER = """
+read
+    select competition, scoring_version, solution
+    select clock_timestamp
+    select standing
+    select submission, team, score
+    select standing
+    select daily_rank
+    select standing, team, score
+    select team_member, user_account
+    select submission
+    select daily_rank
+    select submission, score
+"""
+BOARD_BY_API = """
+read
+    select competition, scoring_version, solution
+    select clock_timestamp
+    select standing
+    select submission, team, score
+    select standing
+    select daily_rank
+    select standing, team, score
+    select team_member, user_account
+    select submission
+    select daily_rank
 """
 
 
@@ -157,3 +199,30 @@ def test_the_submit_page_sends_these_statements(arena: Any, ann: Any) -> None:
     with recorded(arena.database) as sent:
         assert ann.browser.get(f"{HERE}/submit").status_code == 200
     assert str(sent) == expected(SUBMIT_PAGE, arena.database)
+
+
+@pytest.fixture
+def board(arena: Any, ann: Any) -> Any:
+    """Somebody who is on a board of two teams, whose ranks this morning are not known."""
+    for person in (ann, arena.person("Bob")):
+        arena.submit(person, arena.truth.predictions(noise=3 - person.user.id / 10))
+    arena.score_all()
+    return ann
+
+
+def test_the_public_board_of_a_member_sends_these_statements(arena: Any, board: Any) -> None:
+    with recorded(arena.database) as sent:
+        assert board.browser.get(f"{HERE}/leaderboard").status_code == 200
+    assert str(sent) == expected(BOARD_OF_A_MEMBER, arena.database)
+
+
+def test_the_public_board_of_a_stranger_sends_these_statements(arena: Any, board: Any) -> None:
+    with recorded(arena.database) as sent:
+        assert arena.app.test_client().get(f"{HERE}/leaderboard").status_code == 200
+    assert str(sent) == expected(BOARD_OF_A_STRANGER, arena.database)
+
+
+def test_the_public_board_of_the_api_sends_these_statements(arena: Any, board: Any) -> None:
+    with recorded(arena.database) as sent:
+        assert arena.app.test_client().get(f"{API}/leaderboard").status_code == 200
+    assert str(sent) == expected(BOARD_BY_API, arena.database)

@@ -50,14 +50,17 @@ def identify() -> None:
     if request.endpoint in (None, "static") or request.blueprint == "health":
         return
     site = current_site()
+    is_api = request.blueprint == "api"
+    secret = _bearer() if is_api else request.cookies.get(login_cookie(site))
+    if not secret:
+        return
+    used: ApiToken | Login | None
     with site.database.read() as db_session:
         now = db.now(db_session)
-        used: ApiToken | Login | None = None
-        if request.blueprint == "api":
-            if bearer := _bearer():
-                used = g.token = api_tokens.find(db_session, token=bearer, now=now)
-        elif cookie := request.cookies.get(login_cookie(site)):
-            used = g.login = logins.find(db_session, token=cookie, now=now)
+        if is_api:
+            used = g.token = api_tokens.find(db_session, token=secret, now=now)
+        else:
+            used = g.login = logins.find(db_session, token=secret, now=now)
     if used is None:
         return
     g.user = used.user

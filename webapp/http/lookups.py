@@ -23,8 +23,8 @@ def competition_of(session: Any, slug: str) -> Competition:
 
     Raises UnknownCompetition, also for a draft to whom it does not concern: the answer is the same.
     """
-    competition = lookup.get(session, slug=slug)
-    _show(competition, organizers.role_of(session, competition=competition, user=g.user))
+    competition, role = organizers.competition_and_role(session, slug=slug, user=g.user)
+    _show(competition, role)
     return competition
 
 

@@ -58,12 +58,17 @@ def slug_is_taken(slug: str) -> str:
 
 def get(session: Session, *, slug: str) -> Competition:
     """Return a competition with its live scoring version and solution; raise UnknownCompetition."""
-    if not _SLUG.fullmatch(slug):
-        raise UnknownCompetition(slug)
-    competition = session.scalar(_loaded().where(Competition.slug == slug))
+    competition = session.scalar(with_slug(slug))
     if competition is None:
         raise UnknownCompetition(slug)
     return competition
+
+
+def with_slug(slug: str) -> Select[Competition]:
+    """Return the query of what `get` returns; raise UnknownCompetition for what can be no slug."""
+    if not _SLUG.fullmatch(slug):
+        raise UnknownCompetition(slug)
+    return _loaded().where(Competition.slug == slug)
 
 
 def list_all(session: Session) -> list[Competition]:

@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Organizer, Role, User
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
 from grader.services.competitions.acting import Act
+from grader.services.competitions.lookup import UnknownCompetition
 
 RANKS = {Role.VIEWER: 1, Role.EDITOR: 2, Role.OWNER: 3}
 
@@ -71,6 +73,21 @@ def role_of(session: Session, *, competition: Competition, user: User | None) ->
     return session.scalar(
         select(Organizer.role).where(Organizer.competition_id == competition.id, Organizer.user_id == user.id)
     )
+
+
+def competition_and_role(
+    session: Session, *, slug: str, user: User | None
+) -> tuple[Competition, Role | None]:
+    """Return a competition with a person's role in it, in one statement; raise UnknownCompetition."""
+    if user is None or user.deleted_at is not None or user.is_admin:
+        return lookup.get(session, slug=slug), role_with(user, stored=None)
+    is_theirs = and_(Organizer.competition_id == Competition.id, Organizer.user_id == user.id)
+    query = lookup.with_slug(slug).add_columns(Organizer.role).outerjoin(Organizer, is_theirs)
+    found = session.execute(query).one_or_none()
+    if found is None:
+        raise UnknownCompetition(slug)
+    competition, role = found
+    return competition, role
 
 
 def role_with(user: User | None, *, stored: Role | None) -> Role | None:
