@@ -1,4 +1,4 @@
-"""Does a column agree with something hidden, however it is called, coded or scaled?"""
+"""Test whether a column agrees with a hidden one, however it is named, coded or scaled."""
 
 import math
 from dataclasses import dataclass

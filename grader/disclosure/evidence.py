@@ -1,4 +1,4 @@
-"""What the columns of a table say of the rows that are hidden, gathered while the table is read once."""
+"""Collect evidence that columns give hidden rows away, while the table is read once."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence

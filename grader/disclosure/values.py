@@ -1,4 +1,4 @@
-"""What the columns of a table say of some rows, kept in little memory while the table is read once."""
+"""Keep the values that columns have in chosen rows, compactly, while the table is read once."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Metric parameters: power, weights, label and identity thresholds, undefined cells."""
+"""Parameters of the metric and their allowed values: power, weights, thresholds, undefined cells."""
 
 import math
 from collections.abc import Mapping

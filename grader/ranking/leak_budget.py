@@ -1,4 +1,4 @@
-"""The leak budget: how many hidden labels a public leaderboard gives away to a team that probes it."""
+"""Formula and warning limit of the leak budget: how many hidden labels a team's scores give away."""
 
 import math
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What one model's predictions give: the score with its intervals, the identities, and what holds it back."""
+"""Report on one model's predictions: the score with its intervals, the identities, what holds it back."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""CSV that spreadsheets open (RFC 4180): numbers stay numbers, and no text becomes a formula."""
+"""Write CSV that spreadsheets open (RFC 4180): an apostrophe keeps text from becoming a formula."""
 
 import csv
 import io

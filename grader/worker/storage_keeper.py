@@ -1,4 +1,4 @@
-"""Delete stored files that are not needed: rejected files after a day, orphaned blobs once a day."""
+"""The sweeper's work on the storage: rejected files, orphaned blobs, an alarm for missing ones."""
 
 import logging
 import threading

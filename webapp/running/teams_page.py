@@ -13,7 +13,7 @@ from grader.models import Role
 from grader.services.moderation import decisions, team_search
 from grader.services.people import names
 from grader.services.quotas import grants, limits
-from grader.services.teams import given_names, rosters
+from grader.services.teams import given_names, named_team
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.errors import status_of
@@ -26,10 +26,10 @@ from webapp.submissions.allowance import AllowanceView
 blueprint = Blueprint("organize_teams", __name__, url_prefix="/competitions/<slug>/organize/teams")
 REFUSALS = (
     grants.InvalidGrant,
-    rosters.ReasonNeeded,
+    named_team.ReasonNeeded,
     decisions.AlreadyDisqualified,
     decisions.NotDisqualified,
-    rosters.MergedTeam,
+    named_team.MergedTeam,
     given_names.NameTaken,
     given_names.NotGiven,
     given_names.SameName,

@@ -1,4 +1,4 @@
-"""Check a file before it is submitted, within a time limit, from a page or the API."""
+"""Hand an uploaded file from a page or the API to the checker, and return what it found."""
 
 from contextlib import suppress
 from functools import partial

@@ -15,7 +15,7 @@ from grader.services.exports.tables import Format, Kind
 from grader.services.people import names
 from grader.services.quotas import grants
 from grader.services.scoring import retries
-from grader.services.teams import given_names, rosters
+from grader.services.teams import given_names, named_team, rosters
 
 FILE = LocalPath(exists=True, dir_okay=False)
 CLOSE = click.option("--closes", "closes_at", type=Time(), help="Move the close in the same act (UTC).")
@@ -63,7 +63,7 @@ def grant(slug: str, count: int, team: str | None, day: datetime | None, reason:
         if team is not None:
             whose = rosters.find_by_name(session, competition=competition, name=names.clean_name(team))
             if whose is None:
-                raise rosters.UnknownTeam(team)
+                raise named_team.UnknownTeam(team)
         made = grants.grant(
             session,
             competition=competition,

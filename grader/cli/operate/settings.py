@@ -1,4 +1,4 @@
-"""`fairboard settings`: print the installation's settings."""
+"""`fairboard settings`: print the settings that `grader/settings.py` describes and masks."""
 
 import click
 

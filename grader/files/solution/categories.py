@@ -1,4 +1,4 @@
-"""Text columns with few distinct values, stored compactly."""
+"""Keep text columns with few distinct values compactly in memory."""
 
 from array import array
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Guess the role of each solution column (id, label, identity, Usage), and check an organizer's choice."""
+"""Guess each solution column's role (id, label, identity, slice, unused), and check an organizer's choice."""
 
 import enum
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Assign columns to roles by the names given for id, label, identities and Usage."""
+"""Take the columns of a solution apart by their roles: id, label, identities, Usage."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

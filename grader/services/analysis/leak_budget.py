@@ -1,4 +1,4 @@
-"""Leak budget of a competition: how many hidden labels its submission limits let a team probe."""
+"""Leak budget of a competition, computed from its settings and dates for the organizers' pages."""
 
 from datetime import datetime, timedelta
 

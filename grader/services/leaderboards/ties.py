@@ -1,4 +1,4 @@
-"""Statistical ties of neighbouring teams on a leaderboard: compare, show and publish; ranks stay.
+"""Statistically tied teams (paired test): compare, show and publish them; ranks do not change.
 
 A worker compares the entries that stand on the boards, by the paired test on the same rows. Organizers alone
 see it until they publish it, after the reveal; then the private leaderboard has marks for everybody.

@@ -12,8 +12,8 @@ from grader.services.competitions import acting
 from grader.services.competitions.acting import Act
 from grader.services.quotas import limits
 from grader.services.standings import final_standings, rows
-from grader.services.teams import mail, rosters
-from grader.services.teams.rosters import REASON_MAX_LENGTH, ReasonNeeded
+from grader.services.teams import mail, named_team
+from grader.services.teams.named_team import REASON_MAX_LENGTH, ReasonNeeded
 from grader.text.plain import one_line
 
 
@@ -74,7 +74,7 @@ def disqualify(
     reason = one_line(reason, REASON_MAX_LENGTH)
     if not reason:
         raise ReasonNeeded
-    act, found = rosters.begin(session, competition=competition, team=team, actor=actor, now=now)
+    act, found = named_team.begin(session, competition=competition, team=team, actor=actor, now=now)
     if found.disqualified_at is not None:
         raise AlreadyDisqualified(found)
     found.disqualified_at, found.disqualification_reason = act.now, reason
@@ -102,7 +102,7 @@ def reinstate(
     now: datetime | None = None,
 ) -> Team:
     """Put a disqualified team back where its files place it; raise UnknownTeam, NotDisqualified."""
-    act, found = rosters.begin(session, competition=competition, team=team, actor=actor, now=now)
+    act, found = named_team.begin(session, competition=competition, team=team, actor=actor, now=now)
     if found.disqualified_at is None:
         raise NotDisqualified(found)
     before = {"disqualified_at": found.disqualified_at, "reason": found.disqualification_reason}

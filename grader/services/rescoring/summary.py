@@ -1,4 +1,4 @@
-"""Summary of a rescoring in one or two sentences, for the confirmation before it is published."""
+"""The one or two sentences on a rescoring that are confirmed before it is published."""
 
 import hashlib
 from collections.abc import Iterator

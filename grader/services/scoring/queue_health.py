@@ -1,4 +1,4 @@
-"""Health of the scoring queue: waiting jobs, the oldest one, and whether a worker is alive."""
+"""Health of the scoring queue: waiting jobs, since when one is overdue, and whether a worker is alive."""
 
 import enum
 from collections import defaultdict

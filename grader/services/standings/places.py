@@ -1,4 +1,4 @@
-"""Rank of a team by its standing row: query the rank, count teams, list ranks."""
+"""Read the rank of one team from the database, count teams, list ranks."""
 
 from collections.abc import Collection, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Idempotency keys and duplicate files."""
+"""Recognize a repeated upload: the same idempotency key, or a file that the team has sent before."""
 
 import re
 from dataclasses import dataclass

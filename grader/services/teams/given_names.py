@@ -15,7 +15,7 @@ from grader.models import AuditEntry, Competition, Team
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.people import name_shapes, names
-from grader.services.teams import mail, rosters
+from grader.services.teams import mail, named_team, rosters
 from grader.services.teams.rosters import TeamRefusal
 from grader.text.plain import one_line
 
@@ -85,12 +85,12 @@ def rename(
     The log does not repeat the old name. Raises UnknownTeam, InvalidName, ReservedName, NameTaken, SameName,
     ReasonNeeded.
     """
-    reason = one_line(reason, rosters.REASON_MAX_LENGTH)
+    reason = one_line(reason, named_team.REASON_MAX_LENGTH)
     if not reason:
-        raise rosters.ReasonNeeded("renaming")
+        raise named_team.ReasonNeeded("renaming")
     shown = names.clean_name(name)
     names.require_unreserved(shown)
-    act, found = rosters.begin(session, competition=competition, team=team, actor=actor, now=now)
+    act, found = named_team.begin(session, competition=competition, team=team, actor=actor, now=now)
     if name_shapes.is_taken_by_team(session, competition=competition, name=shown, but_for=found):
         raise NameTaken(shown)
     before = found.name
@@ -114,7 +114,7 @@ def free(
     session: Session, *, competition: Competition, team: str, actor: Actor, now: datetime | None = None
 ) -> Team:
     """Let a team choose its name again, any that was taken from it included; raise UnknownTeam, NotGiven."""
-    act, found = rosters.begin(session, competition=competition, team=team, actor=actor, now=now)
+    act, found = named_team.begin(session, competition=competition, team=team, actor=actor, now=now)
     if given(session, competition=competition, team=found) is None:
         raise NotGiven(found)
     mail.name_freed(session, competition=act.competition, team=found, now=act.now)

@@ -1,4 +1,4 @@
-"""Texts of e-mails on entry and teams: admission, invitation, merge request, disqualification, new name."""
+"""E-mails on teams: request to join and its answer, invitation, merge request, disqualification, new name."""
 
 from collections.abc import Iterable
 from datetime import datetime

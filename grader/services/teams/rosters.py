@@ -1,4 +1,4 @@
-"""Team members: find, add and remove one; refuse when a team is full; lock a competition's teams."""
+"""A team's members: find, add, remove one, who leads after the leader leaves, when a team is full."""
 
 from datetime import datetime
 
@@ -6,7 +6,7 @@ from sqlalchemy import delete, exists, func, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader import db
-from grader.errors import ErrorKind, OrganizerError, ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.models import (
     Competition,
     MergeRequest,
@@ -17,9 +17,7 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services.audit.log import Actor
-from grader.services.competitions import acting, lookup, phases
-from grader.services.competitions.acting import Act
+from grader.services.competitions import lookup, phases
 from grader.services.people import name_shapes, names
 from grader.visibility import Phase
 
@@ -29,6 +27,15 @@ class TeamRefusal(ParticipantError):
 
     public_name = "team_refusal"
     kind = ErrorKind.CONFLICT
+
+
+class AlreadyInTeam(TeamRefusal):
+    """The person has a team in this competition."""
+
+    public_name = "already_in_team"
+
+    def __init__(self, team: Team) -> None:
+        super().__init__(f"You are in the team {team.name}. A person is in one team per competition.")
 
 
 class NotInTeam(TeamRefusal):
@@ -218,58 +225,3 @@ def _end(session: Session, team: Team) -> None:
     asked = or_(MergeRequest.from_team_id == team.id, MergeRequest.to_team_id == team.id)
     session.execute(delete(MergeRequest).where(asked))
     session.delete(team)
-
-
-REASON_MAX_LENGTH = 500
-
-
-class UnknownTeam(OrganizerError):
-    """A competition has no team of this name."""
-
-    public_name = "unknown_team"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is no team {name!r} in this competition.")
-        self.name = name
-
-
-class ReasonNeeded(OrganizerError):
-    """A decision against a team is kept with its reason."""
-
-    public_name = "reason_needed"
-
-    def __init__(self, decision: str = "disqualification") -> None:
-        super().__init__(f"Give the reason for the {decision}; the team reads it.")
-
-
-class MergedTeam(OrganizerError):
-    """A team that was merged into another is no team any more."""
-
-    public_name = "merged_team"
-
-    def __init__(self, team: Team) -> None:
-        super().__init__(f"{team.name} was merged into another team; nothing can be decided about it.")
-
-
-def begin(
-    session: Session, *, competition: Competition, team: str, actor: Actor, now: datetime | None
-) -> tuple[Act, Team]:
-    """Begin an act on the team of a name, as `acting.begin` does; raise UnknownTeam, MergedTeam."""
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
-    found = session.scalar(
-        select(Team).where(Team.competition_id == competition.id, Team.name_key == names.name_key(team))
-    )
-    if found is None or found.is_organizers:
-        raise UnknownTeam(team)
-    if found.merged_into_id is not None:
-        raise MergedTeam(found)
-    return act, found
-
-
-class AlreadyInTeam(TeamRefusal):
-    """The person has a team in this competition."""
-
-    public_name = "already_in_team"
-
-    def __init__(self, team: Team) -> None:
-        super().__init__(f"You are in the team {team.name}. A person is in one team per competition.")

@@ -1,4 +1,4 @@
-"""Create and rename a team, leave it, and make another member its leader."""
+"""What members do with their team: create it, rename it, leave it, make another member the leader."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Check a file before it is submitted: queue, time limit and each person's share, for a web process."""
+"""Queue, time limit and each person's share of checking time for file checks before a submission."""
 
 import json
 import logging

@@ -33,7 +33,7 @@ from grader.services.scoring.queue_health import Sign
 from grader.services.scoring.retries import NothingFailed
 from grader.services.teams import given_names, teams
 from grader.services.teams.given_names import NameHeld, NameTaken, NameTakenAway, NotGiven, SameName
-from grader.services.teams.rosters import ReasonNeeded, UnknownTeam
+from grader.services.teams.named_team import ReasonNeeded, UnknownTeam
 
 LEASE = timedelta(seconds=40)
 HOUR = timedelta(hours=1)

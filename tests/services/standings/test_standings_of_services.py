@@ -29,7 +29,7 @@ from grader.services.rescoring import preparation, publication
 from grader.services.solutions import intake
 from grader.services.standings import rows as standing_rows
 from grader.services.standings import scored_submissions
-from grader.services.teams import mergers, rosters
+from grader.services.teams import mergers, named_team, rosters
 from grader.visibility import Phase
 from tests.fixtures import rescorings
 
@@ -148,9 +148,9 @@ class Organizer:
     def _try(self, function: Any, **options: Any) -> None:
         try:
             self.write(function, actor=TESTS, **options)
-        except (rosters.UnknownTeam, decisions.AlreadyDisqualified, decisions.NotDisqualified):
+        except (named_team.UnknownTeam, decisions.AlreadyDisqualified, decisions.NotDisqualified):
             pass
-        except (decisions.UnknownSubmissionHere, rosters.MergedTeam):
+        except (decisions.UnknownSubmissionHere, named_team.MergedTeam):
             pass
 
 

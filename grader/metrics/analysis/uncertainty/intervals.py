@@ -1,4 +1,4 @@
-"""Confidence intervals of AUCs and scores, and where they were checked."""
+"""Confidence intervals of AUCs and scores, and for which sizes and values their coverage was checked."""
 
 import math
 from dataclasses import asdict, dataclass
