@@ -4,8 +4,10 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 VENV := .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
-# bash's PPID is make: when it is killed its tests end too.
-PYTEST := FAIRBOARD_TESTS_END_WITH=$$PPID $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+# bash's PPID is make: when it is killed its tests end too. Where the environment forbids compiled files, as some
+# containers do, each of the hundreds of processes that the tests start would compile all modules.
+PYTEST := PYTHONDONTWRITEBYTECODE= FAIRBOARD_TESTS_END_WITH=$$PPID \
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
