@@ -4,6 +4,7 @@ It is settled when everything accepted in time has come to an end: then the priv
 and nobody sees them. The reveal switches them on by one row, so that no read mixes two states.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -130,7 +131,8 @@ def settle(session: Session, *, competition: Competition, now: datetime | None =
     now = now or db.now(session)
     if phases.phase(competition, now) not in (Phase.CLOSED, Phase.REVEALED):
         raise NotClosed(competition.closes_at)
-    _settle(session, competition, now)
+    _settle(session, competition, _counts(session, competition)[SubmissionStatus.PENDING], now)
+    session.flush()
     return competition
 
 
@@ -155,7 +157,8 @@ def reveal(
     closed_now = phase is not Phase.CLOSED
     if closed_now:
         competition.closes_at = now
-    _settle(session, competition, now)
+    counts = _counts(session, competition)
+    _settle(session, competition, counts[SubmissionStatus.PENDING], now)
     competition.state = CompetitionState.REVEALED
     competition.revealed_at = now
     session.flush()
@@ -176,7 +179,7 @@ def reveal(
         team_count=places.count_teams(
             session, scoring_version_id=lookup.live(competition).id, split=Split.PRIVATE
         ),
-        failed_count=_count(session, competition, SubmissionStatus.FAILED),
+        failed_count=counts[SubmissionStatus.FAILED],
     )
 
 
@@ -247,7 +250,7 @@ def due(session: Session, *, now: datetime) -> list[Competition]:
 
 def count_pending(session: Session, *, competition: Competition) -> int:
     """Return how many submissions accepted in time wait for their scores."""
-    return _count(session, competition, SubmissionStatus.PENDING)
+    return _counts(session, competition)[SubmissionStatus.PENDING]
 
 
 def _state(competition: Competition) -> dict[str, Any]:
@@ -271,11 +274,10 @@ def _selection_is_over(now: datetime) -> ColumnElement[bool]:
     return or_(Competition.selection_deadline.is_(None), Competition.selection_deadline <= now)
 
 
-def _settle(session: Session, competition: Competition, now: datetime) -> None:
+def _settle(session: Session, competition: Competition, pending: int, now: datetime) -> None:
     until = phases.selection_open_until(competition, now)
     if until is not None:
         raise SelectionOpen(until)
-    pending = count_pending(session, competition=competition)
     if pending:
         raise ScoringPending(_pending(session, competition), pending)
     if phases.is_settled(competition):
@@ -283,16 +285,20 @@ def _settle(session: Session, competition: Competition, now: datetime) -> None:
     version_id = lookup.live(competition).id
     rows.write(session, competition=competition, scoring_version_id=version_id, splits=(Split.PRIVATE,))
     competition.settled_at = now
-    session.flush()
 
 
-def _count(session: Session, competition: Competition, status: SubmissionStatus) -> int:
-    query = select(func.count()).where(
-        Submission.competition_id == competition.id,
-        Submission.status == status,
-        Submission.kind != SubmissionKind.LATE,
+def _counts(session: Session, competition: Competition) -> Counter[SubmissionStatus]:
+    """Return how many submissions accepted in time wait for their scores, and how many have failed."""
+    query = (
+        select(Submission.status, func.count())
+        .where(
+            Submission.competition_id == competition.id,
+            Submission.status.in_((SubmissionStatus.PENDING, SubmissionStatus.FAILED)),
+            Submission.kind != SubmissionKind.LATE,
+        )
+        .group_by(Submission.status)
     )
-    return session.scalar(query) or 0
+    return Counter(dict(session.execute(query).all()))
 
 
 def _pending(session: Session, competition: Competition) -> Sequence[Submission]:

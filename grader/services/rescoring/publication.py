@@ -5,10 +5,11 @@ submissions, the standings, a next number of final standings, the notices, and w
 participants: extra submissions, a longer deadline, a selection that is open again.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy import and_, func, or_, select
+from sqlalchemy.orm import Session, contains_eager
 
 from grader import db
 from grader.crash_points import reach
@@ -215,19 +216,15 @@ def _count_unfinished(session: Session, version: ScoringVersion) -> int:
     return session.scalar(query) or 0
 
 
-def _jobs_that_change_a_status(session: Session, version: ScoringVersion) -> list[ScoringJob]:
+def _jobs_that_change_a_status(session: Session, version: ScoringVersion) -> Sequence[ScoringJob]:
     """Return the new version's jobs whose outcome is not the status that their submission shows now."""
-    changed: list[ScoringJob] = []
-    for state, status in jobs.STATUS_OF.items():
-        query = (
-            select(ScoringJob)
-            .join(ScoringJob.submission)
-            .where(
-                ScoringJob.scoring_version_id == version.id,
-                ScoringJob.state == state,
-                Submission.status != status,
-            )
-            .options(joinedload(ScoringJob.submission))
-        )
-        changed += session.scalars(query)
-    return changed
+    differs = [
+        and_(ScoringJob.state == state, Submission.status != status)
+        for state, status in jobs.STATUS_OF.items()
+    ]
+    return session.scalars(
+        select(ScoringJob)
+        .join(ScoringJob.submission)
+        .where(ScoringJob.scoring_version_id == version.id, or_(*differs))
+        .options(contains_eager(ScoringJob.submission))
+    ).all()

@@ -1,0 +1,73 @@
+"""Which SQL statements the close of a competition sends, whatever the number of its teams."""
+
+from typing import Any
+
+import pytest
+
+from grader.models import Competition, User
+from grader.services.audit.log import Actor
+from grader.services.closing import close
+from tests.fixtures.statements import expected, recorded
+
+TESTS = Actor(None, "tests")
+REVEAL = """
+write
+    lock competition
+    select competition, scoring_version, solution
+    update competition
+    select submission
+    delete standing
+    select submission, score
+    select team
+    insert standing
+    update competition
+    select user_account, team_member, team, standing
+    select standing
+    select standing
+    select mail
+    insert mail
+    insert audit_entry
+    select standing
+"""
+FINALIZE = """
+write
+    lock competition
+    select competition, scoring_version, solution
+    update competition
+    select final_board
+    insert final_board
+    select standing
+    select standing, team
+    insert final_standing
+    insert audit_entry
+"""
+
+
+@pytest.fixture
+def competition(service: Any) -> Competition:
+    """A competition of three teams, each of a person with a verified address."""
+    competition: Competition = service.competition()
+    for seed, name in enumerate(("ada", "bob", "cleo")):
+        service.score(service.submit(competition, user=name, seed=seed))
+        with service.database.write() as session:
+            person = session.get_one(User, service.user(name).id)
+            person.email, person.email_verified_at = f"{name}@example.org", service.now
+    return competition
+
+
+def reveal(service: Any, competition: Competition) -> None:
+    with service.database.write() as session:
+        close.reveal(session, competition=competition, actor=TESTS, now=service.now)
+
+
+def test_a_reveal_sends_these_statements(service: Any, competition: Competition) -> None:
+    with recorded(service.database) as sent:
+        reveal(service, competition)
+    assert str(sent) == expected(REVEAL, service.database)
+
+
+def test_making_the_standings_final_sends_these_statements(service: Any, competition: Competition) -> None:
+    reveal(service, competition)
+    with recorded(service.database) as sent, service.database.write() as session:
+        close.finalize(session, competition=competition, actor=TESTS, now=service.now)
+    assert str(sent) == expected(FINALIZE, service.database)

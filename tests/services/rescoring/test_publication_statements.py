@@ -1,0 +1,90 @@
+"""Which SQL statements the publication of a rescoring sends, whatever the number of submissions."""
+
+from typing import Any
+
+import pytest
+
+from grader.models import Competition
+from grader.services.audit.log import Actor
+from grader.services.closing import close
+from grader.services.rescoring import publication
+from tests.fixtures import rescorings
+from tests.fixtures.statements import Statements, expected, recorded
+
+TESTS = Actor(None, "tests")
+WHILE_IT_RUNS = """
+write
+    select scoring_version
+    lock competition
+    select competition, scoring_version, solution
+    select scoring_version
+    select scoring_job, submission
+    select solution, scoring_version
+    select data_file
+    select scoring_job, submission
+    update scoring_version
+    update scoring_version
+    update competition
+    delete daily_rank
+    insert audit_entry
+"""
+AFTER_THE_FINAL_STANDINGS = """
+write
+    select scoring_version
+    lock competition
+    select competition, scoring_version, solution
+    select scoring_version
+    select scoring_job, submission
+    select solution, scoring_version
+    select data_file
+    select scoring_job, submission
+    update scoring_version
+    update scoring_version
+    update competition
+    delete daily_rank
+    delete standing
+    select submission, score
+    select team
+    insert standing
+    select final_board
+    insert final_board
+    select standing
+    select standing, team
+    insert final_standing
+    insert audit_entry
+"""
+
+
+@pytest.fixture
+def competition(service: Any) -> Competition:
+    """A competition of three teams with a score each."""
+    competition: Competition = service.competition()
+    for seed, name in enumerate(("ada", "bob", "cleo")):
+        service.score(service.submit(competition, user=name, seed=seed))
+    return competition
+
+
+def publish(service: Any, version_id: int) -> Statements:
+    with service.database.read() as session:
+        waiting = rescorings.open_jobs(session, scoring_version_id=version_id)
+    service.run(*waiting)
+    with recorded(service.database) as sent, service.database.write() as session:
+        publication.publish(session, scoring_version_id=version_id, actor=TESTS, now=service.now)
+    return sent
+
+
+def test_a_publication_while_the_competition_runs_sends_these_statements(
+    service: Any, competition: Competition, prepare_version: Any
+) -> None:
+    sent = publish(service, prepare_version(competition).id)
+    assert str(sent) == expected(WHILE_IT_RUNS, service.database)
+
+
+def test_a_publication_after_the_final_standings_sends_these_statements(
+    service: Any, competition: Competition, prepare_version: Any
+) -> None:
+    service.reveal(competition)
+    with service.database.write() as session:
+        close.finalize(session, competition=competition, actor=TESTS, now=service.now)
+    sent = publish(service, prepare_version(competition).id)
+    assert str(sent) == expected(AFTER_THE_FINAL_STANDINGS, service.database)
