@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -35,27 +36,45 @@ pytest_plugins = (
 
 # The longest first: a file is one process's, and one that comes last keeps a process alone.
 LONGEST_FILES = (
-    "test_walk.py",
-    "test_service.py",
-    "test_feedback.py",
-    "test_demo.py",
-    "test_kills.py",
-    "test_rollout.py",
-    "test_screens.py",
+    "security/test_walk.py",
+    "demo/test_demo.py",
+    "supervisor/test_service.py",
+    "security/test_feedback.py",
+    "fuzz/test_parameters.py",
     "test_killed_runs.py",
-    "test_broker.py",
-    "test_routes.py",
-    "test_nemesis.py",
-    "test_administration.py",
-    "test_foreign_organizers.py",
-    "test_parameters.py",
-    "test_switches.py",
-    "test_database.py",
-    "test_rescorings.py",
-    "test_backup.py",
-    "test_time.py",
+    "faults/test_rollout.py",
+    "faults/test_backup.py",
+    "faults/test_kills.py",
+    "security/test_routes.py",
+    "security/test_foreign_organizers.py",
+    "faults/test_nemesis.py",
+    "security/test_same_answers.py",
+    "browser/test_screens.py",
+    "cli/test_rescore.py",
+    "cli/test_administration.py",
+    "security/test_fields.py",
+    "faults/test_switches.py",
+    "faults/test_accepting.py",
+    "webapp/accounts/test_password_guesses.py",
+    "faults/test_scoring.py",
+    "faults/test_broker.py",
+    "faults/test_rescorings.py",
+    "worker/organizer_jobs/test_data_check.py",
+    "worker/test_sweeper.py",
+    "browser/test_upload.py",
+    "browser/test_account_screens.py",
+    "faults/test_time.py",
+    "faults/test_database.py",
+    "services/leaderboards/test_leaderboard.py",
+    "webapp/leaderboards/test_pages.py",
+    "services/rescoring/test_publication.py",
+    "services/rescoring/test_preparation.py",
+    "webapp/submissions/test_submitting.py",
 )
-PLACES = {name: place for place, name in enumerate(LONGEST_FILES)}
+HERE = Path(__file__).parent
+PLACES = {HERE / name: place for place, name in enumerate(LONGEST_FILES)}
+MOVED = [str(path) for path in PLACES if not path.is_file()]
+assert not MOVED, f"LONGEST_FILES in tests/conftest.py names files that are not there: {MOVED}"
 
 
 @pytest.hookimpl(wrapper=True)
@@ -70,4 +89,4 @@ def pytest_collection() -> Generator[None, object, object]:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let the longest files begin; the others keep their random order."""
-    items.sort(key=lambda item: PLACES.get(item.path.name, len(PLACES)))
+    items.sort(key=lambda item: PLACES.get(item.path, len(PLACES)))
