@@ -42,37 +42,45 @@ def _copy(session: Any, own: Any, entry: Any) -> None:
     from grader.models import Score
 
     scores = session.scalars(select(Score)).all()
-    for number in range(59):
-        team = Team(
+    teams = [
+        Team(
             competition_id=entry.competition_id,
             name=f"Team {number}",
             name_key=f"team {number}",
             created_at=entry.submitted_at,
         )
-        session.add(team)
-        session.flush()
-        columns = {name: getattr(entry, name) for name in ("user_id", "sha256", "size_bytes", "file_name")}
-        copy = Submission(
+        for number in range(59)
+    ]
+    session.add_all(teams)
+    session.flush()
+    columns = {name: getattr(entry, name) for name in ("user_id", "sha256", "size_bytes", "file_name")}
+    copies = [
+        Submission(
             competition_id=entry.competition_id,
             team_id=team.id,
             status=entry.status,
             submitted_at=entry.submitted_at + timedelta(seconds=number),
             **columns,
         )
-        session.add(copy)
-        session.flush()
-        for score in scores:
-            values = {
-                column.name: getattr(score, column.name)
-                for column in Score.__table__.columns
-                if column.name not in ("id", "submission_id")
-            }
-            session.add(Score(submission_id=copy.id, **values))
+        for number, team in enumerate(teams)
+    ]
+    session.add_all(copies)
+    session.flush()
+    values = [
+        {
+            column.name: getattr(score, column.name)
+            for column in Score.__table__.columns
+            if column.name not in ("id", "submission_id")
+        }
+        for score in scores
+    ]
+    for number, copy in enumerate(copies):
+        session.add_all(Score(submission_id=copy.id, **each) for each in values)
         session.add(
             Standing(
                 scoring_version_id=own.scoring_version_id,
                 split=own.split,
-                team_id=team.id,
+                team_id=copy.team_id,
                 submission_id=copy.id,
                 score_units=90000 - number,
                 submitted_at=copy.submitted_at,
