@@ -99,6 +99,37 @@ read
     select submission, submission_grant, team
     select solution
 """
+LIST_PAGE = """
+read
+    select clock_timestamp
+    select login, user_account
+read
+    select competition, scoring_version, solution
+    select clock_timestamp
+    select competition, organizer, participation, team_member, team
+    select submission, submission_grant, team
+    select submission
+    select submission
+    select score
+    select submission, score
+    select submission
+    select standing
+"""
+LIST_BY_API = """
+read
+    select clock_timestamp
+    select api_token, user_account
+read
+    select competition, scoring_version, solution
+    select clock_timestamp
+    select competition, organizer, participation, team_member, team
+    select submission, submission_grant, team
+    select submission
+    select submission
+    select score
+    select submission, score
+    select submission
+"""
 BOARD_OF_A_MEMBER = """
 read
     select clock_timestamp
@@ -199,6 +230,23 @@ def test_the_submit_page_sends_these_statements(arena: Any, ann: Any) -> None:
     with recorded(arena.database) as sent:
         assert ann.browser.get(f"{HERE}/submit").status_code == 200
     assert str(sent) == expected(SUBMIT_PAGE, arena.database)
+
+
+def test_the_page_of_own_submissions_sends_these_statements(arena: Any, ann: Any) -> None:
+    arena.submit(ann, arena.truth.predictions(seed=1))
+    arena.score_all()
+    with recorded(arena.database) as sent:
+        assert ann.browser.get(f"{HERE}/submissions").status_code == 200
+    assert str(sent) == expected(LIST_PAGE, arena.database)
+
+
+def test_the_list_of_own_submissions_in_the_api_sends_these_statements(arena: Any, ann: Any) -> None:
+    arena.submit(ann, arena.truth.predictions(seed=1))
+    arena.score_all()
+    with recorded(arena.database) as sent:
+        path = f"{API}/submissions"
+        assert arena.app.test_client().get(path, headers=ann.bearer).status_code == 200
+    assert str(sent) == expected(LIST_BY_API, arena.database)
 
 
 @pytest.fixture

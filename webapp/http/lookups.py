@@ -5,12 +5,12 @@ from typing import Any
 from flask import g
 
 from grader import db
-from grader.models import Competition, CompetitionState, Role, ScoringVersion
+from grader.models import Competition, CompetitionState, Role, ScoringVersion, Team
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.paging import Page, page_of_list
 from grader.services.rescoring import preparation
-from grader.services.submissions import situation
+from grader.services.submissions import accepting, situation
 from grader.services.submissions.repeats import SentFile
 from grader.services.submissions.situation import Situation
 from grader.visibility import Viewer
@@ -37,6 +37,11 @@ def situation_in(session: Any, slug: str, *, file: SentFile | None = None) -> Si
     found = situation.read(session, competition=competition, user=g.user, file=file, now=db.now(session))
     _show(competition, found.role)
     return found
+
+
+def own_team(session: Any, competition: Competition) -> Team | None:
+    """Return the team whose submissions are the current user's own; `competition_of` came before."""
+    return accepting.team_of(session, competition=competition, user=g.user, role=g.organizer_role)
 
 
 def _show(competition: Competition, role: Role | None) -> None:

@@ -6,9 +6,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
-from grader.services.quotas import limits
 from grader.services.submissions import accepting, selections, viewers
-from grader.services.teams import rosters
 from webapp.http import lookups
 from webapp.http.api import blueprint
 from webapp.http.parameters import SentFields, asked_page
@@ -63,22 +61,21 @@ def submission_list(slug: str) -> ResponseReturnValue:
     """Return a page of the submissions of the person's team, the newest first, and what it may still send."""
     number = asked_page()
     with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
-        page = accepting.list_own(session, competition=competition, user=g.user, page=number)
+        found = lookups.situation_in(session, slug)
+        page = accepting.list_of(session, team=found.team, page=number)
         scores = submission_results.public_scores(
-            session, submissions=page.rows, version=lookup.live(competition)
+            session, submissions=page.rows, version=lookup.live(found.competition)
         )
-        team = rosters.find_team(session, competition=competition, user=g.user)
-        choice = selections.would_count(session, competition=competition, team=team) if team else None
-        now = db.now(session)
-        allowance = limits.allowance(session, competition=competition, team=team, now=now)
+        choice = None
+        if found.team is not None and not found.is_test:
+            choice = selections.would_count(session, competition=found.competition, team=found.team)
     following = None
     if page.page < page.page_count:
         following = url_for("api.submission_list", slug=slug, page=page.page + 1)
     return {
         "submissions": [submission_line_json(each, scores.get(each.id)) for each in page.rows],
         "selection": choice_json(choice) if choice else None,
-        "limits": AllowanceView(allowance).as_json(),
+        "limits": AllowanceView(found.allowance).as_json(),
         "next": following,
     }
 

@@ -27,7 +27,7 @@ def compare(slug: str) -> ResponseReturnValue:
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
-        page = accepting.list_own(session, competition=competition, user=g.user, page=1)
+        page = accepting.list_of(session, team=lookups.own_team(session, competition))
         pair = [_asked(session, slug, name, view.phase) for name in ("candidate", "baseline")]
     candidate, baseline = pair
     return render_template(

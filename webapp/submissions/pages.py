@@ -46,17 +46,14 @@ blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>"
 def index(slug: str) -> ResponseReturnValue:
     """List the submissions of the person's team, and which of them would count."""
     with current_site().database.read() as session:
-        now = db.now(session)
-        competition = lookups.competition_of(session, slug)
+        found = lookups.situation_in(session, slug)
+        competition, team, now = found.competition, found.team, found.now
         view = CompetitionView(competition, now)
-        page = accepting.list_own(session, competition=competition, user=g.user, page=asked_page())
+        page = accepting.list_of(session, team=team, page=asked_page())
         version = lookup.live(competition)
         scores = submission_results.public_scores(session, submissions=page.rows, version=version)
-        team = accepting.team_of(session, competition=competition, user=g.user)
-        is_test = g.organizer_role is not None
-        allowance = limits.allowance(session, competition=competition, team=team, now=now)
         choice = None
-        if team is not None and not is_test:
+        if team is not None and not found.is_test:
             choice = selections.would_count(session, competition=competition, team=team)
         standing = team and places.standing_of(
             session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=team.id
@@ -72,9 +69,9 @@ def index(slug: str) -> ResponseReturnValue:
         can_select=selections.is_open(competition, now),
         selection_closes_at=selections.closes_at(competition),
         takes_files=refusal.takes_files(competition, now),
-        is_test=is_test,
+        is_test=found.is_test,
         is_disqualified=team is not None and team.disqualified_at is not None,
-        allowance=AllowanceView(allowance),
+        allowance=AllowanceView(found.allowance),
         live=statuses_json(page.rows),
         etag=_statuses(page.rows).headers["ETag"],
     )
@@ -86,7 +83,7 @@ def statuses(slug: str) -> ResponseReturnValue:
     """Return the statuses of the submissions on one page of the list as JSON."""
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
-        page = accepting.list_own(session, competition=competition, user=g.user, page=asked_page())
+        page = accepting.list_of(session, team=lookups.own_team(session, competition), page=asked_page())
     return _statuses(page.rows).make_conditional(request)
 
 

@@ -12,6 +12,7 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.files import submission_size_cap
 from grader.models import (
     Competition,
+    Role,
     ScoringVersion,
     ScoringVersionState,
     Submission,
@@ -20,7 +21,7 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services.competitions import lookup
+from grader.services.competitions import lookup, organizers
 from grader.services.paging import Page, page_of_list, page_of_query
 from grader.services.quotas import limits
 from grader.services.quotas.limits import Allowance
@@ -156,9 +157,9 @@ def accept(
     return Accepted(submission, tuple(job.id for job in jobs), left)
 
 
-def team_of(session: Session, *, competition: Competition, user: User) -> Team | None:
+def team_of(session: Session, *, competition: Competition, user: User, role: Role | None) -> Team | None:
     """Return the team whose submissions are a person's own: an organizer's are those of all organizers."""
-    if organizers_team.is_for(session, competition=competition, user=user):
+    if role is not None:
         return organizers_team.find(session, competition=competition)
     return rosters.find_team(session, competition=competition, user=user)
 
@@ -186,11 +187,8 @@ def require_file(submission: Submission) -> None:
         raise FileDeleted(submission)
 
 
-def list_own(
-    session: Session, *, competition: Competition, user: User, page: int = 1, page_size: int = 50
-) -> Page[Submission]:
-    """Return a page of the submissions of the person's team, the newest first."""
-    team = team_of(session, competition=competition, user=user)
+def list_of(session: Session, *, team: Team | None, page: int = 1, page_size: int = 50) -> Page[Submission]:
+    """Return a page of a team's submissions, the newest first; who has no team has none."""
     if team is None:
         return page_of_list([], page=page, page_size=page_size)
     mine = (
@@ -212,7 +210,7 @@ def describe(session: Session, *, user: User, submission_id: int, description: s
 def is_own(session: Session, *, submission: Submission, user: User) -> bool:
     """Tell whether a submission is of the person's team; organizers' tests are of all organizers."""
     if submission.team.is_organizers:
-        return organizers_team.is_for(session, competition=submission.competition, user=user)
+        return organizers.role_of(session, competition=submission.competition, user=user) is not None
     member = select(TeamMember.id).where(
         TeamMember.team_id == submission.team_id, TeamMember.user_id == user.id
     )

@@ -5,16 +5,10 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.models import Competition, Team, User
-from grader.services.competitions import organizers
+from grader.models import Competition, Team
 from grader.services.teams import rosters
 
 NAME = "Organizers"
-
-
-def is_for(session: Session, *, competition: Competition, user: User) -> bool:
-    """Tell whether a person's files are test submissions, as those of organizers are."""
-    return organizers.role_of(session, competition=competition, user=user) is not None
 
 
 def find(session: Session, *, competition: Competition) -> Team | None:

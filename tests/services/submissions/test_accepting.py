@@ -10,7 +10,6 @@ from sqlalchemy import func, select
 
 from grader.models import (
     Competition,
-    CompetitionState,
     ScoringJob,
     ScoringVersion,
     ScoringVersionState,
@@ -195,10 +194,12 @@ def test_own_submissions_are_listed_newest_first_in_pages(service: Any) -> None:
     accept(service, competition, user=service.user("eve"))
     stranger = service.user("new")
     with service.database.read() as session:
-        first = accepting.list_own(session, competition=competition, user=service.user(), page_size=2)
-        last = accepting.list_own(session, competition=competition, user=service.user(), page=3, page_size=2)
-        past = accepting.list_own(session, competition=competition, user=service.user(), page=99, page_size=2)
-        none = accepting.list_own(session, competition=competition, user=stranger)
+        team = accepting.team_of(session, competition=competition, user=service.user(), role=None)
+        first = accepting.list_of(session, team=team, page_size=2)
+        last = accepting.list_of(session, team=team, page=3, page_size=2)
+        past = accepting.list_of(session, team=team, page=99, page_size=2)
+        without = accepting.team_of(session, competition=competition, user=stranger, role=None)
+        none = accepting.list_of(session, team=without)
     assert [row.id for row in first.rows] == ids[:2:-1]
     assert (first.page, first.page_count, first.count) == (1, 3, 5)
     assert ([row.id for row in last.rows], last.page) == (ids[:1], 3)
@@ -307,15 +308,12 @@ def test_a_submission_is_of_the_members_of_its_team_alone(service: Any) -> None:
 
 
 def test_who_has_no_team_has_an_empty_list_of_one_page(service: Any) -> None:
-    competition = service.competition()
     with service.database.read() as session:
-        page = accepting.list_own(session, competition=competition, user=service.user("eve"), page=3)
+        page = accepting.list_of(session, team=None, page=3)
     assert page == Page((), page=3, page_count=1, count=0)
 
 
 MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
-OPEN = {"state": CompetitionState.PUBLISHED, "opens_at": MOMENT, "closes_at": MOMENT + HOUR}
-OVER = {"revealed_at": MOMENT, "state": CompetitionState.REVEALED}
 
 
 @pytest.mark.parametrize(

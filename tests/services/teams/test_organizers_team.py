@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 
 from grader.models import Organizer, Role, Standing, SubmissionKind, Team, User
 from grader.services.audit.log import Actor
-from grader.services.competitions import pauses
+from grader.services.competitions import organizers, pauses
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import UnknownSubmission
 from grader.services.teams import rosters
@@ -54,7 +54,10 @@ def test_organizers_test_before_the_opening_and_in_a_pause_and_share_their_files
     accepted = service.submit(competition, user="rosa")
     with service.database.read() as session:
         for name in ("rosa", "other"):
-            mine = accepting.list_own(session, competition=competition, user=service.user(name))
+            user = service.user(name)
+            role = organizers.role_of(session, competition=competition, user=user)
+            team = accepting.team_of(session, competition=competition, user=user, role=role)
+            mine = accepting.list_of(session, team=team)
             assert [each.id for each in mine.rows] == [accepted.submission.id]
         with pytest.raises(UnknownSubmission):
             accepting.get_own(session, user=service.user("eve"), submission_id=accepted.submission.id)
