@@ -1,4 +1,4 @@
-"""A blob as a file for reading, piece by piece, wherever its bytes lie."""
+"""A stored blob as a readable file, from a folder or a bucket."""
 
 import io
 from collections.abc import Callable

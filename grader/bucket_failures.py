@@ -21,7 +21,7 @@ def endpoint() -> str | None:
 
 
 def is_of_the_bucket(error: Exception) -> bool:
-    """Tell whether an error says that the bucket itself, not only a key in it, is not there."""
+    """Return whether an error says that the bucket itself, not only a key in it, is not there."""
     return NO_BUCKET in CODE.findall(str(error))
 
 

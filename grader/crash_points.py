@@ -70,14 +70,14 @@ POINTS = {
         "A publication or rollback has written everything, and nothing is committed.",
     ),
     "publish.after_commit": Point(
-        "grader/cli/competition/rescore.py", "Every board has switched; who asked for it has no answer yet."
+        "grader/cli/competition/rescore.py", "Every leaderboard has switched; the client has no answer yet."
     ),
     "rollback.after_commit": Point(
         "grader/cli/competition/rescore.py", "A rollback is committed; who asked for it has no answer yet."
     ),
     "data_check.before_record": Point(
         "grader/worker/organizer_jobs/data_check.py",
-        "A data file was looked through, and nothing of it is written.",
+        "A data file was checked, and nothing of it is written.",
     ),
     "organizer_job.after_claim": Point(
         "grader/worker/organizer_jobs/program.py", "An organizer's job is claimed and nothing is done."

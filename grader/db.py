@@ -63,7 +63,7 @@ _TRANSIENT_SQLITE = frozenset(
 
 
 class Unstorable(ParticipantError):
-    """A value that no column can hold; whoever reads it first should refuse it by its name."""
+    """A value that no column can hold; the code that reads it first should refuse it with its name."""
 
     public_name = "unstorable"
 
@@ -172,7 +172,7 @@ def insert_new(session: Session, table: type[Base], values: dict[str, Any]) -> N
 
 
 def is_unavailable(error: BaseException) -> bool:
-    """Tell whether an error says that the database cannot be used at the moment, so that a retry may help.
+    """Return whether an error says that the database cannot be used at the moment, so that a retry may help.
 
     Whether the transaction took effect is then not known: the connection may have been lost with the answer
     to its COMMIT.

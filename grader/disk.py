@@ -41,13 +41,13 @@ def free_bytes(folder: Path) -> int:
 
 
 def is_short(settings: Settings, *, wanted_bytes: int = 0) -> bool:
-    """Tell whether writing `wanted_bytes` would leave less than the reserve on one of the disks."""
+    """Return whether writing `wanted_bytes` would leave less than the reserve on one of the disks."""
     needed = settings.disk_reserve_mb * 1_000_000 + wanted_bytes
     return any(free_bytes(folder) < needed for folder in folders(settings))
 
 
 def is_full(error: BaseException) -> bool:
-    """Tell whether an error, or one that it comes from, says that a disk is full."""
+    """Return whether an error, or one that it comes from, says that a disk is full."""
     return any(_says_full(each) for each in _origins(error))
 
 

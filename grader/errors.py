@@ -57,13 +57,13 @@ class FairboardError(Exception):
 
 
 class ParticipantError(FairboardError):
-    """Something the participant can mend; the message holds nothing hidden."""
+    """A problem that the participant can fix; the message contains nothing hidden."""
 
     public_name = "participant"
 
 
 class OrganizerError(FairboardError):
-    """Something the organizer or the operator can mend; the message may quote the solution."""
+    """A problem that the organizer or operator can fix; the message may quote the solution."""
 
     public_name = "organizer"
     kind = ErrorKind.CONFLICT

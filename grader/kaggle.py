@@ -124,7 +124,7 @@ def _identity_columns(solution: pd.DataFrame, others: set[str]) -> list[str]:
         value = solution[near[0]][_is_misfit(solution[near[0]])].iloc[0]
         raise ValueError(
             f"The solution's column {_listed(near)} would be an identity but for a few values, such as "
-            f"{str(value)!r}. Mend it, or name the `identities`."
+            f"{str(value)!r}. Fix it, or name the `identities`."
         )
     return [name for name, tally in tallies.items() if tally.is_whole]
 
@@ -140,7 +140,7 @@ def _tally(column: pd.Series) -> Tally:
 
 
 def _is_misfit(column: pd.Series) -> NDArray[np.bool_]:
-    """Tell of each value whether it is neither blank nor in 0..1."""
+    """Return for each value whether it is neither blank nor in 0..1."""
     if _is_numeric(column):
         values = _numbers(column)
         return ~(np.isnan(values) | ((values >= 0) & (values <= 1)))

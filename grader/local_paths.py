@@ -1,4 +1,4 @@
-"""Paths on this machine, told from addresses of other places such as ``s3://bucket/x``."""
+"""Recognize paths on this machine, as opposed to addresses such as ``s3://bucket/x``."""
 
 import re
 
@@ -7,7 +7,7 @@ _ELSEWHERE = re.compile(r"(\w[\w.+-]+|\[[\da-fA-F:.]+\]):/|[\w.+-]+@[\w.:\[\]-]+
 
 
 def is_elsewhere(path: str) -> bool:
-    """Tell whether a text is a URL or names another machine, where the path of a file or folder is wanted.
+    """Return whether a text is a URL or names another machine, where the path of a file or folder is wanted.
 
     Parameters
     ----------

@@ -111,22 +111,25 @@ class Settings(BaseSettings):
         "in the data folder.",
     )
     rank_cache_mb: int = Field(
-        20_000, ge=0, description="Room for the kept ranks of submissions, in MB; 0 keeps none."
+        20_000, ge=0, description="Room for the cached ranks of submissions, in MB; 0 caches none."
     )
     disk_reserve_mb: int = Field(
         500,
         ge=0,
-        description="Uploads are refused where less than this would be left on a disk, in MB; boards go on.",
+        description=(
+            "Uploads are refused if less than this would be left on a disk, in MB; leaderboards stay "
+            "readable."
+        ),
     )
     rejected_files_mb: int = Field(
         200,
         ge=0,
         description="Bytes of a team's rejected files that are kept from one hour, in MB; 0 keeps none. "
-        "All go after a day.",
+        "All are deleted after a day.",
     )
     secret_key: SecretStr | None = Field(
         None,
-        description="Signs cookies and keys the splits; by default made once in the data folder.",
+        description="Signs cookies and keys the splits; by default created once in the data folder.",
     )
     host: str = Field("127.0.0.1", description="Address that `serve` listens on.")
     port: int = Field(7777, ge=0, le=65535, description="Port that `serve` listens on.")
@@ -135,42 +138,49 @@ class Settings(BaseSettings):
     )
     trusted_hosts: str = Field(
         "",
-        description="Other names that the site is visited under, with commas between; .example.org is every "
-        "name below. Where neither this nor a public address is set, any name is answered.",
+        description="Other host names of the site, separated by commas; .example.org means every name "
+        "below it. If neither this nor a public address is set, every name is accepted.",
     )
     trusted_proxies: int = Field(
-        0, ge=0, description="Reverse proxies in front whose X-Forwarded-* headers are believed."
+        0, ge=0, description="Number of reverse proxies in front whose X-Forwarded-* headers are trusted."
     )
     web_workers: int = Field(2, ge=1, description="Web processes.")
     web_threads: int = Field(16, ge=1, description="Threads of each web process.")
     scoring_processes: int = Field(2, ge=1, description="Scoring processes of one worker.")
     scoring_time_limit_seconds: int = Field(30, ge=1, description="Hard limit of one scoring.")
     scoring_lease_seconds: int = Field(
-        40, ge=2, description="A claimed job is free again after this; longer than the time limit."
+        40, ge=2, description="A claimed job is free again after this time; longer than the time limit."
     )
     scoring_memory_mb: int = Field(4096, ge=256, description="Address space of one scoring process, in MB.")
-    sweep_interval_seconds: float = Field(5, gt=0, description="How often the sweeper looks.")
+    sweep_interval_seconds: float = Field(
+        5, gt=0, description="How often the sweeper looks for waiting jobs."
+    )
     sweep_after_seconds: float = Field(
-        10, ge=0, description="A job that has waited longer than this is the sweeper's."
+        10, ge=0, description="The sweeper scores jobs that have waited longer than this."
     )
     login_days: int = Field(14, ge=1, le=3_650, description="A login ends after this many days.")
     sign_up: Annotated[SignUp, BeforeValidator(_sign_up)] = Field(
-        SignUp.OPEN, description="Who may make an account: open, invite (by an organizer's link) or closed."
+        SignUp.OPEN,
+        description="Who may create an account: open, invite (with an administrator's link) or closed.",
     )
     contact: str = Field(
-        "", description="Whom people ask for an account or a new password, such as a name and an address."
+        "",
+        description=(
+            "Whom people can ask for an account or a new password: a name and an address, for example."
+        ),
     )
     smtp_host: str | None = Field(
         None, description="Mail server; without one no e-mail is sent. Needs a base URL and a sender."
     )
     smtp_port: int = Field(587, ge=1, le=65535, description="Port of the mail server.")
     smtp_security: SmtpSecurity = Field(
-        SmtpSecurity.STARTTLS, description="How mail goes to the server: starttls, ssl or none (unencrypted)."
+        SmtpSecurity.STARTTLS,
+        description="How to connect to the mail server: starttls, ssl or none (unencrypted).",
     )
-    smtp_user: str | None = Field(None, description="User at the mail server, if it wants one.")
+    smtp_user: str | None = Field(None, description="User name at the mail server, if it needs one.")
     smtp_password: SecretStr | None = Field(None, description="Password of that user.")
     smtp_sender: str | None = Field(
-        None, description="Address that e-mail comes from, such as Fairboard <board@example.org>."
+        None, description="Sender address of e-mails, such as Fairboard <board@example.org>."
     )
     password_hash_memory_kib: int = Field(65536, ge=8, description="Argon2id memory per hash.")
     password_hash_rounds: int = Field(3, ge=1, description="Argon2id passes per hash.")
@@ -234,7 +244,7 @@ class Settings(BaseSettings):
         return _kept_secret(self.data_dir / "secret_key")
 
     def sends_mail(self) -> bool:
-        """Tell whether e-mail can be sent."""
+        """Return whether e-mail can be sent."""
         return self.smtp_host is not None
 
     def sender(self) -> Address:

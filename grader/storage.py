@@ -83,7 +83,7 @@ class BlobDamaged(ValueError):
 
 
 class Storage(Protocol):
-    """Where blobs lie."""
+    """The storage of blobs: a local folder or a bucket."""
 
     def put(self, data: bytes | IO[bytes], *, max_bytes: int | None = None) -> StoredBlob:
         """Store bytes durably and return their name; raise BlobTooLarge past `max_bytes`."""
@@ -104,7 +104,7 @@ class Storage(Protocol):
         ...
 
     def exists(self, sha256: str) -> bool:
-        """Tell whether a blob is there."""
+        """Return whether a blob is there."""
         ...
 
     def touch(self, sha256: str) -> None:
@@ -191,7 +191,7 @@ class LocalStorage:
         return _checked(data, sha256)
 
     def exists(self, sha256: str) -> bool:
-        """Tell whether a blob is there."""
+        """Return whether a blob is there."""
         return self._path(sha256).is_file()
 
     def touch(self, sha256: str) -> None:
@@ -309,7 +309,7 @@ class BucketStorage:
         return _checked(self._bytes(sha256), sha256)
 
     def exists(self, sha256: str) -> bool:
-        """Tell whether a blob is there."""
+        """Return whether a blob is there."""
         try:
             self._touched_at(sha256)
         except BlobMissing:
@@ -375,7 +375,7 @@ class BucketStorage:
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Tell a bucket that does not answer, or is not there, from everything else."""
+        """Recognize a bucket that does not answer or does not exist."""
         from obstore.exceptions import BaseError
 
         try:

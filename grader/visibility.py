@@ -40,7 +40,7 @@ class Feedback(enum.StrEnum):
 
 
 class Field(enum.StrEnum):
-    """What can be told of a competition, a team, a submission or the standing it gives its team."""
+    """A fact about a competition, a team, a submission or a standing that a viewer may or may not see."""
 
     COMPETITION = "competition"
     """Texts, dates, limits, metric and its identities, and how many rows each split has."""
@@ -120,7 +120,7 @@ _WITHHELD: Mapping[Feedback, frozenset[Field]] = {
 
 
 def visible(field: Field, viewer: Viewer, phase: Phase, feedback: Feedback) -> bool:
-    """Tell whether `viewer` sees `field` in `phase` of a competition that gives this feedback."""
+    """Return whether `viewer` sees `field` in `phase` of a competition that gives this feedback."""
     if phase is not _REVEAL and viewer is not Viewer.ORGANIZER and field in _WITHHELD[feedback]:
         return False
     since = _TABLE[field][_COLUMNS[viewer]]

@@ -87,7 +87,7 @@ class Ward:
 
 
 def lives(process: psutil.Process) -> bool:
-    """Tell whether a process has not ended yet."""
+    """Return whether a process has not ended yet."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:

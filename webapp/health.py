@@ -24,13 +24,13 @@ def init_app(app: Flask) -> None:
 
 @blueprint.get("/livez")
 def livez() -> ResponseReturnValue:
-    """Tell that this process answers; it asks nobody else, so that it is not restarted for their faults."""
+    """Answer that this process is alive; check nothing else, so that it is not restarted for other faults."""
     return {"status": "alive"}
 
 
 @blueprint.get("/healthz")
 def healthz() -> ResponseReturnValue:
-    """Tell for how long the oldest pending submission has been waiting, and whether the queue answers."""
+    """Answer how long the oldest pending submission has waited, and whether the queue answers."""
     site = current_site()
     with site.database.read() as session:
         oldest = jobs.oldest_pending(session)
@@ -40,7 +40,7 @@ def healthz() -> ResponseReturnValue:
 
 @blueprint.get("/readyz")
 def readyz() -> ResponseReturnValue:
-    """Tell whether requests can be served: the database has the right tables and the disk has room."""
+    """Return whether requests can be served: the database has the right tables and the disk has room."""
     site = current_site()
     checks = {
         "database": _succeeds(lambda: schema.is_usable(site.database)),

@@ -4,7 +4,7 @@ import click
 
 from grader.cli.group import CommandGroup, Entry
 
-HELP = """Grade, serve and run competitions for models whose unintended bias matters.
+HELP = """Score models for unintended bias, and run competitions and their web site.
 
 \b
 fairboard score solution.csv submission.csv
@@ -12,8 +12,8 @@ fairboard serve
 fairboard competition create hate-2026 --title "Harmful comments" --solution solution.csv
 fairboard COMMAND --help
 
-Settings are the variables FAIRBOARD_*, which `fairboard settings` shows. A command ends with 0 where it did
-what it says, with 2 where a file is rejected, and with 1 where anything else is wrong.
+Settings are the variables FAIRBOARD_*, which `fairboard settings` shows. A command exits with 0 if it
+succeeded, with 2 if a file is rejected, and with 1 for any other problem.
 """
 
 main = CommandGroup(
@@ -26,13 +26,13 @@ main = CommandGroup(
             "verify": Entry("grader.cli.metric.verify", "Recompute the score of a receipt."),
         },
         "The service": {
-            "serve": Entry("grader.cli.operate.serve", "Run the site with all that belongs to it."),
+            "serve": Entry("grader.cli.operate.serve", "Run the site with its queue, worker and sweeper."),
             "demo": Entry("grader.cli.operate.demo", "Run a generated demo competition."),
-            "sweeper": Entry("grader.cli.operate.sweeper", "Score what waits too long or was abandoned."),
-            "settings": Entry("grader.cli.operate.settings", "Show the settings in force."),
-            "doctor": Entry(
-                "grader.cli.operate.doctor", "Look at everything that can go wrong, and say what to do."
+            "sweeper": Entry(
+                "grader.cli.operate.sweeper", ("Score submissions that waited too long or were abandoned.")
             ),
+            "settings": Entry("grader.cli.operate.settings", "Show all settings and their values."),
+            "doctor": Entry("grader.cli.operate.doctor", "Find out what is wrong and what to do about it."),
         },
         "Competitions and people": {
             "competition": Entry(
@@ -41,14 +41,16 @@ main = CommandGroup(
             "rescore": Entry(
                 "grader.cli.competition.rescore", "Score all submissions with a corrected solution."
             ),
-            "user": Entry("grader.cli.operate.user", "Create and list accounts, invite, make reset links."),
+            "user": Entry(
+                "grader.cli.operate.user", ("Create and list accounts, invitations and reset links.")
+            ),
             "token": Entry("grader.cli.operate.token", "Create, list and revoke API tokens."),
         },
         "What is stored": {
             "migrate": Entry("grader.cli.operate.migrate", "Bring the database to this version's tables."),
             "backup": Entry("grader.cli.operate.backup", "Write a backup, while the service runs."),
             "restore": Entry("grader.cli.operate.restore", "Fill an empty installation from a backup."),
-            "orphans": Entry("grader.cli.operate.orphans", "Tell, or delete, blobs that no row names."),
+            "orphans": Entry("grader.cli.operate.orphans", "List or delete blobs that no row refers to."),
         },
     },
 )

@@ -67,7 +67,7 @@ def opened() -> Iterator[Installation]:
 
 @contextmanager
 def opened_database(settings: Settings) -> Iterator[Database]:
-    """Open the database as it is, whatever tables it has."""
+    """Open the database without checking its tables."""
     make_data_folder(settings)
     database = Database(settings.database(), pool_size=2)
     try:
@@ -142,7 +142,7 @@ def require_entry(settings: Settings, rights: int) -> None:
         owner = settings.data_dir.stat().st_uid
         raise click.ClickException(
             f"The data folder {settings.data_dir} cannot be used: user {os.geteuid()} lacks rights to it. "
-            f"It belongs to user {owner}, who needs them all (chmod u+rwx): run this as that one."
+            f"It belongs to user {owner}, who needs them all (chmod u+rwx): run this as that user."
         )
 
 

@@ -4,7 +4,7 @@ import click
 
 
 def is_answered_yes(question: str) -> bool:
-    """Ask and tell whether the answer was yes; where nobody is there to answer it was not."""
+    """Ask a yes-or-no question; without a terminal the answer is no."""
     try:
         return click.confirm(question, err=True)
     except click.Abort:

@@ -1,1 +1,1 @@
-"""The demo competition: sentences of our own, honest models as teams, and an independent check."""
+"""Demo competition: generated comments, models as teams, and an independent check of the service."""

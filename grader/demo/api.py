@@ -1,4 +1,4 @@
-"""The part of the JSON API that the demo speaks, with nothing but the standard library."""
+"""Client of the JSON API for the demo: join, submit, wait for scores, read leaderboards."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""The checks of `make demo CHECK=1`: what the service shows against what the files alone say."""
+"""Checks of `make demo CHECK=1`: compare the service's leaderboards with the oracle's."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""The steps that fill a new service with the demo competition, each through a real command or the real API.
+"""Create the demo competition in a new service: accounts, solution, submissions, by commands and the API.
 
 Every step looks first at what is already there, so that a second start, or one after a broken first, goes on.
 """
@@ -39,7 +39,7 @@ class DemoFailed(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The demo competition of one installation; its files lie in `folder`."""
+    """The demo competition of one installation; its files are in `folder`."""
 
     installation: Installation
     folder: Path

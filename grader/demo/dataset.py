@@ -1,4 +1,4 @@
-"""The files of the demo competition: train, test, solution and its correction.
+"""Data files of the demo competition: train, test, solution and its correction.
 
 The same seed gives the same bytes.
 """

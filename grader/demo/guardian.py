@@ -1,4 +1,4 @@
-"""Ends one process when the demo is gone, however the demo ended.
+"""End a process when the demo ends, however it ended.
 
 It holds the reading end of a pipe whose only writer is the demo: the end of the file is the end of the demo.
 """

@@ -1,4 +1,4 @@
-"""The leaderboard worked out again, from the files alone, with pandas and scikit-learn.
+"""Independent leaderboard of the demo, computed from the files with pandas and scikit-learn.
 
 Nothing of `grader.metrics`, `grader.files` or `grader.leaderboard` is used here. It follows the
 benchmark kernel of the Jigsaw competition: one filter and one `roc_auc_score` for each identity and

@@ -1,4 +1,4 @@
-"""What the demo has done so far, kept in a file, so that the next start goes on where this one ended."""
+"""Progress of the demo, stored in a file so that the next start continues where this one ended."""
 
 import json
 from pathlib import Path

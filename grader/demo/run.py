@@ -1,4 +1,4 @@
-"""`fairboard demo`: serve the demo competition until Ctrl-C, or check it from end to end and stop."""
+"""Run the demo: serve the demo competition until Ctrl-C, or check it and stop."""
 
 import contextlib
 import os
@@ -33,7 +33,7 @@ def serve(settings: Settings, say: Say) -> None:
 
 
 def run_check(say: Say) -> list[str]:
-    """Run the demo in a folder and on a port of its own; return every disagreement as a sentence."""
+    """Run the demo in a separate folder and on a separate port; return every difference as a sentence."""
     with tempfile.TemporaryDirectory(prefix="fairboard-demo-") as folder:
         port = _free_port()
         # The settings of this machine's own installation must not reach the check.

@@ -1,4 +1,4 @@
-"""The real service and the real commands, as processes of their own, the way a user starts them."""
+"""Start the service and run commands for the demo, in separate processes."""
 
 import contextlib
 import subprocess
@@ -24,7 +24,7 @@ class CommandFailed(OrganizerError):
 
 
 class ServiceFailed(OrganizerError):
-    """`fairboard serve` did not start, or ended by itself."""
+    """`fairboard serve` did not start or ended early."""
 
     public_name = "service_failed"
 

@@ -1,4 +1,4 @@
-"""Does a file for participants give the hidden truth away? Found by its values, not by its names."""
+"""Find columns of a data file that disclose the solution, by their values and not by their names."""
 
 from grader.disclosure.examination import Disclosure, Examined, examine
 from grader.disclosure.hidden import Hidden, Kind, Target

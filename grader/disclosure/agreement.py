@@ -68,7 +68,7 @@ def agreeing(values: Values, truths: NDArray[np.bool_], raw: list[NDArray[np.flo
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """How many rows a column may tell wrongly at most, however many more rows it says something of.
+    """The most rows on which a column may disagree, however many more rows are read.
 
     A column's errors never get fewer by further rows; so what is past these bounds cannot agree any more.
     """
@@ -92,7 +92,7 @@ class Bounds:
         return found
 
     def may_agree(self, values: Values) -> bool:
-        """Tell whether further rows could make a column agree with anything."""
+        """Return whether further rows could make a column agree with anything."""
         if values.numbers is None:
             return True  # numbers may come; texts of many kinds cost nearly nothing
         if values.codes is not None:
@@ -119,7 +119,7 @@ def _numbers(values: Values) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
 
 
 def is_no_chance(rows: int, rarer: int, errors: int, choices: float) -> bool:
-    """Tell whether so few errors are surer than chance, `choices` being how many bits the coding chose."""
+    """Return whether so few errors are surer than chance, `choices` being how many bits the coding chose."""
     if not rarer or errors > TOLERANCE * rarer:
         return False
     return _bits(rows, rarer) - _bits(rows, errors) - choices >= BITS
@@ -195,7 +195,7 @@ def _least(
 
 
 def _are_equal(numbers: NDArray[np.float64], said: NDArray[np.float64]) -> bool:
-    """Tell whether a column repeats the solution's numbers, where these are more than two."""
+    """Return whether a column repeats the solution's numbers, where these are more than two."""
     few = slice(0, FIRST_LOOK_ROWS)
     if np.count_nonzero(np.abs(said[few] - numbers[few]) > NEARLY) > said[few].size // 4:
         return False

@@ -1,4 +1,4 @@
-"""How much of a file may be unpacked, and for how long it is looked at."""
+"""Limits of a data file's leak check: unpacked size and processor time."""
 
 import io
 import time
@@ -45,7 +45,7 @@ class Budget:
         """Raise GivenUp where the time is over."""
         allowed = max(self.least_seconds, self.seconds_per_gigabyte * max(self.size, self.spent) / 1e9)
         if time.process_time() - self._begun_at > allowed:
-            raise GivenUp(f"it cannot be looked through within {allowed:,.0f} seconds of processor time")
+            raise GivenUp(f"it cannot be checked within {allowed:,.0f} seconds of processor time")
 
 
 class CountedStream(io.RawIOBase):
@@ -56,7 +56,7 @@ class CountedStream(io.RawIOBase):
         self._budget = budget
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return that it can be read."""
         return True
 
     def readinto(self, buffer: "bytearray | memoryview") -> int:  # type: ignore[override]

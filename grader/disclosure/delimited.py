@@ -1,4 +1,4 @@
-"""Delimited text as tables: CSV, and text with tabs, semicolons or bars."""
+"""Read delimited text as tables: CSV, and text with tabs, semicolons or bars."""
 
 import csv
 import io
@@ -57,7 +57,7 @@ def _rows(lines: "_Lines", delimiter: str) -> Iterator[list[list[str]]]:
 
 
 def _quoted(some: list[str], lines: "_Lines", delimiter: str) -> list[list[str]]:
-    """Return the rows of some lines, and of those after them that the last row goes on in."""
+    """Return the rows of some lines, with the following lines that belong to the last row."""
     before = lines.count - len(some)
     reader = csv.reader(chain(some, lines), delimiter=delimiter)
     rows = []

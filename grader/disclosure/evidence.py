@@ -60,7 +60,7 @@ class Evidence:
             yield from self._in_order.held_against(self.hidden, self.row_count)
 
     def _is_of_ids(self, wanted: "list[_Wanted]", row_count: int) -> bool:
-        """Tell whether ids name nearly every row so far: then the order of the rows says no more."""
+        """Return whether ids name nearly every row so far: then the order of the rows adds nothing."""
         share = len(self.hidden.index) / max(1, len(self.hidden.ids))
         counts = {id(gathered): gathered.count for gathered in self.by_id.values()}
         for each in wanted:
@@ -183,7 +183,7 @@ class _Wide:
         self.names = [*chunk.names, *self._parts]
 
     def may_hold_ids(self, name: str, index: dict[str, int]) -> bool:
-        """Tell whether some of the values, drawn evenly, are ids."""
+        """Return whether some of the values, drawn evenly, are ids."""
         source, part = self._parts.get(name, (name, None))
         sample = self._samples[source]
         texts = sample if part is None else [_part(text, part) for text in sample]

@@ -1,4 +1,4 @@
-"""Looking through a file for what gives the hidden truth away."""
+"""Leak check of one data file: open it, read its tables, report columns that disclose the solution."""
 
 import io
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ class Examined:
 
 
 def examine(file: IO[bytes], hidden: Hidden, *, budget: Budget | None = None) -> Examined:
-    """Look through a file, whatever it is, for columns that agree with what is hidden.
+    """Check a file of any format for columns that agree with hidden facts.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def examine(file: IO[bytes], hidden: Hidden, *, budget: Budget | None = None) ->
 
 
 def _read(table: Table, evidence: Evidence) -> Unopened | None:
-    """Read a table, so far as that is possible; what was read is looked at all the same."""
+    """Read a table as far as possible, and check the part that was read."""
     try:
         evidence.read(table.chunks)
     except DAMAGED_OR_GIVEN_UP as error:

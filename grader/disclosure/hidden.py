@@ -1,4 +1,4 @@
-"""What a competition hides, as questions with two answers: is a row positive, or public?"""
+"""Hidden facts of a competition as yes-or-no questions: is a row positive, or public?"""
 
 import enum
 import hashlib
@@ -147,7 +147,7 @@ def _digest(places: NDArray[np.intp]) -> bytes:
 
 
 def _says_no_more(values: NDArray[np.float64]) -> bool:
-    """Tell whether numbers are two at most: then they are no more than true or false."""
+    """Return whether numbers are two at most: then they are no more than true or false."""
     return np.unique(values[np.isfinite(values)]).size <= 2
 
 

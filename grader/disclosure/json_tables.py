@@ -1,4 +1,4 @@
-"""JSON as tables: lines with an object each, records, columns, and objects with ids for keys."""
+"""Read JSON as tables: JSON lines, records, columns, and objects keyed by id."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ def json_lines(stream: IO[str]) -> Iterator[Chunk]:
                 try:
                     records.append(json.loads(line))
                 except (ValueError, RecursionError) as error:
-                    raise GivenUp(f"line {number:,} is no JSON ({error})") from error
+                    raise GivenUp(f"line {number:,} is not JSON ({error})") from error
         yield of_records(records)
 
 
@@ -111,11 +111,11 @@ def document_of(stream: IO[str]) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise GivenUp(f"it is no JSON ({error})") from error
+        raise GivenUp(f"it is not JSON ({error})") from error
 
 
 def is_json_lines(beginning: str) -> bool:
-    """Tell whether the first line is a JSON value by itself and more follows."""
+    """Return whether the first line is a JSON value by itself and more follows."""
     line, _, rest = beginning.lstrip().partition("\n")
     if not rest.strip():
         return False

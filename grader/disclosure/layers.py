@@ -1,4 +1,4 @@
-"""What is packed into a file: archives and compressed streams are opened, one within the other."""
+"""Open archives and compressed streams inside a data file, also nested ones."""
 
 import bz2
 import gzip

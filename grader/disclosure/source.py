@@ -1,4 +1,4 @@
-"""The bytes of a file that is looked through, and faults in moving them, which say nothing about the file."""
+"""The bytes of a data file under check; storage failures are kept apart from damaged files."""
 
 import io
 from typing import IO, Any
@@ -11,17 +11,17 @@ class NotReadNow(Exception):
 
 
 class Source(io.RawIOBase):
-    """A file whose faults in reading are not mistaken for damage, which readers tell by the same errors."""
+    """A file whose storage failures are not mistaken for damage, although readers raise the same errors."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return that it can be read."""
         return True
 
     def seekable(self) -> bool:
-        """Tell whether one can go back."""
+        """Return whether one can go back."""
         return self._file.seekable()
 
     def seek(self, offset: int, whence: int = 0) -> int:

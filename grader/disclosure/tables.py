@@ -1,4 +1,4 @@
-"""Tables as chunks of columns, whatever they are written in."""
+"""Table type of the leak check: chunks of columns, from any file format."""
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ class Chunk:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """One table of a file, to be read once from the beginning; `name` says where in the file it lies."""
+    """One table of a file, to be read once from the start; `name` is its place in the file."""
 
     name: str
     chunks: Iterator[Chunk]

@@ -112,11 +112,11 @@ class Gathered:
                 self._bytes -= self._columns.pop(name).bytes
 
     def wants(self, name: str) -> bool:
-        """Tell whether a column may still say something."""
+        """Return whether a column may still say something."""
         return name not in self._hopeless
 
     def new(self, numbers: Rows) -> Rows:
-        """Return where in `numbers` a row stands that is looked at and of which nothing was said yet."""
+        """Return the index in `numbers` of a checked row without a value so far."""
         good = np.flatnonzero((numbers >= 0) & (numbers < self.size))
         good = good[~self._is_there[numbers[good]]]
         _, first = np.unique(numbers[good], return_index=True)

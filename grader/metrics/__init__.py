@@ -1,4 +1,4 @@
-"""The Jigsaw metric of unintended bias, exact to the last bit. Needs NumPy and nothing else.
+"""The Jigsaw metric of unintended bias, exact to the last bit; needs only NumPy.
 
 `bias_report` measures one model. A grader prepares a split once and counts each submission:
 `prepare`, then `count_pairs` and `report`. What is scored again and again is ranked once:

@@ -42,7 +42,7 @@ def by_chance(standard_error: float) -> str:
         ``0.5 ± 0.041``; where that leaves 0..1, that the rows are too few to tell.
     """
     within = 2 * standard_error
-    return f"0.5 ± {within:.3f}" if within < 0.5 else "any: too few rows to tell"
+    return f"0.5 ± {within:.3f}" if within < 0.5 else "any: too few rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class VisibleOrder:
         return cls((2 * ends - counts)[places].astype(np.int64))
 
     def leak(self, hidden: BoolArray) -> Leak | None:
-        r"""Return how well the order tells a hidden truth.
+        r"""Return how well the order predicts a hidden fact.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class VisibleGroups:
     codes: NDArray[np.uint8]
 
     def leak(self, hidden: BoolArray) -> Leak | None:
-        r"""Return how well the groups tell a hidden truth.
+        r"""Return how well the groups predict a hidden fact.
 
         Parameters
         ----------

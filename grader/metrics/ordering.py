@@ -102,7 +102,7 @@ def _ordered(number: float) -> int:
 
 
 def _compare_in_full(codes: IndexArray, alike: IndexArray, predictions: FloatArray) -> IndexArray:
-    """Mend the order where the dropped bits matter; return which of the positions are ties."""
+    """Correct the order where the dropped bits matter; return which positions are ties."""
     below, above = predictions[codes[alike] >> 1], predictions[codes[alike + 1] >> 1]
     if np.any(below > above):
         # The rows that look alike stand in runs, and the runs are in order among themselves:

@@ -91,7 +91,7 @@ Name = TypeVar("Name")
 
 
 class Frame(Protocol):
-    """Whatever has names and gives an array-like column for each, such as a data frame."""
+    """An object with names and an array-like column for each, such as a data frame."""
 
     def keys(self) -> Any: ...
     def __iter__(self) -> Iterator[Any]: ...

@@ -49,7 +49,7 @@ class Workspace:
 
 
 class WorkspacePool:
-    """Lends each counting a workspace of its own, so that threads can share a prepared split."""
+    """Lends each count a separate workspace, so that threads can share a prepared split."""
 
     def __init__(self, rows: int, mentions: int, mention_key: np.dtype[np.unsignedinteger]) -> None:
         self._shape = (rows, mentions, mention_key)

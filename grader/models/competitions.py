@@ -35,14 +35,14 @@ class EntryMode(enum.StrEnum):
 
 
 class RevealRule(enum.StrEnum):
-    """Whether the private leaderboard is revealed by itself at a date, or only by an organizer."""
+    """Whether the private leaderboard is revealed automatically on a date, or only by an organizer."""
 
     DATE = "date"
     ORGANIZER = "organizer"
 
 
 class Competition(Base):
-    """A competition; `live_scoring_version` is the one pointer that every board reads through.
+    """A competition; every leaderboard reads through `live_scoring_version`.
 
     A limit of None is none. `reveals_at` is when the private leaderboard is revealed if no organizer did it
     before; `settled_at` is when the standings of the close were computed, for everything accepted in time had

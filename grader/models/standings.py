@@ -14,7 +14,7 @@ from grader.ranking.order import COLUMNS, Column
 
 
 class Standing(Base):
-    """A team's entry; there is no rank column, for the rank is computed when a board is read.
+    """A team's entry; without a rank column, since ranks are computed when a leaderboard is read.
 
     `score_units` is the displayed score in units of 0.00001.
     """
@@ -76,7 +76,7 @@ class FinalBoard(Base):
 
 
 class FinalStanding(Base):
-    """One line of a final board, with the names and displayed values of that moment."""
+    """One line of stored final standings, with the names and displayed values of that moment."""
 
     __tablename__ = "final_standing"
     __table_args__ = (UniqueConstraint("board_id", "rank"),)

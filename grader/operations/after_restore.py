@@ -19,7 +19,7 @@ from grader.models import (
 )
 from grader.services.mail.outbox import GIVEN_UP_AFTER
 
-WHY = "Not sent after a restore: it may have been sent before."
+WHY = "Not sent after a restore: it may already have been sent."
 BATCH = 1000
 
 

@@ -27,10 +27,12 @@ from grader.storage import BlobMissing, LocalStorage, Storage
 
 FORMAT = 1
 AUTOMATIC_FOLDER = "backups"  # in the data folder
-ANOTHER_FOLDER = "Name a folder on a larger disk, or free some room: `fairboard doctor` says what can go."
+ANOTHER_FOLDER = (
+    "Name a folder on a larger disk, or free some space: `fairboard doctor` says what you can delete."
+)
 WITHOUT_BACKUP = (
-    "No table was changed. Free some room (`fairboard doctor` says what can go), or change them without a "
-    "backup: `fairboard migrate --without-backup`."
+    "No table was changed. Free some space (`fairboard doctor` says what you can delete), or change them "
+    "without a backup: `fairboard migrate --without-backup`."
 )
 MANIFEST, DATABASE_FOLDER, BLOB_FOLDER, SETTINGS_FILE = "backup.json", "database", "blobs", "settings.env"
 
@@ -108,7 +110,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Restored:
-    """What a restore did: `held_mails` wait no more, for they may have been sent after the backup."""
+    """The result of a restore: `held_mails` are not sent, because they may already have been."""
 
     manifest: Manifest
     held_mails: int
@@ -125,7 +127,7 @@ class _Copied:
 def make(
     settings: Settings, database: Database, storage: Storage | None, folder: Path, *, tell: Tell | None = None
 ) -> Manifest:
-    """Write a backup into a new folder while others go on; without a storage it has no blobs.
+    """Write a backup into a new folder while the service runs; without a storage it has no blobs.
 
     Raises CannotBackUp, DamagedDatabase.
     """
@@ -170,7 +172,7 @@ def make(
 
 
 def migrate(settings: Settings, database: Database, *, say: Callable[[str], None]) -> None:
-    """Bring the tables to this version; older ones are backed up first, without blobs, and `say` hears where.
+    """Bring the tables to this version; older ones are backed up first, without blobs; `say` gets the folder.
 
     Raises UnknownTables for newer ones, CannotBackUp where there is no room.
     """
@@ -185,7 +187,7 @@ def migrate(settings: Settings, database: Database, *, say: Callable[[str], None
         say(f"The tables are of an older version ({before}). The database is backed up in {folder}.")
     schema.upgrade(database)
     if before not in (None, schema.head()):
-        say(f"The tables are those of this version ({schema.head()}) now.")
+        say(f"The tables now have the schema of this version ({schema.head()}).")
 
 
 def restore(

@@ -104,7 +104,7 @@ def copy_in(database: Database, folder: Path, *, tables: Tables, revision: str) 
 
 
 def is_empty(database: Database) -> bool:
-    """Tell whether no table has a row."""
+    """Return whether no table has a row."""
     with database.read() as session:
         return not any(
             session.execute(select(literal(1)).select_from(table(name)).limit(1)).first()

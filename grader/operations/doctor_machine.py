@@ -22,15 +22,15 @@ def of_settings(settings: Settings) -> Iterator[Finding]:
     if settings.host not in LOOPBACK and not (settings.base_url or "").startswith("https://"):
         yield warning(
             "settings",
-            "Others reach the site without TLS. Put a proxy with TLS before it, and set "
+            "The site can be reached without TLS. Put a proxy with TLS before it, and set "
             f"{PREFIX}BASE_URL to its https address and {PREFIX}TRUSTED_PROXIES to 1.",
         )
     key = settings.secret_key.get_secret_value() if settings.secret_key else None
     if key is not None and len(key) < SHORTEST_SECRET:
         yield warning(
             "settings",
-            f"The secret key has {len(key)} characters. Whoever guesses it is anybody on this site and knows "
-            "which rows are private: take a longer one (openssl rand -hex 32).",
+            f"The secret key has {len(key)} characters. Anyone who guesses it can act as any user and knows "
+            "which rows are private. Use a longer one (openssl rand -hex 32).",
         )
     if not settings.sends_mail():
         yield ok("settings", "No e-mail is sent: there is no mail server in the settings.")
@@ -41,18 +41,18 @@ def of_rights(settings: Settings) -> Iterator[Finding]:
     folder = settings.data_dir
     for path in (folder, folder / "secret_key"):
         if path.exists() and path.stat().st_mode & 0o077:
-            yield warning("rights", f"Other users of this machine may read {path}: chmod go= {path}.")
+            yield warning("rights", f"Other users of this machine can read {path}: chmod go= {path}.")
     owner, user = _name_of(folder.stat().st_uid), _name_of(os.geteuid())
     if user != owner:
         yield warning(
             "rights",
-            f"You are {user} and {folder} belongs to {owner}: what one of you makes there the other may not "
-            f"read. Run every command as {owner}: sudo -u {owner} fairboard ….",
+            f"You are {user} and {folder} belongs to {owner}: one of you may be unable to read the other's "
+            f"files. Run every command as {owner}: sudo -u {owner} fairboard ….",
         )
     if others := list(islice(_belonging_to_others(folder), SHOWN)):
         yield warning(
             "rights",
-            f"Not all in {folder} belongs to {owner}, such as {', '.join(others)}: "
+            f"Some files in {folder} do not belong to {owner}, such as {', '.join(others)}: "
             f"chown -R {owner} {folder}.",
         )
 
@@ -94,22 +94,25 @@ def _what_to_free(settings: Settings) -> Iterator[Finding]:
     found = (
         (
             settings.cache(),
-            f"everything in it can be deleted; it is computed again. {PREFIX}RANK_CACHE_MB makes it smaller.",
+            f"you can delete everything in it; it is computed again. {PREFIX}RANK_CACHE_MB makes it smaller.",
         ),
         (
             settings.data_dir.absolute() / AUTOMATIC_FOLDER,
-            "copies of the database from before migrations; delete those that are not needed any more.",
+            "copies of the database from before migrations; delete those that you no longer need.",
         ),
         *(
-            (folder / "drafts", "files that were being stored; those older than a day are left over.")
+            (folder / "drafts", "files that were being stored; those older than a day are leftovers.")
             for folder in disk.folders(settings)[1:]
         ),
-        (settings.data_dir.absolute() / "valkey", "the queue's log; only while the service is stopped."),
+        (
+            settings.data_dir.absolute() / "valkey",
+            ("the queue's log; delete it only while the service is stopped."),
+        ),
     )
     for size, folder, why in sorted(((_size(folder), folder, why) for folder, why in found), reverse=True):
         if size:
             yield warning("disk", f"To free: {megabytes(size)} in {folder}: {why}")
-    yield warning("disk", "To free: blobs that no row names: `fairboard orphans --delete`.")
+    yield warning("disk", "To free: blobs that belong to no row: `fairboard orphans --delete`.")
 
 
 def _size(folder: Path) -> int:

@@ -91,7 +91,7 @@ def of_storage(storage: Storage) -> Iterator[Finding]:
         yield alarm(
             "storage",
             f"The storage cannot be used, so uploads are refused and jobs wait: {reason} "
-            f"Mend its rights or its address ({PREFIX}STORAGE_URL).",
+            f"Fix its rights or its address ({PREFIX}STORAGE_URL).",
         )
 
 
@@ -107,18 +107,18 @@ def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterato
     if missing:
         rows = ", ".join(f"{blob.row} ({blob.sha256[:12]}…)" for blob in missing[:SHOWN])
         more = f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
-        yield alarm("storage", f"Rows name blobs that are gone: {rows}{more}. Restore them from a backup.")
+        yield alarm("storage", f"Rows refer to missing blobs: {rows}{more}. Restore them from a backup.")
     damaged = sorted(_damaged(storage, required & stored)) if read_all else []
     if damaged:
         names = ", ".join(damaged[:SHOWN])
         yield alarm("storage", f"{len(damaged):,} blobs are damaged: {names}. Restore them from a backup.")
     if not missing and not damaged:
         how = "has and could read" if read_all else "has"
-        yield ok("storage", f"The storage {how} all {len(required):,} blobs that rows name.")
+        yield ok("storage", f"The storage {how} all {len(required):,} blobs that rows refer to.")
     if orphans:
         size = sum(blob.size for blob in orphans)
         what = f"{len(orphans):,} blobs ({megabytes(size)})"
-        yield ok("storage", f"{what} are named by no row and go within a day.")
+        yield ok("storage", f"{what} belong to no row and will be deleted within a day.")
 
 
 def of_scoring(session: Session) -> Iterator[Finding]:
@@ -129,13 +129,13 @@ def of_scoring(session: Session) -> Iterator[Finding]:
     if sign is Sign.STALLED and overdue_since is not None:
         yield alarm(
             "scoring",
-            f"Nobody scores: a job has been free for {_age(now - overdue_since)}. "
+            f"Scoring has stopped: a job has been waiting for {_age(now - overdue_since)}. "
             "Start `fairboard serve`, or read its log where it runs.",
         )
     elif oldest is not None:
-        yield ok("scoring", f"The oldest pending submission waits for {_age(now - oldest)}.")
+        yield ok("scoring", f"The oldest pending submission has been waiting for {_age(now - oldest)}.")
     else:
-        yield ok("scoring", "Nothing waits.")
+        yield ok("scoring", "Nothing is waiting.")
     failed = session.scalars(
         select(Submission.id).where(Submission.status == SubmissionStatus.FAILED).order_by(Submission.id)
     ).all()
@@ -143,8 +143,9 @@ def of_scoring(session: Session) -> Iterator[Finding]:
         named = ", ".join(f"#{each}" for each in failed[:SHOWN])
         yield warning(
             "scoring",
-            f"{len(failed):,} submissions failed by our fault: {named}. Their pages name the incident "
-            "that the log explains; `fairboard competition retry SLUG` tries them again.",
+            f"{len(failed):,} submissions failed because of an error on our side: {named}. Their pages "
+            "name the incident "
+            "that the log explains; `fairboard competition retry SLUG` retries them.",
         )
 
 
@@ -163,10 +164,10 @@ def of_mail(session: Session) -> Iterator[Finding]:
         yield warning(
             "e-mail",
             f"{count:,} e-mails could not be sent for up to {_age(now - oldest)}: {error or 'no answer'}. "
-            f"Check {PREFIX}SMTP_*; then they go by themselves.",
+            f"Check {PREFIX}SMTP_*; then they are sent automatically.",
         )
     else:
-        yield ok("e-mail", "Nothing is stuck in the outbox.")
+        yield ok("e-mail", "No e-mail is stuck in the outbox.")
 
 
 def _newest(session: Session) -> datetime | None:
@@ -186,16 +187,16 @@ def _clock(ahead: timedelta, future: timedelta) -> Iterator[Finding]:
         yield warning(
             "clock",
             f"The newest row is dated {_age(future)} in the future: the clock was ahead, or is behind now, "
-            "and deadlines go by it. Set it by NTP (timedatectl set-ntp true).",
+            "and deadlines use it. Set it by NTP (timedatectl set-ntp true).",
         )
 
 
 def _soundness(session: Session) -> Iterator[Finding]:
     finding = session.execute(text("PRAGMA quick_check")).scalar_one()
     if finding == "ok":
-        yield ok("database", "SQLite finds its file sound.")
+        yield ok("database", "SQLite's integrity check found no damage.")
     else:
-        yield alarm("database", f"SQLite finds its file damaged: {finding}. Restore a backup.")
+        yield alarm("database", f"SQLite's integrity check found damage: {finding}. Restore a backup.")
 
 
 def _durability(session: Session) -> Iterator[Finding]:
@@ -203,11 +204,11 @@ def _durability(session: Session) -> Iterator[Finding]:
     if off:
         yield alarm(
             "database",
-            f"PostgreSQL may lose what was accepted when its machine stops: {', '.join(off)} is off. "
+            f"PostgreSQL may lose accepted submissions if its machine stops: {', '.join(off)} is off. "
             "Turn it on in postgresql.conf.",
         )
     else:
-        yield ok("database", "PostgreSQL keeps what it commits.")
+        yield ok("database", "PostgreSQL keeps everything that it commits.")
 
 
 def _damaged(storage: Storage, names: set[str]) -> Iterator[str]:

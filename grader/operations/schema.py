@@ -86,12 +86,12 @@ def head() -> str | None:
 
 
 def is_current(database: Database) -> bool:
-    """Tell whether the database has the revision that this installation expects."""
+    """Return whether the database has the revision that this installation expects."""
     return current(database) == head()
 
 
 def is_usable(database: Database) -> bool:
-    """Tell whether this installation works with the tables: its own, or those that a newer one has made.
+    """Return whether this installation works with the tables: its own, or those of a newer version.
 
     A rolling upgrade migrates first, while processes of the release before still serve.
     """

@@ -1,1 +1,1 @@
-"""Ranking, from values alone: the order of teams, what counts of a team, comparisons, the leak budget."""
+"""Ranking from values: order of teams, which submissions count, comparison of versions, leak budget."""

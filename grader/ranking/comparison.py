@@ -58,7 +58,7 @@ class ScorePair:
 
 @dataclass(frozen=True, slots=True)
 class TeamChange:
-    """A team on one board under both scoring versions; None where it is not on it."""
+    """A team on one leaderboard under both scoring versions; None where it is missing."""
 
     team_id: int
     before: Standing | None
@@ -80,7 +80,7 @@ class TeamChange:
 
     @property
     def is_other_submission(self) -> bool:
-        """Whether another submission of the team stands for it."""
+        """Whether another submission represents the team."""
         return (
             self.before is not None
             and self.after is not None
@@ -102,7 +102,7 @@ class BoardChange:
 
     @property
     def moved(self) -> tuple[TeamChange, ...]:
-        """The teams whose rank changes, or that come on the board or leave it."""
+        """The teams whose rank changes, or that enter or leave the leaderboard."""
         return tuple(team for team in self.teams if team.rank_change != 0)
 
     def entering(self, top: int) -> tuple[TeamChange, ...]:

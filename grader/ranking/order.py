@@ -36,7 +36,7 @@ _values = attrgetter(*(column.name for column in COLUMNS))
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A submission that can stand for its team.
+    """A submission that can represent its team.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ def order(entry: Entry) -> tuple[Any, ...]:
 
 
 def best(entries: Iterable[Entry]) -> Entry | None:
-    """Return the entry that stands for a team, None if there is none."""
+    """Return the entry that represents a team, None if there is none."""
     return min(entries, key=order, default=None)
 
 

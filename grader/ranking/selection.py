@@ -65,7 +65,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A submission that competes on the private leaderboard: picked by its team or filled in by itself."""
+    """A submission that competes on the private leaderboard: selected by its team or chosen automatically."""
 
     submission_id: int
     is_picked: bool
@@ -146,7 +146,7 @@ def ranks_at(
 
 
 def place(entry: Entry, board: Iterable[Standing]) -> int:
-    """Return the rank that an entry has, or would have for its team, among the other teams of a board."""
+    """Return the rank that an entry has, or would have for its team, among a leaderboard's other teams."""
     own = order.order(entry)
     return 1 + sum(order.order(line.entry) < own for line in board if line.entry.team_id != entry.team_id)
 

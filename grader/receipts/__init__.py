@@ -1,4 +1,4 @@
-"""Score receipts, and recomputing what they say with the standard library alone.
+"""Score receipts, and their verification by a second implementation in pure Python.
 
 This is the second implementation of the score: slow, and written without a line of `grader.metrics` and
 `grader.files`, so that an error in either shows. It needs neither NumPy nor a server.

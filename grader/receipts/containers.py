@@ -1,4 +1,4 @@
-"""A file as text, whether it is plain, gzip or a zip of one CSV."""
+"""Read a plain, gzip or zip file as text, for the second implementation."""
 
 import io
 import lzma

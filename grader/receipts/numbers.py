@@ -1,4 +1,4 @@
-"""Numbers of a CSV."""
+"""Parse numbers of a CSV, for the second implementation."""
 
 import math
 
@@ -7,7 +7,7 @@ _LONGEST = 512
 
 
 def finite_number(text: str) -> float | None:
-    """Return the float64 of a trimmed decimal number; None where it is no finite one."""
+    """Return the float64 of a trimmed decimal number; None if it is not finite."""
     if len(text) > _LONGEST or not _CHARACTERS.issuperset(text):
         return None
     try:

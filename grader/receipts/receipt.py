@@ -1,4 +1,4 @@
-"""A score receipt: what a score was computed from, how, and what came of it."""
+"""Receipt of a score: its inputs, settings, counts and result, as JSON."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The score once more: pairs counted by sorting and searching, exact fractions, no NumPy."""
+"""Second implementation of the score: sorted lists, exact fractions, no NumPy."""
 
 import math
 from array import array

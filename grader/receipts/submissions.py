@@ -1,4 +1,4 @@
-"""The predictions of a submission, read once more."""
+"""Read a submission for the second implementation."""
 
 from collections.abc import Collection, Iterator
 

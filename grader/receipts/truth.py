@@ -1,4 +1,4 @@
-"""A solution file, read once more: which rows are positive, which mention whom, and its digest."""
+"""Read a solution for the second implementation: labels, identities, Usage and digest."""
 
 import csv
 import hashlib
@@ -42,7 +42,7 @@ class SlowTruth:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Where each part stands; `identities` are all of the solution, by name."""
+    """The column of each part; `identities` are all of the solution, by name."""
 
     id: int
     label: int

@@ -1,4 +1,4 @@
-"""A file that the recount cannot read."""
+"""Error: a file that the second implementation cannot read."""
 
 from grader.errors import OrganizerError
 

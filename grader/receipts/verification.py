@@ -1,4 +1,4 @@
-"""Comparing what a receipt says with what the files give."""
+"""Verify a receipt: recompute the score from the files and compare every value."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ class NonceNeeded(OrganizerError):
 
     def __init__(self) -> None:
         super().__init__(
-            "The receipt was given out before the solution was published: it does not hold the nonce of its "
+            "The receipt is from before the solution was published: it does not contain the nonce of its "
             "commitment. The nonce is published with the solution, as solution-nonce.txt."
         )
 

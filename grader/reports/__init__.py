@@ -1,4 +1,4 @@
-"""Analyses as sections of tables and charts: one content for the shell, for JSON and for a page."""
+"""Analysis reports: sections of tables and charts, as text, JSON or HTML."""
 
 from grader.reports.analysis import Analysis, Inputs, analyse
 from grader.reports.page import html_page

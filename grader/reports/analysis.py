@@ -1,4 +1,4 @@
-"""Putting a report together from a solution and, if there are any, one or two models' predictions."""
+"""Create an analysis report from a solution and the predictions of up to two models."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

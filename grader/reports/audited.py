@@ -1,4 +1,4 @@
-"""What a solution says before there is any model."""
+"""Report sections of the data audit: labels and identities of a solution without predictions."""
 
 from collections.abc import Mapping
 

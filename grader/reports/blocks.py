@@ -1,4 +1,4 @@
-"""What a report consists of: sections, and in them texts, tables and charts with the same numbers."""
+"""Building blocks of a report: section, text, table and chart."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -108,7 +108,7 @@ def table(
 
 
 def is_wide(table: Table) -> bool:
-    """Tell whether a table may have to be scrolled, and so be reached by the keyboard; most need no stop."""
+    """Return whether a table may need scrolling, and so must be reachable by keyboard."""
     return len(table.head) > NARROW_COLUMNS
 
 

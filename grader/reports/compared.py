@@ -1,4 +1,4 @@
-"""Two models on the same rows: tables side by side, and the differences with their tests."""
+"""Report sections that compare two models: tables side by side, differences and tests."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,14 +17,14 @@ from grader.reports.scored import UNCHECKED, WORDS, side_by_side
 TEXTS = (
     "Both are measured on the same rows, so that what is hard for both does not blur the difference.",
     "Every difference is the candidate's value minus the baseline's: above 0 the candidate has more.",
-    "Tied means that 0 lies in the interval: these rows do not tell which is better.",
+    "Tied means that 0 lies in the interval: these rows cannot show which is better.",
 )
 
 
 def comparison_section(
     rows: Rows, others: FloatArray, split: PreparedSplit, *, minimum_size: int, names: tuple[str, str]
 ) -> Section:
-    """Return what tells two submissions apart: the candidate, which the report is about, and its baseline."""
+    """Return the names of the two submissions: the candidate, which the report is about, and its baseline."""
     candidate, baseline = names
     tables = [metric_table(each, minimum_size=minimum_size) for each in (rows, rows.predicted(others))]
     differences = compare_tables(tables[0], tables[1])
@@ -80,7 +80,7 @@ def _differences(
     ]
     tested = sum(each.is_tied is not None for cells in paired.values() for each in cells.values())
     notes = [
-        f"* 0 lies outside the 95% interval. Each cell is tested by itself: of these {tested:,}, about "
+        f"* 0 lies outside the 95% interval. Each cell is tested separately: of these {tested:,}, about "
         f"{max(round(tested * 0.05), 1):,} would have one without any difference.",
         UNCHECKED,
     ]

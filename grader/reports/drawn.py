@@ -1,4 +1,4 @@
-"""How predictions are distributed and pass thresholds: the charts of one model, with their tables."""
+"""Report charts of one model: distributions of predictions and equality curves."""
 
 from collections.abc import Iterator, Sequence
 

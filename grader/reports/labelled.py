@@ -1,4 +1,4 @@
-"""Several labels, associations, counterfactual pairs and fuzzed sets, as Hann, Kalil and Payne print them."""
+"""Report sections of several labels, associations, counterfactual pairs and fuzzed sets (Hann et al.)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -122,7 +122,7 @@ def pairs_section(found: PairReport) -> Section:
         blocks.insert(0, _rate_bars(caption, found, groups))
     text = (
         f"Two rows differ in one thing. One half means that {first} and {second} are scored alike, or that "
-        "groups pull in opposite directions: read each group by itself."
+        "groups pull in opposite directions: read each group separately."
     )
     return Section("pairs", "Counterfactual pairs", (text,), tuple(blocks), found.as_dict())
 

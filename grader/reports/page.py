@@ -1,4 +1,4 @@
-"""A report as one HTML file that needs nothing else: no script, no network, and a policy that says so."""
+"""Write a report as one HTML file, without scripts or network."""
 
 import base64
 import hashlib

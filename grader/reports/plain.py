@@ -1,4 +1,4 @@
-"""A report as text, for the shell."""
+"""Write a report as plain text, for the shell."""
 
 from collections.abc import Iterator
 

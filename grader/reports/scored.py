@@ -55,8 +55,8 @@ UNCHECKED = (
 )
 ONE_ROW = "a compared set has a single row"
 NO_VARIATION = (
-    "the compared rows differ in nothing (as at an AUC of 0 or 1), so that they do not tell how far off "
-    "another draw would be"
+    "the compared rows do not differ at all (as at an AUC of 0 or 1), so they cannot show how far off "
+    "another sample would be"
 )
 NO_INTERVAL = f"There is no interval (-) where {ONE_ROW}, and where {NO_VARIATION}."
 
@@ -105,7 +105,7 @@ def _without_interval(report: UncertaintyReport) -> Iterator[str]:
         because = (
             f": a single row of a class is all there is of {listed(lone)}"
             if lone
-            else f", for {NO_VARIATION}"
+            else f", because {NO_VARIATION}"
         )
         yield f"The score has no interval{because}."
 

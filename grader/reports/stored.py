@@ -1,4 +1,4 @@
-"""A report as bytes that are read again: what was drawn once is shown without what it was drawn from."""
+"""Store a finished report as bytes and read it again."""
 
 import gzip
 import json

@@ -40,7 +40,7 @@ class Paging:
 
     @property
     def first(self) -> int:
-        """How many rows come before the page; never more than there are, whatever page is asked for."""
+        """How many rows come before the page, at most the number of rows."""
         return min((self.page - 1) * self.page_size, self.count)
 
     def of(self, rows: Iterable[Row]) -> Page[Row]:

@@ -1,4 +1,4 @@
-"""One program that is kept running: started, watched, started again ever more rarely, stopped."""
+"""One supervised program: start it, restart it with growing pauses, stop it."""
 
 import contextlib
 import logging
@@ -133,7 +133,7 @@ class Child:
 
 
 def distance_of_starts(early_ends: int) -> float:
-    """Return how many seconds lie between two starts, after so many processes in turn that ended early."""
+    """Return the seconds between two starts, after this many processes in a row that ended early."""
     doublings = early_ends - 2
     return min(LONGEST_DISTANCE_SECONDS, FIRST_DISTANCE_SECONDS * 2**doublings) if doublings >= 0 else 0
 

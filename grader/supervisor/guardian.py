@@ -1,4 +1,4 @@
-"""The guardian: waits until the supervisor is gone, then ends what the supervisor had started.
+"""Guardian process: when the supervisor has died, end the processes that it started.
 
 It holds the reading end of a pipe whose only writer is the supervisor, so the end of the file is the end
 of the supervisor, however it was killed. This works on every platform and reaches grandchildren too.

@@ -1,4 +1,4 @@
-"""What a killed service left running: recorded, recognised and ended, and never a stranger.
+"""Find and end processes that a killed `fairboard serve` left running.
 
 A process is one of ours if it is recorded with its start time, or if its environment carries the mark of
 the data folder. Either alone has holes: Valkey overwrites its environment, and what a child starts is not

@@ -1,4 +1,4 @@
-"""The listening socket, opened before anything starts and kept open while web processes come and go."""
+"""The listening socket of `fairboard serve`, opened first and kept open while web processes restart."""
 
 import errno
 import socket

@@ -1,4 +1,4 @@
-"""One `serve` per data folder: a file lock that tells who holds it."""
+"""Lock file that allows one `fairboard serve` per data folder and names its holder."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""What the service consists of besides Valkey: guardian, web, workers and sweeper, as command lines."""
+"""Command lines of the supervised programs: guardian, web, workers and sweeper."""
 
 import sys
 from collections.abc import Mapping

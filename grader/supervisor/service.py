@@ -1,4 +1,4 @@
-"""The whole service on one machine: lock, leftovers, address, tables, first admin, programs."""
+"""Start `fairboard serve`: lock, leftovers, address, migration, first administrator, programs."""
 
 import logging
 import socket

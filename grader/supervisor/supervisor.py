@@ -1,4 +1,4 @@
-"""The loop that keeps the programs running until it is told to stop."""
+"""Main loop of the supervisor: keep all programs running until it is stopped."""
 
 import signal
 import time

@@ -1,4 +1,4 @@
-"""The service's own Valkey: the binary, where its socket lies, and whether it answers."""
+"""The Valkey of `fairboard serve`: its binary, its socket, and whether it answers."""
 
 import hashlib
 import os
@@ -76,7 +76,7 @@ def put_aside(data_dir: Path) -> Path:
 
 
 def socket_path(data_dir: Path) -> Path:
-    """Return where the socket lies, in a private folder whose path is short enough for a socket.
+    """Return the socket's path, in a private folder and short enough for a socket.
 
     Raises UnsafeSocketFolder if somebody else made the folder.
     """

@@ -1,1 +1,1 @@
-"""Text for people: plain text, wording, and CSV that spreadsheets open safely."""
+"""Texts: plain text from people, wording of messages, and CSV that is safe in spreadsheets."""

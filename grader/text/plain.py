@@ -1,4 +1,4 @@
-"""Plain text that people send: keep what every database can store and every page can show."""
+"""Clean plain text from people, so that every database can store and every page can show it."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def is_storable(text: str) -> bool:
-    """Tell whether a text can be looked for and stored as it is."""
+    """Return whether a text can be looked for and stored as it is."""
     return _UNSTORABLE.search(text) is None
 
 

@@ -11,7 +11,7 @@ SIGNED_NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 def safe(text: str) -> str:
-    """Return a text that no spreadsheet computes: an apostrophe stands before what looks like a formula.
+    """Return a text that no spreadsheet computes: prefix an apostrophe to anything like a formula.
 
     A number with its sign begins like one and is none: it stays a number for whoever reads the file.
     """

@@ -15,7 +15,7 @@ class Forgetting:
         self._database = database
 
     def step(self) -> bool:
-        """Delete some of it; tell whether there may be more."""
+        """Delete some expired records; return whether there may be more."""
         with self._database.read() as session:
             now = db.now(session)
             is_due = counters.has_old(session, now=now) or known_addresses.has_old(session, now=now)

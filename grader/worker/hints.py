@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class Hints:
-    """Sends hints from one background thread per process, so that a broker that is gone delays nobody.
+    """Sends hints from one background thread per process, so that a broker that is down delays nobody.
 
     There is no retry, and what does not fit into the queue is dropped. A forked child starts a thread of its
     own.
@@ -86,7 +86,7 @@ class Hints:
 
 
 def _drain(waiting: "queue.Queue[Hint | None]") -> int:
-    """Drop what waits, for a broker that is gone for one hint is gone for all; return how many there were."""
+    """Drop all waiting hints, because the broker is down for all of them; return how many there were."""
     dropped = 0
     with suppress(queue.Empty):
         while (hint := waiting.get_nowait()) is not None:

@@ -34,7 +34,7 @@ class Mailer:
         self._database = database
 
     def run(self, stop: threading.Event) -> None:
-        """Send until `stop` is set; whatever goes wrong is tried again later."""
+        """Send e-mails until `stop` is set; retry failures later."""
         while not stop.is_set():
             try:
                 self.send_waiting(stop)

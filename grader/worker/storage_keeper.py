@@ -33,7 +33,7 @@ class Keeper:
             try:
                 rejected_files.delete(self._database, self._storage)
             except Exception as error:
-                tell_of(error, "The bytes of rejected files could not be deleted; it is tried again")
+                tell_of(error, "The bytes of rejected files could not be deleted; retrying")
             if time.monotonic() < look_at:
                 continue
             look_at = time.monotonic() + INTERVAL_SECONDS
@@ -42,9 +42,7 @@ class Keeper:
             except SuspiciousStorage as error:
                 logger.error("No orphans are deleted. %s", error.message)  # noqa: TRY400
             except Exception:
-                logger.exception(
-                    "The storage could not be compared with the rows; tomorrow it is tried again."
-                )
+                logger.exception("The storage could not be compared with the rows; retrying tomorrow.")
 
     def look(self) -> None:
         """Delete old unreferenced blobs; log an alarm for rows whose blob is missing."""

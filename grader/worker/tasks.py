@@ -16,7 +16,7 @@ from grader.worker.scoring.scorer import Scorer
 
 @celery_app.task(name=TASK)
 def score(job_id: int) -> None:
-    """Score a job; nothing happens if it is done or somebody else's."""
+    """Score a job; do nothing if it is done or another worker has it."""
     try:
         _scorer().run(int(job_id))
     except SQLAlchemyError as error:

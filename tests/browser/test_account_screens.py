@@ -80,8 +80,8 @@ def _faults(page: Page, path: str, picture: Path) -> list[str]:
 def test_somebody_signs_up_by_mail_and_makes_a_token(live: Any, page: Page, post: Any) -> None:
     page.goto(f"{live.address}/sign-up")
     page.get_by_label("E-mail").fill("ada@example.org")
-    page.get_by_role("button", name="Send me the link").click()
-    page.get_by_role("heading", name="Look into your mailbox").wait_for()
+    page.get_by_role("button", name="Send link").click()
+    page.get_by_role("heading", name="Check your e-mail").wait_for()
     Mailer(live.settings, live.database).send_waiting()
     path = re.findall(r"(/sign-up/\S+)", post.received[0].get_content())[0]
     page.goto(live.address + path)
@@ -89,8 +89,8 @@ def test_somebody_signs_up_by_mail_and_makes_a_token(live: Any, page: Page, post
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign up").click()
     page.get_by_role("link", name="Ada").click()
-    page.get_by_label("Name of a new token").fill("laptop")
-    page.get_by_label("It may").select_option("read")
-    page.get_by_role("button", name="Make a token").click()
-    page.get_by_text("It is shown only now").wait_for()
+    page.get_by_label("Token name").fill("laptop")
+    page.get_by_label("Permissions").select_option("read")
+    page.get_by_role("button", name="Create token").click()
+    page.get_by_text("it is not shown again").wait_for()
     assert page.get_by_role("row", name="laptop").get_by_text("read", exact=True).is_visible()

@@ -38,15 +38,15 @@ def test_a_rescoring_is_published_by_the_answer_to_its_question(
                 found = Axe().run(page).response["violations"]
                 assert not [each for each in found if each["impact"] in ("serious", "critical")]
                 with context.expect_page() as opened:  # the question stays where it is
-                    page.get_by_role("link", name="The whole difference").click()
+                    page.get_by_role("link", name="Full difference").click()
                 expect(opened.value.get_by_role("heading", level=1)).to_be_visible()
-            page.get_by_role("button", name="Change what I entered").click()
-            expect(page.get_by_label("Notice to participants")).to_have_value(NOTICE)
+            page.get_by_role("button", name="Edit what I entered").click()
+            expect(page.get_by_label("Message to participants")).to_have_value(NOTICE)
             assert "preparing" in page.locator("main").inner_text()
             page.get_by_role("button", name="Publish scoring version 2").click()
             expect(page.get_by_role("heading", name="Publish scoring version 2?")).to_be_visible()
     page.get_by_role("button", name="Publish scoring version 2").click()
-    expect(page.locator("main")).to_contain_text("Every board now shows scoring version 2.")
+    expect(page.locator("main")).to_contain_text("All leaderboards now use scoring version 2.")
     expect(page.locator("main")).to_contain_text("Sorry")
     page.screenshot(path=screens / "published.png", full_page=True)
     context.close()
@@ -54,7 +54,7 @@ def test_a_rescoring_is_published_by_the_answer_to_its_question(
 
 def _ask(page: Page) -> None:
     page.goto(f"{ROOT}/rescoring/2")
-    page.get_by_label("Notice to participants").fill(NOTICE)
+    page.get_by_label("Message to participants").fill(NOTICE)
     page.get_by_role("button", name="Publish scoring version 2").click()
     expect(page.get_by_role("heading", name="Publish scoring version 2?")).to_be_visible()
-    expect(page.locator("main")).to_contain_text("2 of 2 submissions get another displayed score")
+    expect(page.locator("main")).to_contain_text("2 of 2 submissions get a different displayed score")

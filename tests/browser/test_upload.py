@@ -25,7 +25,7 @@ def test_a_new_person_signs_up_sends_a_file_and_watches_its_score_appear(
     page.goto(live.address)
     page.get_by_role("link", name="Unintended bias").click()
     page.get_by_role("link", name="Submit", exact=True).click()
-    page.get_by_role("link", name="Make an account").click()
+    page.get_by_role("link", name="Create an account").click()
     page.get_by_label("Name").fill("Ann")
     page.get_by_label("Password").fill("correct horse battery")
     page.get_by_role("button", name="Sign up").click()
@@ -43,7 +43,7 @@ def test_a_new_person_signs_up_sends_a_file_and_watches_its_score_appear(
     expect(page.get_by_role("rowheader", name="black or african", exact=True)).to_be_visible()
 
     page.get_by_role("link", name="Leaderboard").click()
-    expect(page.get_by_role("row", name="Ann")).to_have_class("own")
+    expect(page.get_by_role("row", name="Ann you")).to_have_class("own")
 
 
 def test_the_list_of_submissions_follows_too(live: Any, page: Page, predictions: Path) -> None:
@@ -153,7 +153,7 @@ def test_the_pages_can_be_walked_with_the_keyboard(live: Any, page: Page) -> Non
     live.competition()
     page.goto(live.address + "/competitions/toxicity")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
     assert page.url.endswith("#content")
 

@@ -147,7 +147,7 @@ class Installation:
         self._guardians.append(guard(self._process.pid))
 
     def answers(self) -> bool:
-        """Tell whether a page of the site can be had."""
+        """Return whether a page of the site can be had."""
         connection = http.client.HTTPConnection("127.0.0.1", self.settings.port, timeout=5)
         try:
             connection.request("GET", "/healthz")

@@ -263,20 +263,18 @@ def test_dates_in_the_past_are_told_when_they_are_saved(admin, service, tmp_path
     changed = admin("competition", "change", "toxicity", "--entry-deadline", past)
 
     assert changed.exit_code == 0, changed.output
-    assert (
-        f"Warning: The entry deadline lies in the past ({past} 23:59 UTC): nobody can join" in changed.stderr
-    )
+    assert f"Warning: The entry deadline is in the past ({past} 23:59 UTC): nobody can join" in changed.stderr
     assert "Warning" not in admin("competition", "change", "toxicity", "--entry-deadline", ahead).stderr
     file = tmp_path / "settings.toml"
     file.write_text(f"[dates]\nmerger_deadline = {past}T12:00:00Z\n")
     applied = admin("competition", "apply", "toxicity", file)
     assert applied.exit_code == 0, applied.output
-    assert "Warning: The merger deadline lies in the past" in applied.stderr
+    assert "Warning: The merger deadline is in the past" in applied.stderr
     draft = tmp_path / "next.toml"
     draft.write_text(f'title = "Next"\n\n[dates]\nopens = {past}T12:00:00Z\n')
     created = admin("competition", "create", draft)
     assert created.exit_code == 0, created.output
-    assert "lies in the past" in created.stderr and "as soon as it is published" in created.stderr
+    assert "is in the past" in created.stderr and "as soon as it is published" in created.stderr
 
 
 def test_a_reveal_waits_for_what_is_not_scored(admin, service):
@@ -344,7 +342,7 @@ def test_an_interrupted_rescoring_goes_on_with_the_same_command(admin, service, 
     result = admin("rescore", "toxicity", path, "--reason", "Wrong labels.", "--yes")
 
     assert result.exit_code == 0, result.stderr
-    assert "Going on with scoring version 2." in result.stdout
+    assert "Continuing with scoring version 2." in result.stdout
     assert board(service)[0] == 2
 
 
@@ -372,7 +370,7 @@ def test_a_rescoring_under_way_keeps_another_one_out_until_it_is_dropped(admin, 
     assert (refused.exit_code, dropped.exit_code, again.exit_code) == (1, 0, 1)
     assert "First." in refused.stderr
     assert "fairboard rescore toxicity --drop" in refused.stderr
-    assert "No rescoring of toxicity is under way." in again.stderr
+    assert "No rescoring of toxicity is in progress." in again.stderr
     with service.database.read() as session:
         states = {v.state for v in session.query(preparation.ScoringVersion)}
     assert states == {ScoringVersionState.LIVE, ScoringVersionState.DROPPED}
@@ -561,8 +559,10 @@ def test_standings_become_final_once_and_a_disqualification_appends(admin, servi
     gone = admin("competition", "disqualify", "toxicity", "bob", "--reason", "Two accounts")
     back = admin("competition", "reinstate", "toxicity", "Bob")
 
-    assert (early.exit_code, "not revealed" in early.stderr) == (1, True)
-    assert "provisional" in revealed.stdout and "become recoverable" in revealed.stdout.replace("\n", " ")
+    assert (early.exit_code, "can only become final after" in early.stderr) == (1, True)
+    assert "provisional" in revealed.stdout and ("can work out the labels") in revealed.stdout.replace(
+        "\n", " "
+    )
     assert "stored as number 1" in final.stdout
     assert (again.exit_code, "became final at" in again.stderr) == (1, True)
     assert "bob is disqualified in toxicity: Two accounts" in gone.stdout

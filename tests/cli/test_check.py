@@ -48,7 +48,7 @@ def test_a_sound_solution_is_described(check: Any, solution_csv: SOLUTION) -> No
 def test_what_stops_a_competition_ends_with_2(check: Any, solution_csv: SOLUTION) -> None:
     code, text = check(solution_csv(), test=ids(399))
     assert code == 2
-    assert "Stops it here:\n  - test.csv lacks 1 id of the solution: 'r399'." in text
+    assert "Problems to fix:\n  - test.csv lacks 1 id of the solution: 'r399'." in text
 
 
 def test_a_file_that_cannot_be_read_is_rejected(check: Any) -> None:
@@ -159,4 +159,4 @@ def test_a_competition_is_not_created_on_a_leak(
     with pytest.raises(SystemExit) as end:
         main(["competition", "create", "sorted", "--solution", str(path), "--title", "Sorted"])
     assert end.value.code == 1
-    assert "The row number alone tells the label" in capsys.readouterr().err
+    assert "The row number alone predicts the label" in capsys.readouterr().err

@@ -87,13 +87,13 @@ def test_the_settings_that_are_printed_apply_as_no_change(run: Any, folder: Path
 
 def test_several_names_in_one_are_told_with_what_was_expected(run: Any, folder: Path) -> None:
     (folder / "bare.toml").write_text('title = "Bare"\n[metric]\nidentities = ["female, muslim"]\n')
-    told = "Warning: 'female, muslim' is taken as the name of one column. If these are 2 columns, name each"
+    told = "Warning: 'female, muslim' is read as the name of one column. If these are 2 columns, name them"
     made = run("competition", "create", folder / "bare.toml")
     assert (made.exit_code, told in made.stderr) == (0, True), made.output
     (folder / "more.toml").write_text('[files]\nsolution = "solution.csv"\n')
     refused = run("competition", "apply", "bare", folder / "more.toml")
     assert refused.exit_code == 1
-    assert "no identity column 'female, muslim'. If these are 2 columns, name each" in refused.output
+    assert "no identity column 'female, muslim'. If these are 2 columns, name them" in refused.output
 
 
 def test_a_column_whose_name_has_a_comma_is_taken_without_a_word(run: Any, folder: Path) -> None:
@@ -175,7 +175,7 @@ def test_what_stops_after_the_draft_was_made_says_how_to_go_on(run: Any, folder:
 def test_options_beside_a_file_are_refused(run: Any, folder: Path) -> None:
     result = run("competition", "create", folder / "competition.toml", "--title", "Other")
     assert result.exit_code == 1
-    assert "stands in the file" in result.output
+    assert "everything else goes into the file" in result.output
 
 
 def test_a_clone_is_a_draft_without_dates(run: Any, folder: Path) -> None:
@@ -232,9 +232,9 @@ def test_a_file_that_gives_labels_away_stops_unless_the_file_says_what_may_be_pu
         file.write(f'allow = ["test.csv: {words}"]\n')
     result = run("competition", "apply", "toxic", folder / "competition.toml")
     assert result.exit_code == 0, result.output
-    assert "test.csv is given out. Public is the labels" in result.stdout
+    assert "test.csv is released. Participants get the labels" in result.stdout
     assert "is published" in run("competition", "publish", "toxic").output
-    assert run("competition", "data", "toxic").stdout.startswith("test.csv: given out all the same.")
+    assert run("competition", "data", "toxic").stdout.startswith("test.csv: released anyway.")
 
 
 def test_what_a_file_allows_without_words_is_refused(run: Any, folder: Path) -> None:

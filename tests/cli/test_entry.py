@@ -112,7 +112,7 @@ def test_a_changed_close_takes_its_dates_along(create, admin, service):
 def test_a_change_of_nothing_is_a_usage_error(create, admin):
     create()
     result = admin("competition", "change", "toxicity")
-    assert (result.exit_code, "at least one condition" in result.stderr) == (1, True)
+    assert (result.exit_code, "at least one option" in result.stderr) == (1, True)
 
 
 def test_accounts_are_admitted_and_refused(create, admin, service):

@@ -88,7 +88,7 @@ def test_a_backup_is_made_and_restored_by_commands(admin, service, monkeypatch, 
     monkeypatch.delenv("FAIRBOARD_DATABASE_URL")
     restored = admin("restore", tmp_path / "backup")
     assert restored.exit_code == 0, restored.output
-    assert re.match(r"Everything is as it was at \S+: 4 blobs", restored.stdout)
+    assert re.match(r"Restored the state of \S+: 4 blobs", restored.stdout)
     assert "toxicity" in admin("competition", "list").stdout
 
 
@@ -110,7 +110,7 @@ def test_serve_backs_older_tables_up_before_it_changes_them_and_says_so(settings
     _prepare_database(settings, said.append)
     assert [re.sub(r"backed up in \S+", "backed up in …", line) for line in said] == [
         f"The tables are of an older version ({OLDER}). The database is backed up in …",
-        f"The tables are those of this version ({schema.head()}) now.",
+        f"The tables now have the schema of this version ({schema.head()}).",
     ]
     assert schema.is_current(older)
     said.clear()
@@ -130,8 +130,8 @@ def test_the_doctor_finds_a_sound_installation_sound(admin, service):
     result = admin("doctor", "--read-all")
     assert result.exit_code == 0, result.output
     assert "ALARM" not in result.stdout
-    assert "ok       storage: The storage has and could read all 4 blobs that rows name." in result.stdout
-    assert {blob.sha256 for blob in service.storage.blobs()} and "Nothing waits." in result.stdout
+    assert "ok       storage: The storage has and could read all 4 blobs that rows refer to." in result.stdout
+    assert {blob.sha256 for blob in service.storage.blobs()} and "Nothing is waiting." in result.stdout
 
 
 @on_sqlite
@@ -169,7 +169,9 @@ def test_the_doctor_tells_that_nobody_scores_and_that_the_queue_is_gone(admin, s
     monkeypatch.setenv("FAIRBOARD_BROKER_URL", "redis://127.0.0.1:1/0")
     code, found = findings(admin)
     assert code == 1
-    assert any(level == "alarm" and "Nobody scores: a job has been free" in text for level, _, text in found)
+    assert any(
+        level == "alarm" and "Scoring has stopped: a job has been waiting" in text for level, _, text in found
+    )
     assert any(level == "warning" and "The sweeper scores alone" in text for level, _, text in found)
 
 
@@ -189,7 +191,7 @@ def test_the_doctor_goes_on_without_a_database_and_without_a_storage(admin, serv
     alarms = {subject: message for level, subject, message in found if level == "alarm"}
     assert code == 1
     assert "Does it run, and is FAIRBOARD_DATABASE_URL right?" in alarms["database"]
-    assert "Mend its rights or its address (FAIRBOARD_STORAGE_URL)" in alarms["storage"]
+    assert "Fix its rights or its address (FAIRBOARD_STORAGE_URL)" in alarms["storage"]
     assert "arithmetic" in {subject for _, subject, _ in found} and "geheim" not in str(found)
 
 
@@ -247,7 +249,7 @@ def test_a_bucket_that_is_not_there_is_told_in_one_sentence(admin, service, monk
     sentence = f"The bucket 'misspelt' does not exist at {address}: make it, or correct its name."
     assert alarm == (
         f"The storage cannot be used, so uploads are refused and jobs wait: {sentence} "
-        "Mend its rights or its address (FAIRBOARD_STORAGE_URL)."
+        "Fix its rights or its address (FAIRBOARD_STORAGE_URL)."
     )
     assert backup.exit_code == 1
     assert backup.stderr.endswith(f"Error: The storage cannot be used: {sentence}\n")
@@ -273,7 +275,7 @@ def test_the_doctor_looks_at_rights_and_at_the_key(admin, service, settings, mon
     warnings = [message for level, _, message in found if level == "warning"]
     assert any("The secret key has 4 characters" in message for message in warnings)
     assert (
-        f"Other users of this machine may read {settings.data_dir}: chmod go= {settings.data_dir}."
+        f"Other users of this machine can read {settings.data_dir}: chmod go= {settings.data_dir}."
         in warnings
     )
     assert any(message.startswith("You are user 54321 and ") for message in warnings)

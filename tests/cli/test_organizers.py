@@ -32,7 +32,7 @@ def test_roles_are_given_changed_listed_and_taken(admin: Any, service: Any) -> N
     refused = admin(*organizer, "remove", "toxicity", "ada")
     assert refused.exit_code == 1
     assert "ada is the only owner" in refused.output
-    assert "bob is no organizer" in admin(*organizer, "remove", "toxicity", "bob").output
+    assert "bob is no longer an organizer" in admin(*organizer, "remove", "toxicity", "bob").output
     with service.database.read() as session:
         competition = service.reload(service.competition("other"))
         assert organizers.role_of(session, competition=competition, user=service.user("ada")) is None
@@ -74,8 +74,8 @@ def test_an_account_becomes_an_administrator_and_is_none_again(admin: Any, servi
 def test_a_team_is_renamed_and_its_name_is_freed(admin: Any, service: Any) -> None:
     service.submit(service.competition("other"))
     rename = ("competition", "rename-team", "other", "ada", "Aces", "--reason", "It insults.")
-    assert admin(*rename).output == "ada is called Aces now.\n"
+    assert admin(*rename).output == "ada is now called Aces.\n"
     free = ("competition", "free-team-name", "other", "Aces")
     assert admin(*free).output == "Aces can choose its name again.\n"
     refused = admin(*free)
-    assert (refused.exit_code, "Aces chose its name itself" in refused.output) == (1, True)
+    assert (refused.exit_code, "Aces chose its own name" in refused.output) == (1, True)

@@ -65,7 +65,7 @@ def test_a_preview_publishes_nothing_and_tells_the_difference(
     path.write_bytes(solution_csv(seed=2))
     shown = rescore(path, "--reason", "Other labels.", "--preview", "--csv", tmp_path / "difference")
     assert shown.exit_code == 0, shown.output
-    assert "2 of 2 submissions get another displayed score." in shown.output
+    assert "2 of 2 submissions get a different displayed score." in shown.output
     assert "--publish` publishes it" in shown.output and live(service) == before
     for name, lines in (("submissions.csv", 3), ("teams.csv", 5)):
         assert len((tmp_path / "difference" / name).read_text().splitlines()) == lines
@@ -175,8 +175,8 @@ def test_nothing_is_switched_before_somebody_says_yes_to_what_changes(
         refused = rescore(path, "--reason", "Other labels.", answers=answers)
         assert refused.exit_code == 1
         assert "2 teams move" in refused.output or "2 teams moves" in refused.output
-        assert "none changes by more than 0." in refused.output
-        assert "Nothing is switched" in refused.output and live(service) == before
+        assert "the largest change is 0." in refused.output
+        assert "Nothing was switched" in refused.output and live(service) == before
     done = rescore(path, "--reason", "Other labels.", answers="y\n")
     assert done.exit_code == 0, done.output
     after = live(service)
@@ -213,7 +213,7 @@ def test_a_difference_that_is_another_one_when_the_answer_comes_is_asked_again(
     asked = answered_yes_after(a_team_comes_in_front, monkeypatch)
     done = rescore(path, "--reason", "Other labels.")
     assert done.exit_code == 0, done.output
-    assert len(asked) == 2 and "What it changes is different now." in done.output
+    assert len(asked) == 2 and "The difference has changed in the meantime." in done.output
 
 
 def test_a_file_that_arrives_with_the_answer_and_changes_nothing_is_not_asked_about(
@@ -229,7 +229,7 @@ def test_a_file_that_arrives_with_the_answer_and_changes_nothing_is_not_asked_ab
     asked = answered_yes_after(a_weak_file_comes, monkeypatch)
     done = rescore(path, "--reason", "Other labels.")
     assert done.exit_code == 0, done.output
-    assert len(asked) == 1 and "different now" not in done.output
+    assert len(asked) == 1 and "changed in the meantime" not in done.output
     assert live(service)[0] == 2
 
 

@@ -52,7 +52,7 @@ def test_the_close_is_verified_and_a_difference_ends_with_one(admin, service, cl
 
 def test_unverified_standings_become_final_after_an_answer(admin, service, closed):
     early = admin("competition", "finalize", "toxicity")
-    assert "not revealed" in early.stderr and "without a verification" not in early.output
+    assert "can only become final after" in early.stderr and "without a verification" not in early.output
     admin("competition", "reveal", "toxicity", "--yes")
     for answers in ("n\n", ""):  # nobody is there to answer: a script without --yes
         refused = admin("competition", "finalize", "toxicity", input=answers)

@@ -278,7 +278,7 @@ def test_a_bomb_ends_at_its_limit(hidden: Hidden) -> None:
 
 def test_what_takes_too_long_is_given_up(hidden: Hidden) -> None:
     assert (
-        "cannot be looked through within"
+        "cannot be checked within"
         in unopened(hidden, csv(frame(x=1)), budget=Budget(least_seconds=-1.0))[1][0]
     )
 

@@ -145,7 +145,7 @@ def test_empty_cells_say_why_below_their_table(solution: Solution, predictions: 
 def test_a_constant_model_has_no_interval_and_the_report_says_so(solution: Solution) -> None:
     found = analyse(Inputs(solution, {"toxic": np.full(ROWS, 0.5)}, minimum_size=10))
     assert found.as_dict()["score"]["intervals"]["overall_auc"]["low"] is None
-    assert "The score has no interval, for the compared rows differ in nothing" in plain_text(found)
+    assert "The score has no interval, because the compared rows do not differ at all" in plain_text(found)
     assert "0.50000 to 0.50000" not in plain_text(found)
 
 

@@ -76,13 +76,13 @@ def test_each_mode_shows_what_it_promises(world: World) -> None:
     csv = api.get(f"/competitions/{SLUG}/leaderboard.csv").text
     assert csv.splitlines()[0] == "rank,team,members,score,entries,last_submitted_at,rank_change"
     page = ann.browser.get(f"/competitions/{SLUG}/submissions/1").text
-    assert "shows the four terms and the table of the identities after the reveal" in page
+    assert "shows the four terms and the identity table after the reveal" in page
     assert "Weakest term" not in page
     _set(world, Feedback.TERMS)
     own = api.get("/api/v1/submissions/1", headers=ann.bearer).json
     assert (set(own["terms"]), own["identities"]) == (set(TERMS), None)
     page = ann.browser.get(f"/competitions/{SLUG}/submissions/1").text
-    assert "shows the table of the identities after the reveal" in page
+    assert "shows the identity table after the reveal" in page
     assert "Weakest term" in page
 
 

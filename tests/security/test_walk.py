@@ -307,12 +307,12 @@ def _log() -> Iterator[list[str]]:
 
 
 def _holds(told: str, text: str) -> bool:
-    """Tell whether an answer holds a text, as it is or as it stands in HTML or JSON."""
+    """Return whether an answer holds a text, as it is or as it stands in HTML or JSON."""
     return text in told or str(escape(text)) in told or json.dumps(text)[1:-1] in told
 
 
 def _sees(role: str, phase: Phase) -> bool:
-    """Tell whether a role may see what is private; the log and the mails are read by anybody."""
+    """Return whether a role may see what is private; the log and the mails are read by anybody."""
     _, viewer = ROLES.get(role, (None, Viewer.PUBLIC))
     return visible(Field.PRIVATE_SCORE, viewer, phase, Feedback.OPEN)
 

@@ -132,7 +132,7 @@ def set_up(token: str) -> ResponseReturnValue:
 
 @blueprint.route("/verify/<token>", methods=["GET", "POST"])
 def verify(token: str) -> ResponseReturnValue:
-    """Confirm an e-mail address; only the button does it, for mail programs open links by themselves."""
+    """Confirm an e-mail address; only the button does it, because mail programs open links automatically."""
     site = current_site()
     if request.method == "GET":
         with site.database.read() as session:
@@ -148,7 +148,7 @@ def verify(token: str) -> ResponseReturnValue:
 
 @blueprint.route("/reset", methods=["GET", "POST"])
 def ask_for_reset() -> ResponseReturnValue:
-    """Mail a link to set a new password; where there is no mail, tell whom to ask."""
+    """E-mail a link to set a new password; without a mail server say whom to ask."""
     site = current_site()
     if not site.settings.sends_mail():
         return render_template("accounts/ask_for_reset.html") if request.method == "GET" else abort(404)
@@ -181,7 +181,7 @@ def reset(token: str) -> ResponseReturnValue:
     with site.database.write() as session:
         user = password_resets.use(session, token=token, password_hash=password_hash, now=db.now(session))
     cookie.clear()
-    flash("Your new password is set, and all logins have ended. Log in with it.")
+    flash("Your new password is set and you have been logged out everywhere. Log in with it now.")
     # Who was locked out by strangers' guesses gets in with the new password from here.
     return auth.know_place(user, make_response(redirect(url_for("account.log_in"))))
 

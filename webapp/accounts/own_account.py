@@ -29,7 +29,7 @@ from webapp.http.confirmation import Question, confirm
 from webapp.http.site import current_site
 
 blueprint = Blueprint("account", __name__)
-WRONG_PASSWORD = "This is not your password."  # noqa: S105
+WRONG_PASSWORD = "Wrong password."  # noqa: S105
 
 
 @blueprint.get("/account")
@@ -48,7 +48,7 @@ def describe() -> ResponseReturnValue:
             accounts.describe(session, user=g.user, about=request.form.get("about", ""))
     except accounts.AboutTooLong as error:
         return _page(problems={"about": error.message}), 422
-    return _saved("Your profile is saved.")
+    return _saved("Profile saved.")
 
 
 @blueprint.post("/account/email")
@@ -73,17 +73,17 @@ def change_email() -> ResponseReturnValue:
         status = 422 if isinstance(error, mail_addresses.InvalidAddress) else errors.status_of(error)
         return _page(problems={"email": error.message}, email=address), status, errors.headers_of(error)
     if is_confirmed_later:
-        return _saved(f"We have sent a link to {address}. The address is yours when you have opened it.")
-    return _saved("Your e-mail address is saved." if address else "Your e-mail address is removed.")
+        return _saved(f"We sent a link to {address}. Open it to confirm the address.")
+    return _saved("E-mail address saved." if address else "E-mail address removed.")
 
 
 @blueprint.post("/account/notices")
 @auth.login_required
 def choose_notices() -> ResponseReturnValue:
-    """Choose which notices come by e-mail."""
+    """Choose which e-mails to get."""
     with current_site().database.write() as session:
         accounts.choose_notices(session, user=g.user, wanted=request.form.getlist("notice"))
-    return _saved("Your choice of notices is saved.")
+    return _saved("E-mail settings saved.")
 
 
 @blueprint.post("/account/password")
@@ -104,7 +104,7 @@ def change_password() -> ResponseReturnValue:
         accounts.set_password(session, user=g.user, password_hash=password_hash, keep=g.login)
         changed = directory.get(session, name=g.user.name)
     return auth.know_place(
-        changed, make_response(_saved("Your password is changed. All other logins have ended."))
+        changed, make_response(_saved("Password changed. You have been logged out everywhere else."))
     )
 
 
@@ -135,13 +135,13 @@ def revoke_token(token_id: int) -> ResponseReturnValue:
         confirm(
             Question(
                 heading=f"Revoke the token {token.name}?",
-                sentences=("Programs that use it are refused from then on.",),
-                button="Revoke the token",
+                sentences=("Programs that use it will be refused.",),
+                button="Revoke token",
                 back=url_for(".show"),
                 is_final=True,
             )
         )
-    return _saved("The token is revoked.")
+    return _saved("Token revoked.")
 
 
 @blueprint.post("/account/logins/<int:login_id>/end")
@@ -152,7 +152,7 @@ def end_login(login_id: int) -> ResponseReturnValue:
         return auth.log_out()
     with current_site().database.write() as session:
         logins.end_own(session, user=g.user, login_id=login_id)
-    return _saved("That login has ended.")
+    return _saved("You have been logged out there.")
 
 
 @blueprint.post("/account/logins/end")
@@ -174,7 +174,7 @@ def delete() -> ResponseReturnValue:
     with current_site().database.write() as session:
         deletion.delete_account(session, user=g.user, now=db.now(session))
     gone = auth.log_out(everywhere=True)
-    flash("Your account is deleted.")
+    flash("Account deleted.")
     return gone
 
 

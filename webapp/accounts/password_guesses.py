@@ -40,7 +40,7 @@ def authenticate(name: str, password: str) -> User | None:
 
 
 def own_password_is_right(password: str) -> bool:
-    """Tell whether this is the password of the person who is logged in.
+    """Return whether this is the password of the person who is logged in.
 
     Raises TooManyGuesses, TooManyHashes.
     """

@@ -10,10 +10,10 @@ from grader.services.mail.outbox import Notice
 LIFETIMES: dict[str, int | None] = {"7": 7, "30": 30, "90": 90, "365": 365, "never": None}
 SCOPES = {"both": tuple(Scope), "read": (Scope.READ,), "submit": (Scope.SUBMIT,)}
 NOTICES = {
-    Notice.SCORED: "A file of my team is scored, rejected or failed",
-    Notice.TEAM: "Invitations, merge requests and changes of my team",
-    Notice.RESULTS: "The results of a competition are out",
-    Notice.ORGANIZER: "Messages of organizers, and what they decided about me",
+    Notice.SCORED: "Results of my team's submissions",
+    Notice.TEAM: "Invitations, merge requests and changes to my team",
+    Notice.RESULTS: "Results of competitions",
+    Notice.ORGANIZER: "Messages from organizers and their decisions about me",
 }
 # The first that fits: browsers name each other, and Android names Linux.
 _BROWSERS = {

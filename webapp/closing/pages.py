@@ -34,7 +34,7 @@ class NotConfirmed(BadRequest):
     public_name = "not_confirmed"
 
     def __init__(self) -> None:
-        super().__init__("Tick the box first: this cannot be taken back.")
+        super().__init__("Tick the box first: this cannot be undone.")
 
 
 @blueprint.get("")
@@ -59,15 +59,17 @@ def status(slug: str) -> ResponseReturnValue:
 @organizers_only(Role.EDITOR)
 def verify(slug: str) -> ResponseReturnValue:
     """Have the submissions that compete rescored from their raw files and compared."""
-    return _act(slug, verification.request, "The verification has begun.")
+    return _act(slug, verification.request, "Verification started.")
 
 
 @blueprint.post("/reveal")
 @organizers_only(Role.EDITOR)
 def reveal(slug: str) -> ResponseReturnValue:
     """Open the private leaderboard to everybody."""
-    words = "Reveal without a verification?", "Reveal all the same"
-    return _act(slug, close.reveal, "The private leaderboard is public.", must_confirm=True, unverified=words)
+    words = "Reveal without a verification?", "Reveal anyway"
+    return _act(
+        slug, close.reveal, "The private leaderboard is revealed.", must_confirm=True, unverified=words
+    )
 
 
 @blueprint.post("/finalize")
@@ -75,7 +77,7 @@ def reveal(slug: str) -> ResponseReturnValue:
 def finalize(slug: str) -> ResponseReturnValue:
     """Make the provisional standings final."""
     reason = request.form.get("reason", "").strip()
-    words = "Make the standings final without a verification?", "Make them final all the same"
+    words = "Make the standings final without a verification?", "Make final anyway"
     return _act(
         slug, close.finalize, "The standings are final.", must_confirm=True, unverified=words, reason=reason
     )
@@ -94,7 +96,7 @@ def publish_solution(slug: str) -> ResponseReturnValue:
 def bundle(slug: str) -> ResponseReturnValue:
     """Have the results packed, with the solution if that is chosen."""
     with_solution = request.form.get("with_solution") == "yes"
-    return _act(slug, bundles.request, "The results are being packed.", with_solution=with_solution)
+    return _act(slug, bundles.request, "The results bundle is being created.", with_solution=with_solution)
 
 
 @blueprint.get("/bundle/<int:number>")
@@ -156,9 +158,9 @@ def _unverified(slug: str, state: CloseState, heading: str, button: str) -> Ques
     here = url_for("organize_close.index", slug=slug)
     can_verify = CloseView(state).can_verify
     if can_verify:
-        advice = "Verify first: it takes about a second for a large file."
+        advice = "Verify first. A large file takes about a second."
     else:
-        advice = "It can be verified after the close, when everything accepted in time has its result."
+        advice = "You can verify after the close, once every submission accepted in time has its result."
     return Question(
         heading=heading,
         sentences=(state.unverified, advice),

@@ -18,11 +18,15 @@ STAGES = {
     Stage.FINAL: "Final",
 }
 EXPLANATIONS = {
-    Stage.RUNNING: "Files are accepted until the close. A reveal now would close the competition at once.",
-    Stage.CLOSED: "What was accepted in time is still being scored. Then the private standings are computed.",
+    Stage.RUNNING: (
+        "Submissions are accepted until the close. A reveal now would close the competition immediately."
+    ),
+    Stage.CLOSED: (
+        "Submissions accepted in time are still being scored. Then the private standings are computed."
+    ),
     Stage.SETTLED: "The private standings are computed and hidden. Verify them, then reveal.",
-    Stage.PROVISIONAL: "Everybody sees the private leaderboard; it is provisional until you make it final.",
-    Stage.FINAL: "The standings are final; what changes them later is appended as the next number.",
+    Stage.PROVISIONAL: "Everybody sees the private leaderboard. It is provisional until you make it final.",
+    Stage.FINAL: "The standings are final. A later change is added under the next number.",
 }
 
 
@@ -64,11 +68,11 @@ class JobView:
 
     @property
     def failure(self) -> str:
-        """Why there is no result; empty where there is none to tell."""
+        """Why there is no result; empty if there is one."""
         if self.job.state is JobState.REJECTED:
             return " ".join(problem["message"] for problem in self.job.problems)
         if self.job.state is JobState.FAILED:
-            return f"It failed: our fault. The log has it as incident {self.job.incident}."
+            return f"It failed because of an error on our side. In the log: incident {self.job.incident}."
         return ""
 
     @property
@@ -112,9 +116,14 @@ def live_json(jobs: Sequence[OrganizerJob], stage: str) -> dict[str, Any]:
 
 def _explanation(state: CloseState) -> str:
     if state.stage is Stage.CLOSED and not state.waiting_count and state.selection_open_until is None:
-        return "Everything accepted in time has its result; the private standings are computed in a moment."
+        return (
+            "Every submission accepted in time has its result. The private standings will be computed in "
+            "a moment."
+        )
     if state.stage is Stage.CLOSED and not state.waiting_count:
-        return "Everything accepted in time has its result. Teams may still change their final selection."
+        return (
+            "Every submission accepted in time has its result. Teams can still change their final selection."
+        )
     return EXPLANATIONS[state.stage]
 
 
@@ -122,30 +131,30 @@ def _missing(state: CloseState) -> Iterator[str]:
     if state.selection_open_until is not None:
         until = formats.moment(state.selection_open_until)
         yield (
-            f"The final selection is open until {until}: before that the private standings are not computed "
-            "and nothing is revealed."
+            f"The final selection is open until {until}. The private standings are computed and can be "
+            "revealed after that."
         )
     if state.waiting_count:
         yield (
-            f"{_files(state.waiting_count)} still being scored, and the reveal waits: "
+            f"{_files(state.waiting_count)} still being scored, so the reveal waits: "
             f"{_named(state.waiting, state.waiting_count)}."
         )
     if state.failed_count:
         yield (
-            f"{_files(state.failed_count)} in state failed, by a fault of ours, and would stand on no board: "
+            f"{_files(state.failed_count)} failed because of an error on our side and would not be ranked: "
             f"{_named(state.failed, state.failed_count)}."
         )
     if state.preparing is not None:
-        yield f"Scoring version {state.preparing} is prepared and neither published nor dropped."
+        yield f"Scoring version {state.preparing} is being prepared: publish or cancel it."
     if state.open_dispute_count:
         count = formats.counted(state.open_dispute_count, "question")
-        yield f"{count} about scores {'is' if state.open_dispute_count == 1 else 'are'} not answered."
+        yield f"{count} about scores {'is' if state.open_dispute_count == 1 else 'are'} unanswered."
     if state.stage not in (Stage.RUNNING, Stage.CLOSED) and not state.agrees:
         yield state.unverified
 
 
 def _files(count: int) -> str:
-    return f"{formats.counted(count, 'file')} accepted in time {'is' if count == 1 else 'are'}"
+    return f"{formats.counted(count, 'submission')} accepted in time {'is' if count == 1 else 'are'}"
 
 
 def _named(submissions: Sequence[Submission], count: int) -> str:

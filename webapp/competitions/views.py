@@ -34,7 +34,7 @@ class Deadline:
 
 @dataclass(frozen=True, slots=True)
 class MetricView:
-    """How a competition scores, as its overview tells it; `command` scores one's own fold the same way."""
+    """How a competition scores, for its evaluation page; `command` scores a participant's own fold."""
 
     weighted_terms: tuple[tuple[Term, str], ...]
     power: str
@@ -114,17 +114,17 @@ class CompetitionView:
 
     @property
     def why_not_open(self) -> str:
-        """The sentence in place of the submit form."""
+        """The sentence shown instead of the submit form."""
         if self.paused_at and self.phase is not Phase.SCHEDULED:
             return f"Submissions are paused: {self.pause_message}"
         if self.phase is Phase.SCHEDULED and self.opens_at:
             return f"Submissions open on {formats.moment(self.opens_at)}."
         if self.is_archived:
-            return "This competition is archived. No files are accepted any more."
+            return "This competition is archived and no longer accepts files."
         closed = f" on {formats.moment(self.closes_at)}" if self.closes_at else ""
         late = "Late files are accepted once the private leaderboard is revealed."
         is_over = self.is_revealed or not self.takes_late_submissions
-        return f"This competition closed{closed}. {'No files are accepted any more.' if is_over else late}"
+        return f"This competition closed{closed}. {'It no longer accepts files.' if is_over else late}"
 
     def metric(self) -> MetricView:
         """Return how the live scoring version scores; of a draft without one, how it is to score."""

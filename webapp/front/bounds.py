@@ -23,7 +23,7 @@ class Bounds:
     connections_per_address: int = 1_000  # a class of 200 behind one address, with six each, is 1,200 in two
 
     def is_too_slow(self, seconds: float, size_bytes: int) -> bool:
-        """Tell whether `size_bytes` in `seconds` is slower than anybody's line."""
+        """Return whether `size_bytes` in `seconds` is slower than anybody's line."""
         return seconds > self.grace_seconds + size_bytes / self.slowest_bytes_per_second
 
 

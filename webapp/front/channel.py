@@ -41,7 +41,7 @@ class Question:
         self._channel, self._request = channel, request
 
     def service(self) -> None:
-        """Ask, and let the connection go on."""
+        """Ask, and let the connection continue."""
         self._channel.ask(self._request)
 
     def cancel(self) -> None:
@@ -88,7 +88,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return not next_.error and lanes.hashes_a_password(next_.command, next_.path)
 
     def readable(self) -> bool:
-        """Tell whether more may be read now."""
+        """Return whether more may be read now."""
         return not (self.is_asking or self._takes_no_more) and bool(super().readable())
 
     def send(self, data: bytes, do_close: bool = True) -> int:
@@ -106,11 +106,11 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return True
 
     def ask(self, request: Request) -> None:
-        """Ask the application how large the body may be, and go on with what has been read of it."""
+        """Ask the application how large the body may be, and continue with the part that has been read."""
         try:
             self._put_question(request)
         except Exception:
-            log.exception("The head of %s could not be judged.", request.path)
+            log.exception("Could not check the headers of %s.", request.path)
             request.error, request.completed = InternalServerError(""), True
         with self.requests_lock:  # until the rest is taken in, nothing that comes later is
             self.is_asking, rest, self._rest = False, self._rest, b""

@@ -12,5 +12,5 @@ THREADS = password_hashing.AT_ONCE + password_hashing.MOST_WAITING + password_ha
 
 
 def hashes_a_password(method: str, path: str) -> bool:
-    """Tell whether a request may have to wait for its turn to hash a password."""
+    """Return whether a request may have to wait for its turn to hash a password."""
     return method == "POST" and any(path == each or path.startswith(f"{each}/") for each in PATHS)

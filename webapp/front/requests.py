@@ -92,7 +92,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
 
     @property
     def announced_bytes(self) -> int:
-        """How much of the body may still lie on the disk."""
+        """How much of the body may still be on the disk."""
         most = self.limit_bytes or 0
         return (most if self.chunked else min(self.content_length, most)) if self.is_kept else 0
 
@@ -110,11 +110,11 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
         super().parse_header(header_plus)
         has_coding = self.chunked or "TRANSFER_ENCODING" in self.headers
         if has_coding and ("CONTENT_LENGTH" in self.headers or not self.chunked):
-            raise ParsingError("The length is said twice")
+            raise ParsingError("The request has two lengths")
         if self.version == "1.1" and "HOST" not in self.headers:
-            raise ParsingError("There is no Host")
+            raise ParsingError("There is no Host header")
         if "," in self.headers.get("HOST", ""):
-            raise ParsingError("There are two Hosts")
+            raise ParsingError("There are two Host headers")
         if self.proxy_netloc:  # of a client that takes us for its proxy; RFC 9112, 3.2.2
             self.headers["HOST"] = self.proxy_netloc
 
@@ -155,7 +155,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
     def _bound_chunks(self) -> None:
         receiver = self.body_rcv
         if len(receiver.control_line) > LONGEST_CHUNK_LINE or len(receiver.trailer) > LONGEST_TRAILER:
-            self.error, self.completed = BadRequest("A chunk's frame is too long"), True
+            self.error, self.completed = BadRequest("A chunk header is too long"), True
         elif self.is_kept and self.limit_bytes is not None and len(receiver) > self.limit_bytes:
             self.forget()
         if not self.is_kept:

@@ -22,7 +22,7 @@ class Worker(GunicornWorker):  # type: ignore[misc]
     """Receives in one loop, works with threads, and ends what it has begun before it stops."""
 
     def run(self) -> None:
-        """Serve until gunicorn asks to stop, or is gone."""
+        """Serve until gunicorn asks to stop or has died."""
         settings = load()
         self._receive_into(settings.data_dir)
         server = Server(
@@ -51,11 +51,11 @@ class Worker(GunicornWorker):  # type: ignore[misc]
         return listener.sock
 
     def _receive_into(self, data_dir: Path) -> None:
-        """Let bodies that are being received lie on the disk of the data: /tmp may be memory."""
+        """Store bodies that are being received on the data disk: /tmp may be memory."""
         folder = data_dir.absolute() / FOLDER
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:  # a web process alone needs no data folder
-            log.warning("Large bodies are received into %s: %s.", tempfile.gettempdir(), error)
+            log.warning("Large request bodies are stored in %s: %s.", tempfile.gettempdir(), error)
             return
         tempfile.tempdir = str(folder)

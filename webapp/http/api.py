@@ -10,6 +10,6 @@ OPEN_ENDPOINTS = frozenset({"api.leaderboard", "api.counted", "api.final_standin
 
 @blueprint.before_request
 def require_token() -> None:
-    """Refuse a request without a valid token; a board also answers one that brings none at all."""
+    """Refuse a request without a valid token; leaderboards also answer requests without any token."""
     if request.endpoint not in OPEN_ENDPOINTS or "Authorization" in request.headers:
         auth.require_token()

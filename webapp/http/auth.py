@@ -75,7 +75,7 @@ def _note_use(site: Site, used: ApiToken | Login, now: datetime) -> None:
     except Exception as error:
         if not (disk.is_full(error) or db.is_unavailable(error)):
             raise
-        log.warning("The last use of a login could not be noted: %s", error)  # boards go on
+        log.warning("Could not store when a login was last used: %s", error)  # boards go on
 
 
 def require_token() -> None:
@@ -183,7 +183,7 @@ def safe_target(target: str | None) -> str:
 
 
 def way_back() -> str | None:
-    """Return where somebody who logs in or signs up from this page goes on; None for the first page."""
+    """Return the page to return to after logging in or signing up; None for the first page."""
     if request.blueprint == "account":
         return request.args.get("next")
     if request.method != "GET" or request.endpoint in (None, "competitions.index"):

@@ -51,13 +51,13 @@ class Unconfirmed(Exception):
 
 
 def confirm(question: Question) -> None:
-    """Go on if this very question was answered; otherwise ask it."""
+    """Continue if this exact question was answered; otherwise ask it."""
     if request.form.get(FIELD) != question.token:
         raise Unconfirmed(question)
 
 
 def wants_to_change() -> bool:
-    """Tell whether the answer was to change what was entered."""
+    """Return whether the answer was to change what was entered."""
     return CHANGE in request.form
 
 

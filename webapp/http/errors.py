@@ -27,36 +27,36 @@ log = logging.getLogger(__name__)
 
 SENTENCES = {
     400: "The request could not be understood.",
-    401: "This needs a valid API token: send it as `Authorization: Bearer TOKEN`.",
-    403: "You may not do this.",
-    404: "There is nothing at this address.",
-    405: "This address does not answer that method.",
+    401: "This needs a valid API token, sent as `Authorization: Bearer TOKEN`.",
+    403: "You don't have permission to do this.",
+    404: "There is no page at this address.",
+    405: "This address does not support that method.",
     413: "The request is too large.",
     415: "This kind of content is not accepted here.",
-    429: "More requests of this kind came from you or your address than are answered.",
+    429: "You or your address sent too many requests of this kind.",
 }
 HEADINGS = {
     400: "That did not work",
     401: "Please log in",
     403: "Not allowed",
     404: "Not found",
-    410: "Not kept",
+    410: "No longer available",
     413: "Too large",
-    429: "A little slower, please",
-    500: "Our fault",
-    503: "One moment, please",
-    507: "No space",
+    429: "Too many requests",
+    500: "Error on our side",
+    503: "Temporarily unavailable",
+    507: "No space left",
 }
-OUR_FAULT = "Something went wrong on our side. It is logged as incident {incident}; please try again later."
-DISK_FULL = "No space is left on the server's disk: nothing was changed. The operators can see why."
-DATABASE_AWAY = "The database does not answer at the moment. Please try again in some seconds."
+OUR_FAULT = "Something went wrong on our side (incident {incident}). Please try again later."
+DISK_FULL = "The server's disk is full, so nothing was changed. The operators can see why."
+DATABASE_AWAY = "The database is not responding. Please try again in a few seconds."
 OUTCOME_UNKNOWN = (
-    f"{DATABASE_AWAY} Whether this request took effect is not known: look before you send it again. "
-    "A file that is sent with an Idempotency-Key is taken once, however often it is sent."
+    f"{DATABASE_AWAY} We don't know whether this request took effect: check before you send it again. "
+    "A file sent with an Idempotency-Key is accepted only once, however often you send it."
 )
-STORAGE_AWAY = "The files of this site are out of reach at the moment. Please try again in some seconds."
+STORAGE_AWAY = "The file storage is not responding. Please try again in a few seconds."
 RETRY_SECONDS = 5
-FORM_EXPIRED = "This form was too old, or it came from another site. Go back, reload the page and try again."
+FORM_EXPIRED = "This form has expired or came from another site. Go back, reload the page and try again."
 DRAIN_LIMIT_BYTES = 256_000_000
 KEPT_HEADERS = frozenset({"Allow", "Retry-After", "WWW-Authenticate"})
 
@@ -206,14 +206,14 @@ def _disk_full(error: Exception) -> ResponseReturnValue:
 
 
 def _database_away(error: Exception) -> ResponseReturnValue:
-    log.error("The database does not answer: %s: %s", _request(), error)
+    log.error("The database is not responding: %s: %s", _request(), error)
     message = DATABASE_AWAY if request.method in ("GET", "HEAD") else OUTCOME_UNKNOWN
     headers = {"Retry-After": str(RETRY_SECONDS)}
     return answer(503, name="database_unavailable", message=message, headers=headers)
 
 
 def _storage_away(error: Exception) -> ResponseReturnValue:
-    log.error("The storage does not answer: %s: %s", _request(), error)
+    log.error("The storage is not responding: %s: %s", _request(), error)
     headers = {"Retry-After": str(RETRY_SECONDS)}
     return answer(503, name="storage_unavailable", message=STORAGE_AWAY, headers=headers)
 

@@ -19,7 +19,7 @@ from grader.settings import PREFIX
 from webapp.http.site import current_site
 
 UNKNOWN = (
-    "This site is not visited under the name of this request. Its operators name it in "
+    "This site does not answer to the host name of this request. Operators set its names in "
     f"{PREFIX}BASE_URL or {PREFIX}TRUSTED_HOSTS."
 )
 

@@ -58,7 +58,7 @@ def actor() -> Actor:
 
 
 def may(role: str) -> bool:
-    """Tell whether the current user has this role or a higher one in the page's competition."""
+    """Return whether the current user has this role or a higher one in the page's competition."""
     return organizers.reaches(g.organizer_role, Role(role))
 
 

@@ -24,7 +24,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Unreadable(BadRequest):
-    """A part of an address or of a JSON body that cannot be what it should be."""
+    """An invalid value in the address or the JSON body."""
 
     public_name = "unreadable"
 
@@ -33,7 +33,7 @@ class Unreadable(BadRequest):
 
 
 class UnreadableEntry(BadRequest):
-    """What was entered into a form's field for a number is none."""
+    """Text in a form's number field that is not a whole number."""
 
     public_name = "unreadable_entry"
 
@@ -42,7 +42,7 @@ class UnreadableEntry(BadRequest):
 
 
 class UnreadableBody(BadRequest):
-    """A body that says it is JSON and is no JSON object."""
+    """A body that is not a JSON object."""
 
     public_name = "unreadable_body"
 

@@ -102,7 +102,7 @@ def _is_foreign(request: Request) -> bool:
 
 
 def _limit_rates(app: Flask, settings: Settings) -> None:
-    """Count requests at the broker, for all web processes together; while it is gone in each of them."""
+    """Count requests at the broker, for all web processes together; while it is down, in each process."""
     url = broker_url(settings)
     limiter = Limiter(
         address,

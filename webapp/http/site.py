@@ -16,7 +16,7 @@ from webapp.http.preview_cache import Differences
 
 
 class Hinting(Protocol):
-    """What tells the workers that jobs wait; it may lose a hint and never raises."""
+    """Sends hints about waiting jobs to the workers; it may lose a hint and never raises."""
 
     def send(self, job_ids: Sequence[int]) -> None:
         """Hint these jobs to the queue."""

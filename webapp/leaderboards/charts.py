@@ -29,7 +29,7 @@ class SlopesView:
 
 
 def top(board: Board, asked: Asked) -> list[BoardRow]:
-    """Return the teams of the step chart: the first ones, on the first page of the board as it is."""
+    """Return the teams of the step chart: the first teams, only on the unfiltered first page."""
     if not asked.is_plain or board.page > 1:
         return []
     return [row for row in board.rows if not row.is_benchmark][:TEAM_COUNT]

@@ -15,17 +15,17 @@ class UnknownSplit(BadRequest):
     public_name = "unknown_split"
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"There is no split {name!r}: ask for `public`, or after the reveal for `private`.")
+        super().__init__(f"There is no split {name!r}. Use `public` or, after the reveal, `private`.")
 
 
 class UnknownColumn(BadRequest):
-    """A leaderboard sorted by what it does not show."""
+    """A leaderboard sorted by a column that it does not have."""
 
     public_name = "unknown_column"
 
     def __init__(self, name: str) -> None:
         columns = ", ".join(sort.value for sort in Sort)
-        super().__init__(f"There is no column {name!r} to sort by. The columns are {columns}.")
+        super().__init__(f"There is no column {name!r} to sort by. Columns: {columns}.")
 
 
 class UnknownOrder(BadRequest):
@@ -34,7 +34,7 @@ class UnknownOrder(BadRequest):
     public_name = "unknown_order"
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"There is no order {name!r}: ask for `asc` or `desc`.")
+        super().__init__(f"There is no order {name!r}. Use `asc` or `desc`.")
 
 
 def asked_split() -> Split:

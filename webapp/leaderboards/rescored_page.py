@@ -1,4 +1,4 @@
-"""Participants' page of the last published rescoring: notice, own scores before and now."""
+"""Participants' page of the last published rescoring: message, own scores before and now."""
 
 from flask import Blueprint, abort, g, render_template
 from flask.typing import ResponseReturnValue
@@ -15,7 +15,7 @@ blueprint = Blueprint("rescored", __name__, url_prefix="/competitions/<slug>")
 
 @blueprint.get("/rescoring")
 def show(slug: str) -> ResponseReturnValue:
-    """Show the notice, and to members of a team the public score of each of its files before and now."""
+    """Show the message and, to members of a team, the public score of each file before and now."""
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
         published = mail.latest(competition)

@@ -24,7 +24,7 @@ class ResultsView:
 
 def _place(results: TeamResults) -> str:
     if results.rank is None:
-        return "Your team has no place on the private leaderboard."
+        return "Your team is not on the private leaderboard."
     place = f"{formats.ordinal(results.rank)} of {formats.counted(results.team_count, 'team')}"
     if results.public_rank is None:
         return f"{place}."
@@ -34,7 +34,7 @@ def _place(results: TeamResults) -> str:
 def _why(line: ResultLine) -> str:
     """Return why a file competed or not, and whether it counts."""
     if line.is_late:
-        return "late: on no board"
+        return "late: not ranked"
     if line.is_picked is None:
         return "did not compete: not selected"
     how = "selected by you" if line.is_picked else "chosen automatically (best public score)"
@@ -48,10 +48,11 @@ def _missed(results: TeamResults) -> str:
     rank = formats.ordinal(missed.rank)
     if not missed.is_better:
         return (
-            f"The selection was right: your best file that did not compete, #{missed.submission_id} with "
-            f"{missed.score}, would have stood {rank}, no better."
+            f"You selected well: your best other submission, #{missed.submission_id} with "
+            f"{missed.score}, would have ranked {rank}, no better."
         )
     return (
-        f"Your best file that did not compete was #{missed.submission_id} with {missed.score}: it would have "
-        f"stood {rank}."
+        f"Your best submission that did not compete was #{missed.submission_id} with {missed.score}: it "
+        "would "
+        f"have ranked {rank}."
     )

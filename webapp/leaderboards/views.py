@@ -132,7 +132,7 @@ def _column(sort: Sort, name: str, css: str, term: Term | None, asked: Asked) ->
 
 
 def _query(asked: Asked) -> dict[str, str]:
-    """Return what the links to other pages of the same board carry on."""
+    """Return the query parameters that links to other pages of the same leaderboard keep."""
     query = {"q": asked.search.strip()} if asked.search.strip() else {}
     if asked.sort is not Sort.RANK or asked.is_descending:
         query |= {"sort": asked.sort.value, "order": "desc" if asked.is_descending else "asc"}

@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 class Classes(Protocol):
-    """Whatever knows what a competition calls its two classes."""
+    """An object with the names of a competition's two classes."""
 
     positive_name: str
     negative_name: str
@@ -42,13 +42,13 @@ TERMS = (
         "overall_auc",
         "Overall",
         "all {positive} rows against all {negative} rows",
-        "the two are mixed up in general",
+        "it mixes up the two in general",
     ),
     Term(
         "subgroup_auc",
         "Subgroup",
         "{positive} against {negative} among rows that mention the identity",
-        "the two look alike there",
+        "it cannot separate the two there",
     ),
     Term(
         "bpsn_auc",

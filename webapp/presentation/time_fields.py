@@ -15,7 +15,7 @@ class InvalidMoment(OrganizerError):
     public_name = "invalid_moment"
 
     def __init__(self) -> None:
-        super().__init__("Give the new close as a date (2026-03-14) and a time of day (23:59), both UTC.")
+        super().__init__("Give the new closing date as a date (2026-03-14) and a time (23:59) in UTC.")
 
 
 def moment(name: str) -> datetime | None:

@@ -22,7 +22,7 @@ from webapp.rescoring.views import DifferenceView, VersionView
 @blueprint.get("/<int:number>/difference")
 @organizers_only(Role.VIEWER)
 def difference(slug: str, number: int) -> ResponseReturnValue:
-    """Show what a version changes on whole boards, before and after it is published."""
+    """Show what a version changes on complete leaderboards, before and after it is published."""
     with current_site().database.read() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)
         versions = _compared(session, competition, version)
@@ -51,7 +51,7 @@ def submissions_csv(slug: str, number: int) -> ResponseReturnValue:
 @blueprint.get("/<int:number>/teams.csv")
 @organizers_only(Role.VIEWER)
 def teams_csv(slug: str, number: int) -> ResponseReturnValue:
-    """Send every team's ranks on both boards under both versions."""
+    """Send every team's ranks on both leaderboards under both versions."""
 
     def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
         return difference_tables.teams_csv(_preview(session, competition, versions))

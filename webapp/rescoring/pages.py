@@ -59,7 +59,7 @@ def prepare(slug: str) -> ResponseReturnValue:
             raise
         return _index(slug, problem=error.message), status_of(error)
     current_site().hints.send_rescoring(version.id)
-    flash(f"Scoring version {version.number} is being prepared. The boards stay as they are.")
+    flash(f"Scoring version {version.number} is being prepared. The leaderboards stay as they are.")
     return redirect(url_for(".show", slug=slug, number=version.number), 303)
 
 
@@ -87,7 +87,7 @@ def check_settings(slug: str) -> ResponseReturnValue:
                 problem = error.message
     if problem or found.problems:
         return _settings(slug, problem=problem, field_problems=found.problems), 422
-    flash("The settings are being checked against the solution in use.")
+    flash("The settings are being checked against the live solution.")
     return redirect(url_for(".index", slug=slug), 303)
 
 

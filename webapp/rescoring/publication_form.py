@@ -1,4 +1,4 @@
-"""Form to publish a scoring version: reason, notice, extra submissions, new deadlines."""
+"""Form to publish a scoring version: reason, message, extra submissions, new deadlines."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -37,8 +37,8 @@ class PublishForm:
         for name, words, read in (
             ("extra_submissions", "The number of extra submissions", _count),
             ("extra_day", "The day of the extra submissions", date.fromisoformat),
-            ("closes_at", "The new deadline", _moment),
-            ("selection_deadline", "The end of the reopened selection", _moment),
+            ("closes_at", "The new closing date", _moment),
+            ("selection_deadline", "The end of the final selection", _moment),
         ):
             text = getattr(self, name).strip()
             try:

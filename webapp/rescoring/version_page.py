@@ -41,7 +41,7 @@ def show(slug: str, number: int) -> ResponseReturnValue:
 @blueprint.get("/<int:number>/status")
 @organizers_only(Role.VIEWER)
 def status(slug: str, number: int) -> ResponseReturnValue:
-    """Tell how far a scoring version is."""
+    """Return how far a scoring version is."""
     with current_site().database.read() as session:
         _, version = lookups.scoring_version_of(session, slug, number)
         progress = preparation.progress(session, scoring_version_id=version.id)
@@ -59,7 +59,7 @@ def publish(slug: str, number: int) -> ResponseReturnValue:
     words = _Words(
         heading=f"Publish scoring version {number}?",
         button=f"Publish scoring version {number}",
-        done=f"Every board now shows scoring version {number}.",
+        done=f"All leaderboards now use scoring version {number}.",
     )
     return _switch(slug, number, act, words)
 
@@ -76,7 +76,7 @@ def roll_back(slug: str, number: int) -> ResponseReturnValue:
     words = _Words(
         heading=f"Roll back to scoring version {number}?",
         button=f"Roll back to version {number}",
-        done=f"Every board shows scoring version {number} again.",
+        done=f"All leaderboards use scoring version {number} again.",
     )
     return _switch(slug, number, act, words)
 
@@ -94,8 +94,9 @@ def drop(slug: str, number: int) -> ResponseReturnValue:
                 Question(
                     heading=f"Cancel the rescoring with scoring version {number}?",
                     sentences=(
-                        f"The scores of {counted(progress.finished, 'submission')} under it are given up. "
-                        "The boards stay as they are.",
+                        f"The scores of {counted(progress.finished, 'submission')} under it will be "
+                        "discarded. "
+                        "The leaderboards stay as they are.",
                     ),
                     button="Cancel this rescoring",
                     back=url_for(".show", slug=slug, number=number),
@@ -106,7 +107,7 @@ def drop(slug: str, number: int) -> ResponseReturnValue:
         if wants_json():
             raise
         return _show(slug, number, problems=[error.message]), status_of(error)
-    flash(f"The rescoring is cancelled. The boards are as they were; scoring version {number} is given up.")
+    flash(f"Rescoring cancelled. The leaderboards are unchanged; scoring version {number} was discarded.")
     return redirect(url_for(".index", slug=slug), 303)
 
 
@@ -125,7 +126,7 @@ def _switch(
     act: Callable[[Any, Competition, ScoringVersion, dict[str, Any]], None],
     words: _Words,
 ) -> ResponseReturnValue:
-    """Switch the boards to a version, once the difference that was shown is confirmed.
+    """Switch the leaderboards to a version, once the displayed difference is confirmed.
 
     The act itself comes before the question, and is undone with it: what refuses it is told first.
     """
@@ -151,7 +152,9 @@ def _switch(
         return _show(slug, number, problems=problems, form=form), status_of(error)
     if not is_live:
         current_site().hints.send_rescoring(version.id)
-        done = f"Scoring version {number} is prepared again: it lacks submissions that arrived since."
+        done = (
+            f"Scoring version {number} is being prepared again, to score the submissions that arrived since."
+        )
     flash(done)
     return redirect(url_for(".show", slug=slug, number=number), 303)
 
@@ -172,7 +175,7 @@ def _question(slug: str, number: int, words: _Words, summary: Summary, form: Pub
         button=words.button,
         back=url_for(".show", slug=slug, number=number),
         state=" ".join((summary.digest, str(form.lose_scores), *given)),
-        links=(("The whole difference", url_for(".difference", slug=slug, number=number)),),
+        links=(("Full difference", url_for(".difference", slug=slug, number=number)),),
         can_change=True,
     )
 
@@ -180,8 +183,8 @@ def _question(slug: str, number: int, words: _Words, summary: Summary, form: Pub
 def _told(form: PublishForm) -> tuple[str, ...]:
     """Return what teams learn of it: a mail cannot be called back."""
     if form.notice.strip():
-        return ("Every team with scored files gets the notice by e-mail.",)
-    return ("Nobody is mailed: the notice is blank.",)
+        return ("Every team with scored files gets the message by e-mail.",)
+    return ("Nobody gets an e-mail: the message is blank.",)
 
 
 def _show(

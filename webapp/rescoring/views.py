@@ -1,4 +1,4 @@
-"""View of scoring versions: state, progress, difference, suggested notice."""
+"""View of scoring versions: state, progress, difference, suggested message."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -61,11 +61,11 @@ def _progress_sentence(progress: Progress) -> str:
     if not progress.open:
         return f"{done}."
     if not progress.per_second:
-        return f"{done}; workers take the next ones up by themselves."
+        return f"{done}; workers score the rest automatically."
     rate = (
-        f"{progress.per_second:,.0f} a second"
+        f"{progress.per_second:,.0f} per second"
         if progress.per_second >= 1
-        else f"{60 * progress.per_second:,.1f} a minute"
+        else f"{60 * progress.per_second:,.1f} per minute"
     )
     left = formats.span(timedelta(seconds=progress.open / progress.per_second))
     return f"{done}; {rate}, about {left} left."
@@ -119,7 +119,7 @@ def _settings(rules: Rules) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class TeamLine:
-    """A team on one board under both versions, in words."""
+    """A team on one leaderboard under both versions, in words."""
 
     team: str
     rank_before: str
@@ -156,7 +156,7 @@ class TeamLine:
 
 @dataclass(frozen=True, slots=True)
 class TopLine:
-    """Who enters and leaves the first `top` of a board."""
+    """Who enters and leaves the first `top` of a leaderboard."""
 
     top: int
     entering: tuple[str, ...]
@@ -164,7 +164,7 @@ class TopLine:
 
 
 class BoardChangeView:
-    """What changes on one board."""
+    """What changes on one leaderboard."""
 
     def __init__(self, key: str, name: str, found: Preview, board: BoardChange) -> None:
         self.key = key
@@ -256,8 +256,8 @@ class DifferenceView:
 
 
 def suggested_notice(version: ScoringVersion, competition_title: str) -> str:
-    """Return the words that the notice begins with."""
+    """Return the text that the message to participants starts with."""
     return (
         f"All submissions to {competition_title} were scored again. {version.reason}\n\n"
-        "Your files did not change and nothing of your limits was used."
+        "Your files did not change, and this did not use any of your submissions."
     )

@@ -49,11 +49,11 @@ def post(slug: str) -> ResponseReturnValue:
             if by_mail:
                 confirm(
                     Question(
-                        heading=f"Mail {posted.title} to everybody?",
+                        heading=f"E-mail {posted.title} to everybody?",
                         sentences=(
-                            "It goes to all who take part and want such mail, and cannot be called back.",
+                            "All participants who want such e-mails will get it. You cannot undo this.",
                         ),
-                        button="Post and mail it",
+                        button="Post and send",
                         back=url_for(".index", slug=slug),
                         state=f"{posted.title}\n{posted.body}",
                         is_final=True,
@@ -62,7 +62,7 @@ def post(slug: str) -> ResponseReturnValue:
                 )
     except announcements.InvalidAnnouncement as error:
         return _page(slug, problems=error.problems), status_of(error)
-    flash("The announcement stands on the competition's first page.")
+    flash("The announcement is on the competition's overview.")
     return redirect(url_for("organize_announcements.index", slug=slug), 303)
 
 
@@ -78,13 +78,15 @@ def withdraw(slug: str, announcement_id: int) -> ResponseReturnValue:
         confirm(
             Question(
                 heading="Withdraw the announcement?",
-                sentences=("Participants see it no more. What was mailed stays with those who got it.",),
-                button="Withdraw it",
+                sentences=(
+                    "Participants will no longer see it. E-mails that were already sent cannot be withdrawn.",
+                ),
+                button="Withdraw",
                 back=url_for(".index", slug=slug),
                 is_final=True,
             )
         )
-    flash("The announcement is withdrawn.")
+    flash("Announcement withdrawn.")
     return redirect(url_for("organize_announcements.index", slug=slug), 303)
 
 

@@ -17,7 +17,7 @@ HIDDEN = {"solution.check": frozenset({"sha256"})}
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One field that an act changed or told; `before` is empty where there was none."""
+    """One field of an audit entry; `before` is empty if there was none."""
 
     field: str
     before: str

@@ -48,7 +48,7 @@ def pause(slug: str) -> ResponseReturnValue:
             )
     except REFUSALS as error:
         return _page(slug, problem=error.message), status_of(error)
-    flash("Submissions are paused. Boards stay readable, and what was accepted is scored.")
+    flash("Submissions are paused. Leaderboards stay readable, and accepted submissions are still scored.")
     return redirect(url_for("organize_console.index", slug=slug), 303)
 
 
@@ -66,7 +66,7 @@ def resume(slug: str) -> ResponseReturnValue:
             )
     except REFUSALS as error:
         return _page(slug, problem=error.message), status_of(error)
-    flash("Submissions are taken again.")
+    flash("Submissions are open again.")
     return redirect(url_for("organize_console.index", slug=slug), 303)
 
 

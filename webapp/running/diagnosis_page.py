@@ -48,7 +48,7 @@ def diagnose(slug: str, submission_id: int) -> ResponseReturnValue:
         if wants_json():
             raise
         return _page(slug, submission_id, problem=error.message), status_of(error)
-    flash("The diagnosis has begun.")
+    flash("Diagnosis started.")
     return redirect(url_for(".diagnosis", slug=slug, submission_id=submission_id), 303)
 
 

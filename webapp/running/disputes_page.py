@@ -38,7 +38,7 @@ def answer(slug: str, dispute_id: int) -> ResponseReturnValue:
             )
     except disputes.InvalidAnswer as error:
         return _page(slug, problem=error.message, problem_of=dispute_id), status_of(error)
-    flash("The team has the answer.")
+    flash("Answer sent to the team.")
     return redirect(url_for("organize_disputes.index", slug=slug), 303)
 
 

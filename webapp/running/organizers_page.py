@@ -26,9 +26,9 @@ REFUSALS = (
     organizers.UnknownOrganizer,
 )
 WHAT_ROLES_MAY = {
-    Role.OWNER: "may do everything",
-    Role.EDITOR: "may do everything but publish, archive, delete and choose the organizers",
-    Role.VIEWER: "sees everything and changes nothing",
+    Role.OWNER: "can do everything",
+    Role.EDITOR: "can do everything except publish, archive, delete and change the organizers",
+    Role.VIEWER: "can see everything but change nothing",
 }
 
 
@@ -53,23 +53,21 @@ def index(slug: str) -> ResponseReturnValue:
 def add(slug: str) -> ResponseReturnValue:
     """Give a person a role."""
     name = request.form.get("name", "")
-    return _act(slug, organizers.add, name, "is an organizer now.", with_role=True)
+    return _act(slug, organizers.add, name, "is now an organizer.", with_role=True)
 
 
 @blueprint.post("/change")
 @organizers_only(Role.OWNER)
 def change(slug: str) -> ResponseReturnValue:
     """Give an organizer another role."""
-    return _act(
-        slug, organizers.change, request.form.get("name", ""), "has another role now.", with_role=True
-    )
+    return _act(slug, organizers.change, request.form.get("name", ""), "has a new role.", with_role=True)
 
 
 @blueprint.post("/remove")
 @organizers_only(Role.OWNER)
 def remove(slug: str) -> ResponseReturnValue:
     """Take an organizer's role away."""
-    return _act(slug, organizers.remove, request.form.get("name", ""), "is no organizer any more.")
+    return _act(slug, organizers.remove, request.form.get("name", ""), "is no longer an organizer.")
 
 
 def _act(
@@ -95,17 +93,15 @@ def _act(
 
 
 def _question(slug: str, user: User, role: Role | None) -> Question:
-    """Ask before somebody loses a role, or changes the own one."""
+    """Ask before an organizer loses a role or changes their own."""
     back, is_own = url_for("organize_organizers.index", slug=slug), user.id == g.user.id
     if role is not None:
-        sentence = (
-            f"You would be {role.value} here, who {WHAT_ROLES_MAY[role]}. Only an owner changes it back."
-        )
+        sentence = f"As {role.value} you {WHAT_ROLES_MAY[role]}. Only an owner can change this back."
         return Question(f"Make yourself {role.value}?", (sentence,), f"Make me {role.value}", back)
     who = "You lose" if is_own else f"{user.name} loses"
-    sentence = f"{who} all rights of an organizer here at once. Only an owner gives them back."
+    sentence = f"{who} all organizer rights here immediately. Only an owner can restore them."
     heading = "Remove yourself?" if is_own else f"Remove {user.name}?"
-    return Question(heading, (sentence,), "Remove the organizer", back)
+    return Question(heading, (sentence,), "Remove organizer", back)
 
 
 def _role() -> Role:

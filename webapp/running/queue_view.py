@@ -49,15 +49,16 @@ def _line(queue: VersionQueue, now: datetime) -> QueueLine:
 
 def _sentence(health: Health, now: datetime) -> str:
     last = health.last_finished_at
-    done = f"The last result of this site came {formats.span(now - last)} ago." if last else ""
+    done = f"The last result on this site came {formats.span(now - last)} ago." if last else ""
     match health.sign:
         case Sign.STALLED:
             waits = formats.span(now - health.overdue_since) if health.overdue_since else "a minute"
             return (
-                f"Nobody seems to score: a file has waited for {waits} and nobody takes it. {done} See "
-                "whether the workers and the sweeper run."
+                f"Scoring seems to have stopped: a submission has waited for {waits} and no worker takes "
+                f"it. {done} "
+                "Check that the workers and the sweeper are running."
             )
         case Sign.WORKING:
             return f"Workers are scoring. {done}"
         case _:
-            return f"Nothing waits to be scored. {done}"
+            return f"Nothing is waiting to be scored. {done}"

@@ -80,17 +80,17 @@ def retry(slug: str, submission_id: int) -> ResponseReturnValue:
     with current_site().database.write() as session:
         competition = lookups.competition_of(session, slug)
         job_ids = retries.retry(session, competition=competition, submission_id=submission_id, actor=actor())
-    return _back(slug, f"#{submission_id} is tried again.", job_ids)
+    return _back(slug, f"#{submission_id} is being retried.", job_ids)
 
 
 @blueprint.post("/retry")
 @organizers_only(Role.EDITOR)
 def retry_all(slug: str) -> ResponseReturnValue:
-    """Try all failed submissions again."""
+    """Retry all failed submissions."""
     with current_site().database.write() as session:
         competition = lookups.competition_of(session, slug)
         job_ids = retries.retry_all(session, competition=competition, actor=actor())
-    return _back(slug, "All failed submissions are tried again.", job_ids)
+    return _back(slug, "All failed submissions are being retried.", job_ids)
 
 
 @blueprint.post("/<int:submission_id>/kind")

@@ -57,7 +57,7 @@ def show(slug: str, team_id: int) -> ResponseReturnValue:
 def rename(slug: str, team_id: int) -> ResponseReturnValue:
     """Give a team another name."""
     given = {"name": request.form.get("name", ""), "reason": request.form.get("reason", "")}
-    return _decide(slug, team_id, given_names.rename, "The team has another name.", **given)
+    return _decide(slug, team_id, given_names.rename, "Team renamed.", **given)
 
 
 @blueprint.post("/<int:team_id>/name/free")
@@ -70,17 +70,17 @@ def free_name(slug: str, team_id: int) -> ResponseReturnValue:
 @blueprint.post("/<int:team_id>/disqualification")
 @organizers_only(Role.EDITOR)
 def disqualify(slug: str, team_id: int) -> ResponseReturnValue:
-    """Take a team off the boards."""
+    """Disqualify a team."""
     reason = request.form.get("reason", "")
-    return _decide(slug, team_id, decisions.disqualify, "The team is disqualified.", reason=reason)
+    return _decide(slug, team_id, decisions.disqualify, "Team disqualified.", reason=reason)
 
 
 @blueprint.post("/<int:team_id>/reinstatement")
 @organizers_only(Role.EDITOR)
 def reinstate(slug: str, team_id: int) -> ResponseReturnValue:
-    """Put a team back on the boards."""
+    """Reinstate a team."""
     reason = request.form.get("reason", "")
-    return _decide(slug, team_id, decisions.reinstate, "The team is back on the boards.", reason=reason)
+    return _decide(slug, team_id, decisions.reinstate, "Team reinstated.", reason=reason)
 
 
 @blueprint.post("/<int:team_id>/grants")
@@ -91,7 +91,7 @@ def grant(slug: str, team_id: int) -> ResponseReturnValue:
         held = _grant(slug, team_id)
     except REFUSALS as error:
         return _team(slug, team_id, problem=error), status_of(error)
-    flash(f"The extra submissions are given. They hold {held}.")
+    flash(f"Extra submissions given. They are valid {held}.")
     return redirect(url_for("organize_teams.show", slug=slug, team_id=team_id), 303)
 
 
@@ -103,14 +103,14 @@ def grant_to_all(slug: str) -> ResponseReturnValue:
         held = _grant(slug, None)
     except REFUSALS as error:
         return _list(slug, problem=error), status_of(error)
-    flash(f"The extra submissions are given to every team. They hold {held}.")
+    flash(f"Extra submissions given to every team. They are valid {held}.")
     return redirect(url_for("organize_teams.index", slug=slug), 303)
 
 
 def _decide(
     slug: str, team_id: int, act: Callable[..., object], done: str, **given: Any
 ) -> ResponseReturnValue:
-    """Decide about a team; a refusal is told on its page, what was entered kept."""
+    """Decide about a team; show a refusal on its page and keep the entered text."""
     try:
         with current_site().database.write() as session:
             competition = lookups.competition_of(session, slug)
@@ -123,7 +123,7 @@ def _decide(
 
 
 def _grant(slug: str, team_id: int | None) -> str:
-    """Give extra submissions and return until when they hold, in words."""
+    """Give extra submissions; return in words how long they are valid."""
     form = request.form
     with current_site().database.write() as session:
         competition = lookups.competition_of(session, slug)
@@ -147,7 +147,7 @@ def _grant(slug: str, team_id: int | None) -> str:
 
 
 def _day(text: str) -> date:
-    """Return the day of a form; one that is none is the first of all, which is over."""
+    """Return the day of a form; the earliest date for invalid text, so that it counts as over."""
     try:
         return date.fromisoformat(text)
     except ValueError:

@@ -54,7 +54,7 @@ def create() -> ResponseReturnValue:
                 draft = drafts.create(session, slug=slug, settings=settings, actor=actor(), now=now)
     except InvalidCompetition as error:
         return _page(problems=list(error.problems)), 422
-    flash("The draft is made. Nobody but its organizers sees it.")
+    flash("Draft created. Only its organizers see it.")
     return redirect(url_for("organize_settings.index", slug=draft.slug), 303)
 
 

@@ -9,10 +9,10 @@ from grader.services.jobs import organizer_jobs
 
 WORDS = {
     DataCheckState.UNCHECKED: ("not checked", "pending"),
-    DataCheckState.WAITING: ("waits for its check", "pending"),
+    DataCheckState.WAITING: ("waiting for its check", "pending"),
     DataCheckState.PASSED: ("checked", "scored"),
     DataCheckState.HELD: ("held back", "failed"),
-    DataCheckState.ALLOWED: ("given out all the same", "pending"),
+    DataCheckState.ALLOWED: ("released anyway", "pending"),
 }
 
 
@@ -20,7 +20,7 @@ SHOWN_SENTENCES = 6
 
 
 class FileCheckView:
-    """What the check of one file says."""
+    """The result of a data file's check."""
 
     def __init__(self, file: DataFile, *, is_waiting: bool) -> None:
         self.name = file.name

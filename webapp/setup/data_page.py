@@ -59,7 +59,7 @@ def upload(slug: str) -> ResponseReturnValue:
             )
     except REFUSALS as error:
         return _refused(slug, error)
-    flash(f"{name} is here. Participants can download it once it is checked.")
+    flash(f"{name} is uploaded. Participants can download it once it has been checked.")
     location = url_for("organize_data.index", slug=slug)
     if wants_json():
         return {"name": name, "location": location}, 201, {"Location": location}
@@ -77,8 +77,8 @@ def remove(slug: str) -> ResponseReturnValue:
         confirm(
             Question(
                 heading=f"Remove {name}?",
-                sentences=("Nobody can download it from then on, and links to it lead nowhere.",),
-                button="Remove the file",
+                sentences=("Nobody will be able to download it, and links to it will stop working.",),
+                button="Remove file",
                 back=url_for(".index", slug=slug),
             )
         )
@@ -104,14 +104,14 @@ def allow(slug: str) -> ResponseReturnValue:
             )
     except REFUSALS as error:
         return _refused(slug, error)
-    flash(f"{name} is given out.")
+    flash(f"{name} is released.")
     return redirect(url_for("organize_data.index", slug=slug), 303)
 
 
 @blueprint.post("/check")
 @organizers_only(Role.EDITOR)
 def check_again(slug: str) -> ResponseReturnValue:
-    """Have a file looked through again."""
+    """Check a file again."""
     name = request.form.get("name", "")
     with current_site().database.write() as session:
         release.check_again(
@@ -128,7 +128,7 @@ def check_again(slug: str) -> ResponseReturnValue:
 @blueprint.get("/status")
 @organizers_only(Role.VIEWER)
 def status(slug: str) -> ResponseReturnValue:
-    """Tell how the check of the files goes."""
+    """Return the progress of the data files' checks."""
     return _status(_checks(slug)).make_conditional(request)
 
 

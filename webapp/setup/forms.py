@@ -22,7 +22,7 @@ from webapp.setup.steps import Field, Step
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a form says: changed settings, and by field what could not be read."""
+    """A form's changed settings, and the problems of the fields that could not be read."""
 
     changes: dict[str, Any]
     problems: dict[str, str]
@@ -71,7 +71,7 @@ def read(
 def beside(
     unread: Mapping[str, str], faults: Sequence[Fault], fields: Collection[str]
 ) -> tuple[dict[str, str], list[str]]:
-    """Return what is told beside each of a page's fields, and what belongs beside none; each thing once."""
+    """Return the problems of each field on the page, and the problems of no field; each problem once."""
     told, others = dict(unread), []
     for fault in faults:
         field = next((name for name in fault.names if name in fields), None)
@@ -83,7 +83,7 @@ def beside(
 
 
 def _read_metric(changes: dict[str, Any], problems: dict[str, str], *, before: MetricSettings) -> None:
-    """Put the metric in the place of its parts in `changes`; each part that is wrong is told by itself."""
+    """Replace the metric's parts in `changes` by the metric; report each wrong part separately."""
     parts = {name: changes.pop(name) for name in METRIC_PARTS if name in changes}
     weights = {name: parts.pop(name) for name in WEIGHTS if name in parts}
     metric = before
@@ -122,7 +122,7 @@ def _value(field: Field, form: Mapping[str, str]) -> Any:
         case "check":
             return text == "yes"
         case "names" if not is_storable(text):
-            raise ValueError("take out the character NUL (U+0000): no name can hold it.")
+            raise ValueError("remove the character NUL (U+0000); a name cannot contain it.")
         case "names":
             return tuple(line.strip() for line in text.splitlines() if line.strip()) or None
         case "choice":

@@ -49,7 +49,7 @@ def publish(slug: str) -> ResponseReturnValue:
     except lifecycle.NotReady:
         return _page(slug), 409
     site.hints.send(entered.job_ids if entered else ())
-    flash("The competition is published.")
+    flash("Competition published.")
     return redirect(url_for("organize_publishing.show", slug=slug), 303)
 
 
@@ -65,7 +65,7 @@ def archive(slug: str) -> ResponseReturnValue:
             actor=actor(),
             reason=request.form.get("reason", ""),
         )
-    flash("The competition is back." if request.form.get("back") else "The competition is archived.")
+    flash("Competition unarchived." if request.form.get("back") else "Competition archived.")
     return redirect(url_for("organize_publishing.show", slug=slug), 303)
 
 
@@ -74,7 +74,7 @@ def archive(slug: str) -> ResponseReturnValue:
 def delete(slug: str) -> ResponseReturnValue:
     """Delete a draft with everything that is stored for it."""
     if request.form.get("confirm") != "yes":
-        return _page(slug, problem="Nothing is deleted: tick the box first."), 422
+        return _page(slug, problem="Nothing was deleted. Tick the box first."), 422
     try:
         with current_site().database.write() as session:
             draft_deletion.delete_draft(
@@ -92,15 +92,17 @@ def delete(slug: str) -> ResponseReturnValue:
 def _question(slug: str, settings: CompetitionSettings, now: datetime) -> Question:
     """Ask before a draft is published: from then on it is fixed what it is scored by."""
     opens, closes = settings.opens_at, settings.closes_at
-    when = f"It opens {formats.moment(opens)}" if opens is not None and opens > now else "It opens at once"
-    until = f"closes {formats.moment(closes)}" if closes is not None else "does not close by itself"
+    when = (
+        f"It opens {formats.moment(opens)}" if opens is not None and opens > now else "It opens immediately"
+    )
+    until = f"closes {formats.moment(closes)}" if closes is not None else "does not close automatically"
     return Question(
         heading=f"Publish {settings.title}?",
         sentences=(
             f"{when} and {until}.",
-            "Everybody sees it, and its metric and solution change by a rescoring alone.",
+            "Everybody will see it, and only a rescoring can change its metric or solution.",
         ),
-        button="Publish the competition",
+        button="Publish competition",
         back=url_for("organize_publishing.show", slug=slug),
         is_final=True,
     )
@@ -115,9 +117,9 @@ def _page(slug: str, *, problem: str = "") -> str:
         view = CompetitionView(competition, now)
         advice = _advice(competition, settings)
         if not files.list_all(session, competition=competition):
-            advice.append(("organize_data.index", {}, "There is no data file to download."))
+            advice.append(("organize_data.index", {}, "There are no data files to download."))
         if not benchmark_entries.list_all(session, competition=competition) and is_draft:
-            advice.append(("organize_data.index", {}, "There is no baseline beside the sample submission."))
+            advice.append(("organize_data.index", {}, "There is no baseline besides the sample submission."))
         missing = lifecycle.missing(competition, now=now) if is_draft else []
         missing += release.faults(session, competition=competition) if is_draft else []
         submission_count = draft_deletion.count_submissions(session, competition=competition)
@@ -137,7 +139,7 @@ def _page(slug: str, *, problem: str = "") -> str:
 
 
 def _place(fault: Fault, slug: str) -> str:
-    """Return the address of the step at which a fault is mended."""
+    """Return the address of the step where a fault can be fixed."""
     if release.DATA in fault.names:
         return url_for("organize_data.index", slug=slug)
     if lifecycle.SOLUTION in fault.names:
@@ -151,12 +153,12 @@ def _advice(competition: Competition, settings: CompetitionSettings) -> list[tup
 
     def found() -> Iterable[tuple[str, str]]:
         if not settings.overview:
-            yield "basics", "The overview is empty; people read a sentence of ours."
+            yield "basics", "The overview is empty, so people see a default text."
         if not settings.contact:
             yield "basics", "There is no contact for questions."
         if competition.closes_at is None:
-            yield "dates", "It does not close by itself: entry, mergers and the reveal have no dates either."
+            yield "dates", "It has no closing date, so entry, mergers and the reveal have no dates either."
         if not settings.rules:
-            yield "entry", "There are no rules: joining is the first upload."
+            yield "entry", "There are no rules: people join with their first submission."
 
     return [("organize_settings.show", {"step": step}, words) for step, words in found()]

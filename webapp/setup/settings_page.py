@@ -43,7 +43,7 @@ def show(slug: str, step: str) -> ResponseReturnValue:
 @blueprint.post(STEP)
 @organizers_only(Role.EDITOR)
 def save(slug: str, step: str) -> ResponseReturnValue:
-    """Change the settings of a step; what is wrong is told all at once, and what was entered stays."""
+    """Change the settings of a step; show all problems at once and keep the entered values."""
     page = BY_KEY[step]
     if wants_to_change():
         return _page(slug, page, found=Read({}, {}))
@@ -86,7 +86,7 @@ def save(slug: str, step: str) -> ResponseReturnValue:
 
 
 def _past_words(slug: str, past: Sequence[Fault]) -> list[str]:
-    """Say what was saved with dates in the past: what the page tells at a field is only counted."""
+    """Return the warnings about dates in the past; those shown at a field are only counted."""
     with current_site().database.read() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         locks = competition_settings.locks(competition, now)
@@ -94,17 +94,17 @@ def _past_words(slug: str, past: Sequence[Fault]) -> list[str]:
     beside = [f for f in past if f.sentence in shown and not any(name in locks for name in f.names)]
     words = [fault.sentence for fault in past if fault not in beside]
     if beside:
-        lies = "One date lies" if len(beside) == 1 else f"{len(beside)} dates lie"
-        words.append(f"{lies} in the past: read below what follows from it.")
+        lies = "One date is" if len(beside) == 1 else f"{len(beside)} dates are"
+        words.append(f"{lies} in the past: read the consequences below.")
     return words
 
 
 def _reveals_now(slug: str, step: Step, past: Sequence[Fault]) -> Question:
-    """Ask before a date is saved that reveals the private leaderboard by itself."""
+    """Ask before saving a date that reveals the private leaderboard automatically."""
     return Question(
-        heading="Save a date that reveals the private leaderboard?",
+        heading="Save a date that reveals the private leaderboard now?",
         sentences=tuple(fault.sentence for fault in past),
-        button="Save it",
+        button="Save",
         back=url_for("organize_settings.show", slug=slug, step=step.key),
         is_final=True,
         can_change=True,

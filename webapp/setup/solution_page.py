@@ -126,7 +126,7 @@ def accept(slug: str, job_id: int) -> ResponseReturnValue:
         if wants_json():
             raise
         return _show(slug, job_id, problem=error.message), status_of(error)
-    flash("The solution is accepted.")
+    flash("Solution accepted.")
     return redirect(url_for("organize_data.index", slug=slug), 303)
 
 
@@ -137,7 +137,7 @@ def dismiss(slug: str, job_id: int) -> ResponseReturnValue:
     with current_site().database.write() as session:
         _, job = _found(session, slug, job_id)
         organizer_jobs.dismiss(session, job=job, now=db.now(session))
-    flash("The check is put away.")
+    flash("Check dismissed.")
     return redirect(url_for(".index", slug=slug), 303)
 
 

@@ -14,8 +14,8 @@ from grader.services.solutions.report import identity_lines
 
 SPLIT_BY = {
     "usage": "by the column Usage",
-    "keyed hash": "in half, the same way for every label and identity, by a hash that nobody can guess",
-    "live solution": "as in the solution before",
+    "keyed hash": "in half by a secret hash, evenly for every label and identity",
+    "live solution": "as in the live solution",
 }
 STATES = {
     JobState.WAITING: "waiting",
@@ -24,7 +24,7 @@ STATES = {
     JobState.REJECTED: "unreadable",
     JobState.FAILED: "failed",
 }
-# The pills that exist for submissions say the same about a check.
+# A check has the same states as a submission and uses its pills.
 PILLS = {
     JobState.WAITING: "pending",
     JobState.CLAIMED: "pending",
@@ -32,7 +32,7 @@ PILLS = {
     JobState.REJECTED: "rejected",
     JobState.FAILED: "failed",
 }
-LEVEL_WORDS = {Level.STOP: "Stops it here", Level.WARNING: "Look at this", Level.NOTE: "Good to know"}
+LEVEL_WORDS = {Level.STOP: "Problems to fix", Level.WARNING: "Warnings", Level.NOTE: "Good to know"}
 ROLES = tuple(role.value for role in ColumnRole)
 
 
@@ -97,7 +97,7 @@ class CheckView:
         self.created_at = job.created_at
         self.created_by = job.created_by.name if job.created_by else "the shell"
         is_stopped = job.state is JobState.DONE and not result["solution"]
-        self.state = "to be mended" if is_stopped else STATES[job.state]
+        self.state = "problems to fix" if is_stopped else STATES[job.state]
         self.pill = "rejected" if is_stopped else PILLS[job.state]
         self.is_open = organizer_jobs.is_open(job)
         self.is_failed = job.state is JobState.FAILED

@@ -68,7 +68,7 @@ STEPS = (
         (
             ("", ("title", "overview", "evaluation", "data_description")),
             ("The two classes", ("positive_name", "negative_name")),
-            ("Where people ask", ("contact", "discussion_url")),
+            ("Questions", ("contact", "discussion_url")),
         ),
     ),
     Step(
@@ -78,7 +78,7 @@ STEPS = (
             ("Dates", ("opens_at", "closes_at", "entry_deadline", "merger_deadline")),
             ("The reveal", ("reveal_rule", "reveals_at", "takes_late_submissions")),
             (
-                "Limits of a team",
+                "Limits per team",
                 (
                     "max_daily_submissions",
                     "max_total_submissions",
@@ -101,10 +101,10 @@ STEPS = (
     ),
 )
 BY_KEY = {step.key: step for step in STEPS}
-# What a rescoring may change of the metric: the identities by name, and the formula.
+# The metric settings that a rescoring may change: the identities by name, and the formula.
 RESCORING = Step(
     "rescoring",
     "Changed settings",
     (("Identities in the score", ("identities",)), *_FORMULA),
-    helps={"identities": "One name on each line."},
+    helps={"identities": "One name per line."},
 )

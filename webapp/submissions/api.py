@@ -17,7 +17,8 @@ from webapp.submissions.views import choice_json, submission_json, submission_li
 
 BUSY_RETRY_SECONDS = 5
 BUSY = (
-    "Too many files are being checked. Try again in some seconds, or submit: a file is always checked then."
+    "Too many files are being checked right now. Try again in a few seconds, or submit: submitting always "
+    "checks the file."
 )
 
 
@@ -40,7 +41,7 @@ def submit(slug: str) -> ResponseReturnValue:
 
 @blueprint.post("/competitions/<slug>/check")
 def check(slug: str) -> ResponseReturnValue:
-    """Tell all problems of a file and use nothing."""
+    """Return all problems of a file without using a submission."""
     upload = uploads.arrived()
     with current_site().database.read() as session:
         found = lookups.situation_in(session, slug)
@@ -110,7 +111,7 @@ def submission_file(submission_id: int) -> Response:
 
 @blueprint.post("/submissions/<int:submission_id>/select")
 def select(submission_id: int) -> ResponseReturnValue:
-    """Pick a submission for the private leaderboard, or with `selected=false` take the pick back."""
+    """Select a submission for the private leaderboard, or deselect it with `selected=false`."""
     is_selected = SentFields().flag("selected", default=True)
     with current_site().database.write() as session:
         own = selections.select(session, user=g.user, submission_id=submission_id, is_selected=is_selected)

@@ -14,7 +14,7 @@ from webapp.submissions.uploads import Upload
 
 
 def check(competition: Competition, upload: Upload) -> Checked | None:
-    """Return all problems and notes of a file; None if there was no time, and scoring will tell them.
+    """Return all problems and notes of a file; None if there was no time; scoring then finds them.
 
     Raises ShareUsed where the person had enough checked for now.
     """

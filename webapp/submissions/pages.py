@@ -199,7 +199,7 @@ def describe(slug: str, submission_id: int) -> ResponseReturnValue:
             session, user=g.user, submission_id=submission_id, description=description
         )
         _require_here(described, slug)
-    flash("The description is saved.")
+    flash("Description saved.")
     return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
 
 
@@ -212,14 +212,14 @@ def question(slug: str, submission_id: int) -> ResponseReturnValue:
             session, user=g.user, submission_id=submission_id, question=request.form.get("question", "")
         )
         _require_here(session.get_one(Submission, asked.submission_id), slug)
-    flash("The organizers have your question. Their answer will stand here.")
+    flash("Question sent. The organizers' answer will appear here.")
     return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
 
 
 @blueprint.post("/submissions/<int:submission_id>/selection")
 @auth.login_required
 def select(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Pick a submission for the private leaderboard, or take the pick back."""
+    """Select a submission for the private leaderboard, or deselect it."""
     is_selected = request.form.get("selected") == "yes"
     with current_site().database.write() as session:
         picked = selections.select(session, user=g.user, submission_id=submission_id, is_selected=is_selected)

@@ -24,7 +24,7 @@ from webapp.submissions.pages import blueprint
 __all__ = ["blueprint"]
 
 SAMPLE_LINES = 4
-NOT_CHECKED = "There was no time to check your file before, so it was accepted first and is checked now."
+NOT_CHECKED = "We had no time to check your file first, so we accepted it and are checking it now."
 # What is told on the page itself, with what was typed kept.
 TOLD_HERE = (
     limits.LimitReached,
@@ -48,7 +48,7 @@ class Refusal:
 
     @classmethod
     def of(cls, error: ParticipantError) -> "Refusal":
-        """Return the refusal that an error tells."""
+        """Return the refusal for an error."""
         return cls(
             status=errors.status_of(error),
             name=error.public_name,
@@ -111,7 +111,7 @@ def _accepted(slug: str, submission: Submission) -> ResponseReturnValue:
 
 
 def _refused(slug: str, refusal: Refusal) -> ResponseReturnValue:
-    """Answer with the page, what was typed kept; or for its script with the part that tells why."""
+    """Answer with the page and the entered text; for its script, with the part that says why."""
     if not errors.wants_json():
         return _page(slug, refusal), refusal.status, refusal.headers
     with current_site().database.read() as session:

@@ -104,7 +104,7 @@ def received_file() -> FileStorage:
 
 
 def _set_organizers_limit(limit_bytes: int | None) -> ResponseReturnValue | None:
-    """Let an organizer's file come; from anybody else no more than a form, which the page then refuses."""
+    """Accept an organizer's file; from anybody else only a form, which the page then refuses."""
     if g.user is None:
         return auth.ask_to_log_in()
     with current_site().database.read() as session:

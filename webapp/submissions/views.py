@@ -161,8 +161,8 @@ def _withheld(public: SplitView | None) -> str:
     if public is None or public.identities:
         return ""
     if public.terms:
-        return "This competition shows the table of the identities after the reveal."
-    return "This competition shows the four terms and the table of the identities after the reveal."
+        return "This competition shows the identity table after the reveal."
+    return "This competition shows the four terms and the identity table after the reveal."
 
 
 def verdict(summary: Summary, *, whose: str = "your") -> str:

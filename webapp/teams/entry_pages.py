@@ -42,7 +42,7 @@ def join(slug: str) -> ResponseReturnValue:
             raise
         return _page(slug, problem=error.message), status_of(error)
     if joined.state is RequestState.OPEN:
-        flash("Your request is with the organizers.")
+        flash("We sent your request to the organizers.")
         return redirect(url_for("entry.show", slug=slug), 303)
     flash("You have joined.")
     target = request.form.get("next")

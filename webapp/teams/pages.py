@@ -51,14 +51,14 @@ def show(slug: str) -> ResponseReturnValue:
 @auth.login_required
 def create(slug: str) -> ResponseReturnValue:
     """Make a team."""
-    return _act(slug, teams.create, "The team is made.", name=request.form.get("name", ""))
+    return _act(slug, teams.create, "Team created.", name=request.form.get("name", ""))
 
 
 @blueprint.post("/name")
 @auth.login_required
 def rename(slug: str) -> ResponseReturnValue:
     """Give the team another name."""
-    return _act(slug, teams.rename, "The team has a new name.", name=request.form.get("name", ""))
+    return _act(slug, teams.rename, "Team renamed.", name=request.form.get("name", ""))
 
 
 @blueprint.post("/leader")
@@ -72,8 +72,8 @@ def hand_over(slug: str) -> ResponseReturnValue:
         session.refresh(team)
         leader = team.leader.name if team.leader else ""
         sentences = (
-            f"{leader} alone renames the team, makes its link and answers mergers then, and could hand the "
-            "lead back to you.",
+            f"Only {leader} can then rename the team, create its link and answer merge requests. "
+            f"{leader} can make you the leader again.",
         )
         _confirm(slug, f"Make {leader} the leader of {team.name}?", sentences, f"Make {leader} the leader")
 
@@ -83,7 +83,7 @@ def hand_over(slug: str) -> ResponseReturnValue:
 @blueprint.post("/leave")
 @auth.login_required
 def leave(slug: str) -> ResponseReturnValue:
-    """Leave the team."""
+    """Leave team."""
 
     def act(*, session: Any, competition: Competition, user: User) -> None:
         team = rosters.require_team(session, competition=competition, user=user)
@@ -98,7 +98,7 @@ def leave(slug: str) -> ResponseReturnValue:
             has_submitted=rosters.has_submissions(session, team=team),
             is_bound=bound is not None and bound.bound_team_id is not None,
         )
-        _confirm(slug, f"Leave {name}?", tuple(sentences), "Leave the team")
+        _confirm(slug, f"Leave {name}?", tuple(sentences), "Leave team")
 
     return _act(slug, act, "You have left the team.")
 
@@ -118,7 +118,7 @@ def make_link(slug: str) -> ResponseReturnValue:
 @auth.login_required
 def revoke_link(slug: str) -> ResponseReturnValue:
     """Make the invitation link useless."""
-    return _act(slug, invitations.revoke_link, "The link opens nothing any more.")
+    return _act(slug, invitations.revoke_link, "Link revoked.")
 
 
 @blueprint.get("/link/<token>")
@@ -147,7 +147,7 @@ def accept_link(slug: str, token: str) -> ResponseReturnValue:
 @auth.login_required
 def invite(slug: str) -> ResponseReturnValue:
     """Invite a person by name."""
-    return _act(slug, invitations.invite, "The invitation is made.", name=request.form.get("name", ""))
+    return _act(slug, invitations.invite, "Invitation sent.", name=request.form.get("name", ""))
 
 
 @blueprint.post("/invitations/<int:invite_id>/<any(accept, decline, withdraw):verb>")
@@ -156,8 +156,8 @@ def answer_invitation(slug: str, invite_id: int, verb: str) -> ResponseReturnVal
     """Accept, decline or withdraw an invitation."""
     act, done = {
         "accept": (invitations.accept, "Welcome to the team."),
-        "decline": (invitations.decline, "The invitation is declined."),
-        "withdraw": (invitations.withdraw, "The invitation is withdrawn."),
+        "decline": (invitations.decline, "Invitation declined."),
+        "withdraw": (invitations.withdraw, "Invitation withdrawn."),
     }[verb]
     return _act(slug, act, done, invite_id=invite_id)
 
@@ -167,7 +167,7 @@ def answer_invitation(slug: str, invite_id: int, verb: str) -> ResponseReturnVal
 def request_merge(slug: str) -> ResponseReturnValue:
     """Ask another team to merge."""
     name = request.form.get("name", "")
-    return _act(slug, mergers.request, "The other team's leader has been asked.", name=name)
+    return _act(slug, mergers.request, "Request sent to the other team's leader.", name=name)
 
 
 @blueprint.post("/mergers/<int:request_id>/<any(accept, refuse, withdraw):verb>")
@@ -175,9 +175,9 @@ def request_merge(slug: str) -> ResponseReturnValue:
 def answer_merge(slug: str, request_id: int, verb: str) -> ResponseReturnValue:
     """Accept, refuse or withdraw a merge request."""
     acts: dict[str, tuple[Callable[..., object], str]] = {
-        "accept": (_accept_merge, "The teams are one now."),
-        "refuse": (mergers.refuse, "The request is refused."),
-        "withdraw": (mergers.withdraw, "The request is withdrawn."),
+        "accept": (_accept_merge, "The teams are merged."),
+        "refuse": (mergers.refuse, "Request refused."),
+        "withdraw": (mergers.withdraw, "Request withdrawn."),
     }
     act, done = acts[verb]
     return _act(slug, act, done, request_id=request_id)
@@ -187,7 +187,7 @@ def _accept_merge(*, session: Any, competition: Competition, user: User, request
     """Merge two teams once the person has read what happens to both."""
     outlook = mergers.outlook(session, competition=competition, user=user, request_id=request_id)
     heading = f"Merge {outlook.taken.name} into {outlook.into.name}?"
-    _confirm(competition.slug, heading, tuple(consequences.merger(outlook)), "Merge the teams", is_final=True)
+    _confirm(competition.slug, heading, tuple(consequences.merger(outlook)), "Merge teams", is_final=True)
     mergers.accept(session, competition=competition, user=user, request_id=request_id)
 
 

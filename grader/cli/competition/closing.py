@@ -18,8 +18,8 @@ from grader.services.moderation import decisions
 
 MARKS = [SubmissionKind.NORMAL.value, SubmissionKind.BENCHMARK.value, SubmissionKind.HIDDEN.value]
 RECOVERABLE = (
-    "Late submissions are scored on both splits from now on: with both scores shown, the labels of this\n"
-    "test set become recoverable. `fairboard competition change {slug} --no-late` stops them."
+    "From now on late submissions are scored on both splits, and from those scores people can work out\n"
+    "the labels of this test set. `fairboard competition change {slug} --no-late` stops them."
 )
 
 
@@ -39,13 +39,13 @@ REVEAL = _Act(
         or state.waiting_count
         or state.selection_open_until is not None
     ),
-    is_final="A reveal cannot be taken back.",
+    is_final="A reveal cannot be undone.",
     question="Reveal {slug} without a verification?",
     undone="Nothing is revealed.",
 )
 FINALIZE = _Act(
     is_refused=lambda state: state.stage is not Stage.PROVISIONAL,
-    is_final="Final standings stay readable for ever: what changes them later is stored beside them.",
+    is_final="Final standings stay readable forever; later changes are stored next to them.",
     question="Make the standings of {slug} final without a verification?",
     undone="Nothing is final.",
 )
@@ -55,24 +55,25 @@ FINALIZE = _Act(
 @click.argument("slug")
 @click.option("--yes", is_flag=True, help="Reveal unverified standings without asking; for scripts.")
 def reveal(slug: str, yes: bool) -> None:
-    """Open the private leaderboard of SLUG to everybody; a competition that is still open closes.
+    """Reveal the private leaderboard of SLUG to everybody; this closes a competition that is still open.
 
-    It asks first where what competes was not verified. The standings are provisional until `fairboard
-    competition finalize`.
+    It asks first if the competing submissions were not verified. The standings stay provisional until
+    `fairboard competition finalize`.
     """
     with opened() as installation:
         _ask_where_unverified(installation, slug, REVEAL, yes=yes)
         with installation.database.write() as session:
             revealed = close.reveal(session, competition=lookup.get(session, slug=slug), actor=Actor.shell())
-    closed = " It was still open and is closed now." if revealed.closed_now else ""
+    closed = " It was still open and is now closed." if revealed.closed_now else ""
     click.echo(
-        f"The private leaderboard of {slug} is public, with {_counted(revealed.team_count, 'team')}.{closed} "
+        f"The private leaderboard of {slug} is revealed, with "
+        f"{_counted(revealed.team_count, 'team')}.{closed} "
         f"It is provisional: `fairboard competition finalize {slug}` makes it final."
     )
     if revealed.failed_count:
         click.echo(
-            f"{_counted(revealed.failed_count, 'submission')} failed and stand on no board. The fault is "
-            "ours; the log has their incidents."
+            f"{_counted(revealed.failed_count, 'submission')} failed because of an error on our "
+            "side and are not ranked; the log has their incidents."
         )
     if revealed.competition.takes_late_submissions:
         click.echo(RECOVERABLE.format(slug=slug))
@@ -80,13 +81,13 @@ def reveal(slug: str, yes: bool) -> None:
 
 @click.command()
 @click.argument("slug")
-@click.option("--reason", default="", help="What is stored with the standings; participants read it.")
+@click.option("--reason", default="", help="A comment stored with the standings; participants see it.")
 @click.option("--yes", is_flag=True, help="Make unverified standings final without asking; for scripts.")
 def finalize(slug: str, reason: str, yes: bool) -> None:
     """Store the provisional standings of SLUG as final standings 1.
 
-    It asks first where what competes was not verified. What changes the standings later, such as a rescoring,
-    appends the next number; older ones stay readable.
+    It asks first if the competing submissions were not verified. A later change, such as a rescoring, adds
+    the next number; earlier ones stay readable.
     """
     with opened() as installation:
         _ask_where_unverified(installation, slug, FINALIZE, yes=yes)
@@ -103,9 +104,9 @@ def finalize(slug: str, reason: str, yes: bool) -> None:
 @click.command()
 @click.argument("slug")
 @click.argument("team")
-@click.option("--reason", required=True, help="Why; the team reads it.")
+@click.option("--reason", required=True, help="The reason; the team sees it.")
 def disqualify(slug: str, team: str, reason: str) -> None:
-    """Take TEAM off every board of SLUG; ranks close up."""
+    """Remove TEAM from every leaderboard of SLUG; the teams below it move up."""
     with opened() as installation, installation.database.write() as session:
         found = decisions.disqualify(
             session,
@@ -121,12 +122,12 @@ def disqualify(slug: str, team: str, reason: str) -> None:
 @click.argument("slug")
 @click.argument("team")
 def reinstate(slug: str, team: str) -> None:
-    """Put the disqualified TEAM back on the boards of SLUG."""
+    """Reinstate the disqualified TEAM on the leaderboards of SLUG."""
     with opened() as installation, installation.database.write() as session:
         found = decisions.reinstate(
             session, competition=lookup.get(session, slug=slug), team=team, actor=Actor.shell()
         )
-    click.echo(f"{found.name} is back on the boards of {slug}.")
+    click.echo(f"{found.name} is back on the leaderboards of {slug}.")
 
 
 @click.command()
@@ -157,7 +158,7 @@ def _ask_where_unverified(installation: Installation, slug: str, act: _Act, *, y
     if state.stage is not Stage.RUNNING:
         click.echo(f"Verify first: `fairboard competition verify {slug}`.", err=True)
     else:
-        click.echo("The competition is still open and would close; it can be verified after that.", err=True)
+        click.echo("The competition is still open and would close; you can verify it after that.", err=True)
     if not yes and not is_answered_yes(act.question.format(slug=slug)):
         raise click.ClickException(f"{act.undone} Answer y to do it, or give --yes in a script.")
 

@@ -97,8 +97,8 @@ for command in (
 @competition.command(cls=WeightsInAnyForm)
 @click.argument("slug")
 @click.option("--solution", type=FILE, help="The secret file: id, label, identities and Usage.")
-@click.option("--title", help="What people read.")
-@click.option("--overview", type=FILE, help="A Markdown file for the competition's first page.")
+@click.option("--title", help="The title that people see.")
+@click.option("--overview", type=FILE, help="A Markdown file for the competition's overview.")
 @click.option("--label", help="The label's column; by default target, label or toxicity.")
 @click.option(
     "--identities",
@@ -107,8 +107,8 @@ for command in (
 )
 @click.option("--opens", "opens_at", type=Time(), help="When it opens (UTC); by default now.")
 @click.option("--closes", "closes_at", type=Deadline(), help="When it closes (UTC); by default never.")
-@click.option("--owner", help="The account that owns it, in whose name the sample submission is entered.")
-@click.option("--publish", "is_published", is_flag=True, help="Publish the draft of a FILE.toml at once.")
+@click.option("--owner", help="The account that owns it and sends the sample submission.")
+@click.option("--publish", "is_published", is_flag=True, help="Publish the draft of a FILE.toml immediately.")
 @condition_options
 @metric_options
 def create(
@@ -129,7 +129,7 @@ def create(
 ) -> None:
     """Create the competition SLUG, which is the last part of its address; or a draft from a file SLUG.toml.
 
-    Without a Usage column the rows are split in half, the same way for every label and identity.
+    Without a Usage column we split the rows in half, evenly for every label and identity.
     """
     if slug.endswith(".toml"):
         _refuse_others(click.get_current_context(), allowed={"slug", "owner", "is_published"})
@@ -199,7 +199,7 @@ def _require_possible(session: Session, slug: str, settings: CompetitionSettings
 
 @competition.command("list")
 def list_all() -> None:
-    """List all competitions, the newest first."""
+    """List all competitions, newest first."""
     with opened() as installation, installation.database.read() as session:
         now = db.now(session)
         for found in lookup.list_all(session):
@@ -221,7 +221,10 @@ def _refuse_others(context: click.Context, *, allowed: set[str]) -> None:
         if name not in allowed and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
     if given_here:
-        raise click.UsageError("With a FILE.toml all but --owner and --publish stands in the file.")
+        raise click.UsageError(
+            "With a FILE.toml, only --owner and --publish can be given here; everything else goes into "
+            "the file."
+        )
 
 
 def _times(competition: Competition) -> str:

@@ -30,24 +30,27 @@ _OPTIONS = (
     click.option(
         "--rules",
         type=LocalPath(exists=True, dir_okay=False),
-        help="A Markdown file of rules, which whoever joins accepts.",
+        help="A Markdown file of rules; people must accept them to join.",
     ),
     click.option(
         "--entry",
         "entry_mode",
         type=click.Choice(["open", "code", "approval"]),
-        help="Who may join: anybody, who knows the code, or whom an administrator admits.  [default: open]",
+        help=(
+            "Who may join: everybody, people who know the code, or people whom an organizer admits.  "
+            "[default: open]"
+        ),
     ),
-    click.option("--entry-code", help="The code of --entry code."),
+    click.option("--entry-code", help="The code for --entry code."),
     click.option(
         "--entry-deadline",
         type=Deadline(),
-        help="Until when people can join; by default 7 days before the close.",
+        help="The entry deadline; by default 7 days before the close.",
     ),
     click.option(
         "--merger-deadline",
         type=Deadline(),
-        help="Until when teams can grow and merge; by default 7 days before the close.",
+        help="The merger deadline: teams can grow and merge until then; by default 7 days before the close.",
     ),
     click.option(
         "--team-size", "max_team_size", type=int, help="How many members a team may have.  [default: 5]"
@@ -62,13 +65,13 @@ _OPTIONS = (
         "--total-limit",
         "max_total_submissions",
         type=Limit(),
-        help="Submissions of a team in all.  [default: none]",
+        help="Submissions of a team in total.  [default: none]",
     ),
     click.option(
         "--pending-limit",
         "max_pending_submissions",
         type=int,
-        help="Submissions of a team that wait at once.  [default: 5]",
+        help="Pending submissions of a team at once.  [default: 5]",
     ),
     click.option(
         "--rejection-limit",
@@ -92,7 +95,7 @@ _OPTIONS = (
         "--reveals",
         "reveals_at",
         type=Deadline(),
-        help="When the private leaderboard is revealed by itself; by default 7 days after the close.",
+        help="When the private leaderboard is revealed automatically; by default 7 days after the close.",
     ),
 )
 

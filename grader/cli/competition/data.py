@@ -18,10 +18,10 @@ from grader.services.data_files.findings import Found
 
 STATES = {
     DataCheckState.UNCHECKED: "not checked",
-    DataCheckState.WAITING: "waits for its check",
+    DataCheckState.WAITING: "waiting for its check",
     DataCheckState.PASSED: "checked",
     DataCheckState.HELD: "held back",
-    DataCheckState.ALLOWED: "given out all the same",
+    DataCheckState.ALLOWED: "released anyway",
 }
 
 
@@ -29,7 +29,7 @@ SHOWN_SENTENCES = 6
 
 
 class FilesHeld(OrganizerError):
-    """Data files are not given out, for what their check found."""
+    """Data files are held back because of their check."""
 
     public_name = "files_held"
 
@@ -37,9 +37,9 @@ class FilesHeld(OrganizerError):
 @click.command()
 @click.argument("slug")
 def data(slug: str) -> None:
-    """Check the data files of SLUG that need it, and tell what each would give away.
+    """Check the data files of SLUG that need it, and show what each would disclose.
 
-    Ends with 1 where a file is held back.
+    The exit code is 1 if a file is held back.
     """
     with opened() as installation:
         look_through(installation, slug)
@@ -60,9 +60,9 @@ def data(slug: str) -> None:
 @click.argument("words")
 @click.option("--reason", default="", help="For the audit.")
 def allow_data(slug: str, name: str, words: str, reason: str) -> None:
-    """Give the data file NAME of SLUG out all the same; WORDS say what becomes public.
+    """Release the data file NAME of SLUG although it is held back; WORDS say what becomes public.
 
-    Which words, `fairboard competition data SLUG` tells. It is recorded in the audit.
+    `fairboard competition data SLUG` shows the words to use. The audit records this.
     """
     with opened() as installation:
         _allow(installation, slug, name, words, reason=reason)
@@ -92,7 +92,7 @@ def look_through(installation: Installation, slug: str) -> None:
             ) or checks.under_way(session, competition=competition)
         if job is None:
             return
-        ended(installation, job, "bytes looked through")
+        ended(installation, job, "bytes checked")
 
 
 def _allow(installation: Installation, slug: str, name: str, words: str, *, reason: str) -> None:
@@ -107,14 +107,14 @@ def _allow(installation: Installation, slug: str, name: str, words: str, *, reas
             now=db.now(session),
         )
         found = findings.found_in(file)
-    click.echo(f"{name} is given out. Public is {found.consequence}.")
+    click.echo(f"{name} is released. Participants get {found.consequence}.")
 
 
 def _told(found: Found) -> list[str]:
     """Return what a check found, in so many lines that a screen holds them."""
     sentences = found.discloses + found.unopened
     left = len(sentences) - SHOWN_SENTENCES
-    more = [f"{left:,} more; the organizers' page has them all"] if left > 0 else []
+    more = [f"{left:,} more; the organizers' page shows them all"] if left > 0 else []
     return [*sentences[:SHOWN_SENTENCES], *more]
 
 
@@ -127,7 +127,7 @@ def _require_none_held(installation: Installation, slug: str) -> None:
             found = findings.found_in(file)
             told += [f"{file.name} is held back:", *(f"- {each}." for each in _told(found))]
             told.append(
-                f"To give {file.name} out all the same: fairboard competition allow-data {slug} "
+                f"To release {file.name} anyway: fairboard competition allow-data {slug} "
                 f"{quote(file.name)} {quote(found.phrase)}"
             )
     if told:

@@ -10,7 +10,7 @@ from grader.services.competitions import joined_names, lookup, past_dates
 
 
 def tell_of_doubts(installation: Installation, slug: str, changed: Collection[str], now: datetime) -> None:
-    """Warn on the error stream of changed dates that lie in the past, and of several names in one."""
+    """Warn on the error stream about dates in the past and about several names in one."""
     with installation.database.read() as session:
         competition = lookup.get(session, slug=slug)
         faults = past_dates.warnings_of_change(competition, changed, now)

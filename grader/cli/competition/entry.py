@@ -20,13 +20,13 @@ from grader.services.teams import admissions
 @click.option("--closes", "closes_at", type=Deadline(), help="When it closes (UTC).")
 @condition_options
 def change(slug: str, **options: Any) -> None:
-    """Change conditions of SLUG, or its close; the others stay as they are.
+    """Change dates, limits, entry or rules of SLUG; everything else stays as it is.
 
-    Other rules are the next version of them: people accept it before their next upload.
+    Changed rules get a new version, which people must accept before their next submission.
     """
     changes = given(options)
     if not changes:
-        raise click.UsageError("Give at least one condition to change; `--help` lists them.")
+        raise click.UsageError("Give at least one option to change; `--help` lists them.")
     with opened() as installation:
         with installation.database.write() as session:
             competition = lookup.get(session, slug=slug)
@@ -36,10 +36,12 @@ def change(slug: str, **options: Any) -> None:
                 session, competition=competition, changes=changes, actor=Actor.shell(), now=now
             )
             is_new_version = competition.rules_version != version
-        click.echo(f"The conditions of {slug} are changed.")
+        click.echo(f"Changed {slug}.")
         tell_of_doubts(installation, slug, changed, now)
     if is_new_version:
-        click.echo(f"The rules are version {competition.rules_version} now; everybody accepts them again.")
+        click.echo(
+            f"The rules are now version {competition.rules_version}; everybody must accept them again."
+        )
 
 
 @click.command()

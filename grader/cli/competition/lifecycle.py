@@ -11,9 +11,9 @@ from grader.services.setup import draft_deletion, lifecycle
 
 @click.command()
 @click.argument("slug")
-@click.option("--reason", default="", help="Why; it is kept in the audit.")
+@click.option("--reason", default="", help="The reason; the audit shows it.")
 def archive(slug: str, reason: str) -> None:
-    """Put SLUG away: it stays readable, takes no files, and leaves the first page's list."""
+    """Archive SLUG: it stays readable, accepts no files, and is listed below the other competitions."""
     with opened() as installation, installation.database.write() as session:
         competition = lookup.get(session, slug=slug)
         lifecycle.archive(session, competition=competition, actor=Actor.shell(), reason=reason)
@@ -22,9 +22,9 @@ def archive(slug: str, reason: str) -> None:
 
 @click.command()
 @click.argument("slug")
-@click.option("--reason", default="", help="Why; it is kept in the audit.")
+@click.option("--reason", default="", help="The reason; the audit shows it.")
 def unarchive(slug: str, reason: str) -> None:
-    """Bring SLUG back from the archive."""
+    """Unarchive SLUG."""
     with opened() as installation, installation.database.write() as session:
         competition = lookup.get(session, slug=slug)
         found = lifecycle.unarchive(session, competition=competition, actor=Actor.shell(), reason=reason)
@@ -33,7 +33,9 @@ def unarchive(slug: str, reason: str) -> None:
 
 @click.command()
 @click.argument("slug")
-@click.confirmation_option(prompt="Everything stored for the draft is deleted, and cannot come back. Delete?")
+@click.confirmation_option(
+    prompt=("This deletes everything stored for the draft and cannot be undone. Delete?")
+)
 def delete(slug: str) -> None:
     """Delete the draft SLUG with its settings, solution and data files; one without any submission."""
     with opened() as installation, installation.database.write() as session:

@@ -18,7 +18,7 @@ ROLE = click.Choice([role.value for role in Role])
 
 @click.group()
 def organizer() -> None:
-    """Say who runs a competition: owners do everything, editors all but this, viewers look."""
+    """Choose who runs a competition: owners can do everything, editors all but this, viewers only look."""
 
 
 @organizer.command()
@@ -49,7 +49,7 @@ def add(slug: str, user: str, role: str) -> None:
 @click.argument("slug")
 @click.argument("user")
 def remove(slug: str, user: str) -> None:
-    """Take the role of the account USER in SLUG away; one owner always stays."""
+    """Remove the account USER from the organizers of SLUG; one owner always stays."""
     with opened() as installation, installation.database.write() as session:
         account = directory.get(session, name=user)
         organizers.remove(
@@ -59,7 +59,7 @@ def remove(slug: str, user: str) -> None:
             actor=Actor.shell(),
             now=db.now(session),
         )
-    click.echo(f"{account.name} is no organizer of {slug} any more.")
+    click.echo(f"{account.name} is no longer an organizer of {slug}.")
 
 
 @organizer.command("list")
@@ -76,15 +76,17 @@ def list_all(slug: str) -> None:
 
 @click.command("audit")
 @click.argument("slug", required=False)
-@click.option("--action", default="", help="Only this action, or all of its noun, such as `team`.")
 @click.option(
-    "--by", "person", default="", help="Only acts of this account, or of an origin such as calendar."
+    "--action", default="", help=("Only this action, or all actions on a kind of thing, such as `team`.")
 )
-@click.option("--page", default=1, show_default=True, type=click.IntRange(1), help="Pages hold 50 acts.")
+@click.option(
+    "--by", "person", default="", help="Only actions of this account, or of an origin such as calendar."
+)
+@click.option("--page", default=1, show_default=True, type=click.IntRange(1), help="A page has 50 actions.")
 def show_audit(slug: str | None, action: str, person: str, page: int) -> None:
-    """Show who did what in SLUG, when and why; the newest first.
+    """Show who did what in SLUG, when and why; newest first.
 
-    Without SLUG: what was done on the site as a whole, and to drafts that were deleted since.
+    Without SLUG, show actions on the site as a whole and on drafts that have been deleted.
     """
     with opened() as installation, installation.database.read() as session:
         competition = lookup.get(session, slug=slug) if slug else None
@@ -93,7 +95,7 @@ def show_audit(slug: str | None, action: str, person: str, page: int) -> None:
             for line in _lines(entry, found):
                 click.echo(line)
     if found.page > found.page_count:
-        click.echo(f"There is no page {found.page}: the last is page {found.page_count}.", err=True)
+        click.echo(f"There is no page {found.page}; the last page is {found.page_count}.", err=True)
     elif found.page_count > 1:
         click.echo(f"Page {found.page} of {found.page_count}.", err=True)
 

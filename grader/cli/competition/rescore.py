@@ -52,21 +52,23 @@ class AnotherUnderWay(RescoringUnderWay):
 @click.command()
 @click.argument("slug")
 @click.argument("solution", type=FILE, required=False)
-@click.option(
-    "--settings", type=FILE, help="A TOML file whose [metric] is the new one, in place of SOLUTION."
-)
+@click.option("--settings", type=FILE, help="A TOML file with a new [metric], instead of SOLUTION.")
 @click.option("--rollback", type=int, metavar="NUMBER", help="Go back to this earlier scoring version.")
-@click.option("--reason", help="Why the scores change; participants read it.")
-@click.option("--preview", is_flag=True, help="Score everything and tell the difference; publish nothing.")
-@click.option("--publish", is_flag=True, help="Publish the rescoring that is under way.")
-@click.option("--difference", is_flag=True, help="Tell what the rescoring under way changes.")
-@click.option("--drop", is_flag=True, help="Give up the rescoring that is under way.")
-@click.option("--csv", "folder", type=FOLDER, help="Write the whole difference as CSV into this folder.")
-@click.option("--notice", default="", help="What teams read, mailed with their old and new public scores.")
+@click.option("--reason", help="Why the scores change; participants see it.")
+@click.option(
+    "--preview", is_flag=True, help=("Score everything and show the difference, but publish nothing.")
+)
+@click.option("--publish", is_flag=True, help="Publish the rescoring in progress.")
+@click.option("--difference", is_flag=True, help="Show what the rescoring in progress changes.")
+@click.option("--drop", is_flag=True, help="Cancel the rescoring in progress.")
+@click.option("--csv", "folder", type=FOLDER, help="Write the full difference as CSV files to this folder.")
+@click.option(
+    "--notice", default="", help=("The message to teams, e-mailed with their old and new public scores.")
+)
 @click.option("--extra-submissions", type=click.IntRange(0), default=0, help="For every team, today (UTC).")
-@click.option("--closes", "closes_at", type=Time(), help="A longer deadline (UTC).")
+@click.option("--closes", "closes_at", type=Time(), help="A later closing date (UTC).")
 @click.option("--selection-until", type=Time(), help="Reopen the final selection until then (UTC).")
-@click.option("--yes", is_flag=True, help="Switch the boards without asking; for scripts.")
+@click.option("--yes", is_flag=True, help="Switch the leaderboards without asking; for scripts.")
 @click.option(
     "--lose-scores",
     is_flag=True,
@@ -90,10 +92,10 @@ def rescore(
     yes: bool,
     lose_scores: bool,
 ) -> None:
-    """Score all submissions of SLUG with a corrected SOLUTION, then switch every board to the new scores.
+    """Rescore all submissions of SLUG with a corrected SOLUTION, then switch the leaderboards.
 
-    Nothing changes on the boards before all submissions are scored and you have said yes to the summary of
-    what changes. The same command again goes on with what was interrupted.
+    The leaderboards change only after all submissions are scored and you have confirmed the summary of the
+    changes. Run the same command again to continue an interrupted rescoring.
     """
     starts = [each for each in (solution, settings, rollback) if each is not None]
     if sum((len(starts), publish, difference, drop)) != 1:
@@ -134,7 +136,7 @@ def rescore(
                 return
             if version.state is ScoringVersionState.PREPARING:
                 _publish(installation, competition, version, amends, lose_scores, yes=yes)
-            click.echo(f"Every board of {slug} now shows scoring version {version.number}.")
+            click.echo(f"All leaderboards of {slug} now use scoring version {version.number}.")
 
 
 def _begin(
@@ -213,12 +215,12 @@ def _prepare(
         return version
     if not _is_of(begun, stored):
         raise AnotherUnderWay(competition, begun)
-    click.echo(f"Going on with scoring version {begun.number}.")
+    click.echo(f"Continuing with scoring version {begun.number}.")
     return begun
 
 
 def _is_of(version: ScoringVersion, stored: StoredSolution) -> bool:
-    """Tell whether a version has this solution, these settings and the metric as this program computes it."""
+    """Return whether a version has this solution, these settings and this program's metric."""
     return (
         version.solution.prepared_sha256 == stored.prepared_sha256
         and version.metric_settings == stored.rules.as_dict()
@@ -236,11 +238,11 @@ def _roll_back(
     *,
     yes: bool,
 ) -> ScoringVersion:
-    """Roll back at once, or prepare what the version lacks; go on with a rollback that was interrupted."""
+    """Roll back, or first prepare the missing submissions; continue an interrupted rollback."""
     with installation.database.read() as session:
         begun = preparation.open_version(session, competition=competition)
     if begun is not None and begun.number == number and begun.published_at is not None:
-        click.echo(f"Going on with scoring version {number}.")
+        click.echo(f"Continuing with scoring version {number}.")
         return begun
     return switch_confirmed(
         installation,
@@ -344,7 +346,7 @@ def _under_way(installation: Installation, competition: Competition) -> ScoringV
     with installation.database.read() as session:
         version = preparation.open_version(session, competition=competition)
     if version is None:
-        raise OrganizerError(f"No rescoring of {competition.slug} is under way.")
+        raise OrganizerError(f"No rescoring of {competition.slug} is in progress.")
     return version
 
 
@@ -352,4 +354,4 @@ def _drop(installation: Installation, competition: Competition) -> None:
     version = _under_way(installation, competition)
     with installation.database.write() as session:
         preparation.drop(session, scoring_version_id=version.id, actor=Actor.shell())
-    click.echo(f"Scoring version {version.number} is dropped; the boards are as they were.")
+    click.echo(f"Scoring version {version.number} is cancelled; the leaderboards are unchanged.")

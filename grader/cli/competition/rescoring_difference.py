@@ -24,7 +24,8 @@ def describe_difference(session: Session, competition: Competition, version: Sco
     if not found.is_complete:
         have = "has" if found.gaps.unfinished == 1 else "have"
         yield (
-            f"Not the whole difference yet: {counted(found.gaps.unfinished, 'submission')} {have} no score "
+            f"The difference is not complete yet: {counted(found.gaps.unfinished, 'submission')} {have} "
+            "no score "
             "under it."
         )
     if found.gaps.lost:
@@ -32,13 +33,13 @@ def describe_difference(session: Session, competition: Competition, version: Sco
         yield f"{counted(found.gaps.lost, 'submission')} would lose {theirs}."
     get = "gets" if difference.changed == 1 else "get"
     scored = counted(difference.scored_after, "submission")
-    yield f"{difference.changed:,} of {scored} {get} another displayed score."
+    yield f"{difference.changed:,} of {scored} {get} a different displayed score."
     for name, board in (("Public", difference.public), ("Private", difference.private)):
         move = "moves" if len(board.moved) == 1 else "move"
         yield f"{name} leaderboard: {len(board.moved):,} of {counted(len(board.teams), 'team')} {move}."
         yield from _tops(found, board)
     compete = "competes" if len(difference.selections) == 1 else "compete"
-    yield f"{counted(len(difference.selections), 'team')} {compete} with other submissions."
+    yield f"{counted(len(difference.selections), 'team')} {compete} with different submissions."
     for split, changes in found.term_changes.items():
         words = ", ".join(f"{term} {change:+.4f}" for term, change in changes.items())
         yield f"Mean change of each term on the {split} rows: {words}."

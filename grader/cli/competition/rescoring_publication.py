@@ -40,7 +40,7 @@ def switch_confirmed(
     yes: bool,
     agreement: Agreement | None = None,
 ) -> ScoringVersion:
-    """Do an act that switches the boards; first tell what it changes and ask, unless `yes`.
+    """Switch the leaderboards; first show the difference and ask, unless `yes`.
 
     What refuses the act comes before the question. A difference that is another one when the answer comes is
     told and asked for again. Where the version is only prepared nothing is asked. An `agreement` keeps the
@@ -52,13 +52,13 @@ def switch_confirmed(
             version, summary = _try(installation, competition, number, act, agreement.digest, yes=yes)
         except _Unconfirmed as unconfirmed:
             if agreement.digest is not None:
-                click.echo("What it changes is different now. Nothing is switched yet.")
+                click.echo("The difference has changed in the meantime. Nothing is switched yet.")
             click.echo(unconfirmed.summary.text)
             agreement.digest = unconfirmed.summary.digest
-            question = f"Switch every board of {competition.slug} to scoring version {number}?"
+            question = f"Switch every leaderboard of {competition.slug} to scoring version {number}?"
             if not is_answered_yes(question):
                 raise click.ClickException(
-                    "Nothing is switched. Answer y to do it, or give --yes in a script."
+                    "Nothing was switched. Answer y to switch, or give --yes in a script."
                 ) from None
         else:
             reach(reached)

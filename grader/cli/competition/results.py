@@ -29,8 +29,8 @@ OUT = LocalPath(dir_okay=False)
 def verify(slug: str) -> None:
     """Rescore the submissions that compete in SLUG from their raw files and compare every bit.
 
-    By an implementation that shares no code with the one that scores; about a second for a file of 200,000
-    rows. Ends with 1 where something differs.
+    Uses a second implementation that shares no code with the scoring; takes about a second for a file of
+    200,000 rows. The exit code is 1 if anything differs.
     """
     with opened() as installation:
         with installation.database.write() as session:
@@ -57,9 +57,11 @@ def verify(slug: str) -> None:
 @click.command()
 @click.argument("slug")
 @click.option("--out", type=OUT, help="The file to write; by default SLUG-final-N.zip here.")
-@click.option("--with-solution", is_flag=True, help="With every label, and the exact receipts.")
+@click.option(
+    "--with-solution", is_flag=True, help=("Include the solution with every label, and the exact receipts.")
+)
 def bundle(slug: str, out: Path | None, with_solution: bool) -> None:
-    """Pack the final results of SLUG: boards, tables, metric, hashes, CITATION.cff, as a ZIP file."""
+    """Write the final results of SLUG as a ZIP file: leaderboards, tables, metric, hashes, CITATION.cff."""
     with opened() as installation:
         with installation.database.write() as session:
             job = bundles.request(
@@ -79,9 +81,9 @@ def bundle(slug: str, out: Path | None, with_solution: bool) -> None:
 @click.command(name="publish-solution")
 @click.argument("slug")
 @click.option("--reason", default="", help="For the audit.")
-@click.confirmation_option(prompt="Everybody will see every label, and that cannot be taken back. Publish?")
+@click.confirmation_option(prompt="Everybody will see every label. This cannot be undone. Publish?")
 def publish_solution(slug: str, reason: str) -> None:
-    """Let everybody see the solution of SLUG, and every team its whole receipts."""
+    """Publish the solution of SLUG, and show every team its complete receipts."""
     with opened() as installation:
         with installation.database.write() as session:
             job = publication.publish(
@@ -98,7 +100,7 @@ def publish_solution(slug: str, reason: str) -> None:
 @click.argument("submission", type=int)
 @click.option("--version", "number", type=int, help="The scoring version; by default the live one.")
 def receipt(slug: str, submission: int, number: int | None) -> None:
-    """Print the whole receipt of SUBMISSION's score in SLUG as JSON, for `fairboard verify`."""
+    """Print the complete receipt of SUBMISSION's score in SLUG as JSON, for `fairboard verify`."""
     with opened() as installation, installation.database.read() as session:
         found = session.get(Submission, submission)
         if found is None or found.competition.slug != slug:

@@ -18,15 +18,17 @@ from grader.services.scoring import retries
 from grader.services.teams import given_names, named_team, rosters
 
 FILE = LocalPath(exists=True, dir_okay=False)
-CLOSE = click.option("--closes", "closes_at", type=Time(), help="Move the close in the same act (UTC).")
+CLOSE = click.option(
+    "--closes", "closes_at", type=Time(), help=("Also change when the competition closes (UTC).")
+)
 
 
 @click.command()
 @click.argument("slug")
-@click.option("--message", required=True, help="The sentence that uploaders read.")
+@click.option("--message", required=True, help="The message to people who try to submit.")
 @CLOSE
 def pause(slug: str, message: str, closes_at: datetime | None) -> None:
-    """Take no files in SLUG for the moment; boards stay readable."""
+    """Pause submissions to SLUG; its leaderboards stay readable."""
     with opened() as installation, installation.database.write() as session:
         paused = pauses.pause(
             session,
@@ -35,28 +37,28 @@ def pause(slug: str, message: str, closes_at: datetime | None) -> None:
             closes_at=closes_at,
             actor=Actor.shell(),
         )
-    click.echo(f"Submissions to {slug} are paused. Uploaders read: {paused.pause_message}")
+    click.echo(f"Submissions to {slug} are paused. People who try to submit see: {paused.pause_message}")
 
 
 @click.command()
 @click.argument("slug")
 @CLOSE
 def resume(slug: str, closes_at: datetime | None) -> None:
-    """Take files in SLUG again."""
+    """Resume submissions to SLUG."""
     with opened() as installation, installation.database.write() as session:
         competition = lookup.get(session, slug=slug)
         pauses.resume(session, competition=competition, closes_at=closes_at, actor=Actor.shell())
-    click.echo(f"Submissions to {slug} are taken again.")
+    click.echo(f"Submissions to {slug} are open again.")
 
 
 @click.command()
 @click.argument("slug")
 @click.argument("count", type=int)
-@click.option("--team", help="Whose; without it every team's.")
+@click.option("--team", help="The team; by default every team.")
 @click.option("--day", type=click.DateTime(["%Y-%m-%d"]), help="The UTC day; by default today.")
-@click.option("--reason", required=True, help="Why; everybody reads it in the log.")
+@click.option("--reason", required=True, help="The reason; shown in the public log.")
 def grant(slug: str, count: int, team: str | None, day: datetime | None, reason: str) -> None:
-    """Give a team of SLUG, or every team, COUNT submissions beyond the limits of a day."""
+    """Give a team of SLUG, or every team, COUNT extra submissions on a day."""
     with opened() as installation, installation.database.write() as session:
         competition = lookup.get(session, slug=slug)
         whose = None
@@ -83,10 +85,10 @@ def grant(slug: str, count: int, team: str | None, day: datetime | None, reason:
 @click.command()
 @click.argument("slug")
 @click.argument("text", type=FILE)
-@click.option("--title", required=True, help="The line above the text.")
-@click.option("--mail", "by_mail", is_flag=True, help="Send it by e-mail too.")
+@click.option("--title", required=True, help="The title of the announcement.")
+@click.option("--mail", "by_mail", is_flag=True, help="Also send it by e-mail.")
 def announce(slug: str, text: Path, title: str, by_mail: bool) -> None:
-    """Post the Markdown file TEXT on the first page of SLUG."""
+    """Post the Markdown file TEXT as an announcement on the overview of SLUG."""
     with opened() as installation, installation.database.write() as session:
         posted = announcements.post(
             session,
@@ -96,16 +98,16 @@ def announce(slug: str, text: Path, title: str, by_mail: bool) -> None:
             by_mail=by_mail,
             actor=Actor.shell(),
         )
-    click.echo(f"Announcement {posted.id} stands on the first page of {slug}.")
+    click.echo(f"Announcement {posted.id} is on the overview of {slug}.")
 
 
 @click.command("rename-team")
 @click.argument("slug")
 @click.argument("team")
 @click.argument("name")
-@click.option("--reason", required=True, help="Why; the team reads it.")
+@click.option("--reason", required=True, help="The reason; the team sees it.")
 def rename_team(slug: str, team: str, name: str, reason: str) -> None:
-    """Give TEAM of SLUG another NAME, which stays until it is freed."""
+    """Give TEAM of SLUG another NAME; the team cannot change it until you free it."""
     with opened() as installation, installation.database.write() as session:
         renamed = given_names.rename(
             session,
@@ -115,14 +117,14 @@ def rename_team(slug: str, team: str, name: str, reason: str) -> None:
             reason=reason,
             actor=Actor.shell(),
         )
-    click.echo(f"{team} is called {renamed.name} now.")
+    click.echo(f"{team} is now called {renamed.name}.")
 
 
 @click.command("free-team-name")
 @click.argument("slug")
 @click.argument("team")
 def free_team_name(slug: str, team: str) -> None:
-    """Let TEAM of SLUG, which was renamed, choose its name again."""
+    """Allow TEAM of SLUG, which organizers renamed, to choose its name again."""
     with opened() as installation, installation.database.write() as session:
         competition = lookup.get(session, slug=slug)
         freed = given_names.free(session, competition=competition, team=team, actor=Actor.shell())
@@ -133,14 +135,18 @@ def free_team_name(slug: str, team: str) -> None:
 @click.argument("slug")
 @click.argument("submission", type=int, required=False)
 def retry(slug: str, submission: int | None) -> None:
-    """Try a failed SUBMISSION of SLUG again, or all that failed; a worker or the sweeper takes them."""
+    """Retry a failed SUBMISSION of SLUG, or all failed ones; a worker or the sweeper scores them."""
     with opened() as installation, installation.database.write() as session:
         competition, actor = lookup.get(session, slug=slug), Actor.shell()
         if submission is None:
             job_ids = retries.retry_all(session, competition=competition, actor=actor)
         else:
             job_ids = retries.retry(session, competition=competition, submission_id=submission, actor=actor)
-    click.echo("1 job waits again." if len(job_ids) == 1 else f"{len(job_ids):,} jobs wait again.")
+    click.echo(
+        "1 submission is being retried."
+        if len(job_ids) == 1
+        else (f"{len(job_ids):,} submissions are being retried.")
+    )
 
 
 @click.command()

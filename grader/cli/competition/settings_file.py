@@ -72,7 +72,8 @@ def settings(slug: str) -> None:
 def apply(slug: str, file: Path) -> None:
     """Change the settings of SLUG to those of FILE, and add the files it names.
 
-    What FILE does not say stays as it is. What can no longer be changed is refused, and then nothing changes.
+    Settings that FILE does not name stay as they are. If FILE changes a setting that is fixed by now, nothing
+    is changed at all.
     """
     with opened() as installation:
         with installation.database.write() as session:
@@ -96,13 +97,13 @@ def apply(slug: str, file: Path) -> None:
 @click.argument("slug")
 @click.argument("new_slug")
 @click.option("--title", default="", help="The new title; by default the same.")
-@click.option("--without-data", is_flag=True, help="Leave the data files behind.")
-@click.option("--with-solution", is_flag=True, help="Take the live solution along.")
+@click.option("--without-data", is_flag=True, help="Do not copy the data files.")
+@click.option("--with-solution", is_flag=True, help="Also copy the live solution.")
 @click.option("--owner", help="The account that owns the new draft.")
 def clone(
     slug: str, new_slug: str, title: str, without_data: bool, with_solution: bool, owner: str | None
 ) -> None:
-    """Make a draft NEW_SLUG with the texts, limits, metric and data files of SLUG, but without dates."""
+    """Create a draft NEW_SLUG with the texts, limits, metric and data files of SLUG, but without dates."""
     with opened() as installation:
         with installation.database.write() as session:
             source = lookup.get(session, slug=slug)
@@ -147,18 +148,18 @@ def _require_sound(path: Path, file: CompetitionFile, faults: list[str]) -> None
 
 
 def _told_now(changed: Collection[str], file: CompetitionFile) -> set[str]:
-    """Return what is told before a solution is read; which names it has, its report tells."""
+    """Return the warnings that do not need the solution; the solution's report has the others."""
     return set(changed) - ({"identities"} if file.solution else set())
 
 
 @contextmanager
 def _draft_stays(slug: str, path: Path) -> Iterator[None]:
-    """Say how to go on where something stops after the draft was made."""
+    """Say how to continue if something fails after the draft was created."""
     try:
         yield
     except FairboardError:
         click.echo(
-            f"{slug} stays as a draft. Once that is mended, `fairboard competition apply {slug} {path}` goes "
+            f"{slug} stays as a draft. Once that is fixed, `fairboard competition apply {slug} {path}` goes "
             f"on; `fairboard competition delete {slug}` deletes it.",
             err=True,
         )

@@ -43,12 +43,10 @@ ORDERS = (
     metavar="SOLUTION2 SUBMISSION2",
     help="A fuzzed counterpart of the solution, and the predictions for it.",
 )
-@click.option("--html", "html", type=LocalPath(dir_okay=False), help="Write a page of it.")
+@click.option("--html", "html", type=LocalPath(dir_okay=False), help="Write the report as an HTML page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object in full precision.")
-@click.option("--label", help="The label's column; by default the one that is guessed.")
-@click.option(
-    "--identities", type=NameList(), help="The identities' columns; by default those that are guessed."
-)
+@click.option("--label", help="The label's column; by default it is guessed.")
+@click.option("--identities", type=NameList(), help="The identities' columns; by default they are guessed.")
 @role_option
 @click.option(
     "--split",
@@ -77,7 +75,7 @@ ORDERS = (
     default=5,
     show_default=True,
     metavar="K",
-    help="Show the K lowest identities apart, with their charts.",
+    help="Show the K lowest identities separately, with their charts.",
 )
 @click.option(
     "--sort",
@@ -99,14 +97,14 @@ ORDERS = (
     "--skew",
     "skewed",
     metavar="IDENTITY",
-    help="See what pinned AUC makes of half of an identity's negative rows, in 100 trials.",
+    help="Show how pinned AUC changes when half of an identity's negative rows are removed, in 100 trials.",
 )
 @click.option(
     "--pair-columns",
     type=(str, str),
     default=("role", "group"),
     metavar="ROLE GROUP",
-    help="The columns of role and group beside a pair column (WinoBias).",
+    help="The columns with the role and group of each row of a pair (WinoBias).",
 )
 @click.option(
     "--roles-of-pairs",
@@ -146,8 +144,8 @@ def analyze(
     fairboard analyze solution.csv ours.csv --against theirs.csv
     fairboard analyze solution.csv
 
-    SUBMISSION may hold one column for each label of SOLUTION. The page is one file, without
-    scripts, that needs no network.
+    SUBMISSION may hold one column for each label of SOLUTION. The HTML page is one file without scripts and
+    needs no network.
     """
     from grader.reports import analyse, html_page, plain_text
 
@@ -157,7 +155,7 @@ def analyze(
     def read(path: Path) -> "Solution":
         found = read_with_roles(path, dict(roles), label=label, identities=identities, only_these=True)
         for each in found.near_misses:
-            click.echo(f"Warning: {each.sentence} Mend {path.name}, or give the column a --role.", err=True)
+            click.echo(f"Warning: {each.sentence} Fix {path.name}, or give the column a --role.", err=True)
         return found
 
     settings = metric_settings(power, weights, threshold, undefined)
@@ -214,7 +212,7 @@ def _with_fuzzed(inputs: "Inputs", fuzzed: "Inputs") -> "Inputs":
 
 
 def _predictions(path: Path | None, solution: "Solution") -> dict[str, Any]:
-    """Read a submission; what is remarkable about it is told on the error stream."""
+    """Read a submission; print its notes on the error stream."""
     from grader.files import read_label_predictions
 
     if path is None:

@@ -23,15 +23,19 @@ STOPPED = 2
 
 @click.command(cls=WeightsInAnyForm)
 @click.argument("solution", type=INPUT_FILE)
-@click.option("--test", type=INPUT_FILE, help="The test.csv of participants: its ids are compared.")
+@click.option("--test", type=INPUT_FILE, help="The participants' test.csv, to compare its ids.")
 @role_option
-@click.option("--identities", type=NameList(), help="The identities in the score; by default the large ones.")
+@click.option(
+    "--identities",
+    type=NameList(),
+    help=("The identities in the score; by default all that are large enough."),
+)
 @click.option(
     "--min-class-rows",
     type=click.IntRange(1),
     default=MIN_CLASS_ROWS,
     show_default=True,
-    help="How many rows of each class in each split make an identity large enough.",
+    help="How many rows of each class in each split an identity needs to be large enough.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @metric_options
@@ -46,9 +50,9 @@ def check(
     weights: "Weights",
     threshold: float,
 ) -> None:
-    """Look a SOLUTION through before there is a competition: no server and no database is needed.
+    """Check a SOLUTION before you create a competition; this needs no server and no database.
 
-    Ends with 2 where something would stop a competition.
+    The exit code is 2 if the solution cannot be used.
     """
     choice = MetricChoice(
         identities=identities,

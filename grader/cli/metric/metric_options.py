@@ -32,7 +32,7 @@ _OPTIONS = (
         type=float,
         default=0.5,
         show_default=True,
-        help="A label or an identity is true at this value and above.",
+        help="A label or an identity is true at this value or above.",
     ),
 )
 

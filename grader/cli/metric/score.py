@@ -45,7 +45,10 @@ ONE_MODEL = ""
     type=click.Choice(["error", "skip"]),
     default="error",
     show_default=True,
-    help="What an AUC without a value does: makes the score undefined too, or is left out of its power mean.",
+    help=(
+        "What to do with an AUC without a value: make the score undefined too, or leave it out of its "
+        "power mean."
+    ),
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object with all values in full precision."
@@ -77,8 +80,8 @@ def score(
     fairboard score data.csv --label toxicity --prediction model_a,model_b
 
     CSV files may be packed with gzip or zip; - is standard input. In --format csv, the line without an
-    identity holds a split's score, overall AUC and power means. Exit code 2 says that a file is rejected, 1
-    that anything else failed.
+    identity holds a split's score, overall AUC and power means. The exit code is 2 if a file is rejected, 1
+    if anything else fails.
     """
     if (submission is None) == (prediction is None):
         raise click.UsageError("Give either a SUBMISSION file or --prediction with columns of SOLUTION.")
@@ -95,7 +98,7 @@ def score(
             raise click.exceptions.Exit(REJECTED) from error
         raise
     for each in outcome.near_misses:
-        click.echo(f"Warning: {each.sentence} Mend it, or name the --identities.", err=True)
+        click.echo(f"Warning: {each.sentence} Fix it, or name the --identities.", err=True)
     if as_json:
         click.echo(_json(outcome.as_dict()))
     else:

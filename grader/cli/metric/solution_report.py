@@ -14,7 +14,7 @@ SPLIT_BY = {
     "keyed hash": "in half by a keyed hash, stratified by label and identity",
     "live solution": "as in the live solution",
 }
-HEADINGS = {Level.STOP: "Stops it here:", Level.WARNING: "Look at this:", Level.NOTE: "Good to know:"}
+HEADINGS = {Level.STOP: "Problems to fix:", Level.WARNING: "Warnings:", Level.NOTE: "Good to know:"}
 WIDTH = 100
 
 

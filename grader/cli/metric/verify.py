@@ -19,15 +19,15 @@ FILE = LocalPath(exists=True, dir_okay=False)
 @click.option(
     "--nonce",
     type=FILE,
-    help="The nonce, as published with the solution; a receipt that was made after that holds it.",
+    help="The nonce published with the solution; newer receipts contain it.",
 )
 def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce: Path | None) -> None:
     """Recompute the score of RECEIPT from the files and compare every count and every bit.
 
-    With one of the files alone only its hash is compared. The computation is an implementation of its own:
-    it shares no code with the one that scores, and takes some seconds for 200,000 rows.
+    With only one of the files, only its hash is compared. This uses a second implementation that shares no
+    code with the scoring, and takes a few seconds for 200,000 rows.
 
-    Ends with 0 where everything is as the receipt says, 1 where something differs, 2 where a file cannot be
+    The exit code is 0 if everything agrees with the receipt, 1 if anything differs, 2 if a file cannot be
     read.
     """
     if solution is None and submission is None:
@@ -51,7 +51,7 @@ def _nonce(path: Path) -> bytes:
     try:
         return bytes.fromhex(path.read_text(encoding="ascii"))
     except ValueError as error:
-        raise UnreadableFile(f"{path.name} holds no nonce: hexadecimal digits were expected.") from error
+        raise UnreadableFile(f"{path.name} contains no nonce: expected hexadecimal digits.") from error
 
 
 def _tell(checks: list[Check], *, is_whole: bool) -> None:
@@ -63,7 +63,7 @@ def _tell(checks: list[Check], *, is_whole: bool) -> None:
             f"{check.what}: the receipt says {check.expected}, the files give {check.found}.", err=True
         )
     if is_other:
-        click.echo("A file is not the one that the receipt is of; other values differ with it.", err=True)
+        click.echo("A file is not the one named in the receipt, so other values differ too.", err=True)
     if differing:
         noun = "value differs" if len(differing) == 1 else "values differ"
         raise click.ClickException(f"{len(differing):,} {noun} of {len(checks):,} compared.")
@@ -73,7 +73,7 @@ def _tell(checks: list[Check], *, is_whole: bool) -> None:
     noun = "value was" if len(checks) == 1 else "values were"
     click.echo(f"{len(checks):,} {noun} compared; the receipt agrees with all of them.")
     if not is_whole:
-        click.echo("The score was not recomputed: that takes the solution and the submission.")
+        click.echo("The score was not recomputed: that needs both the solution and the submission.")
 
 
 def _is_main(check: Check) -> bool:

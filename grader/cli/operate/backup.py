@@ -19,7 +19,7 @@ def backup(folder: Path) -> None:
     \b
     fairboard backup /mnt/backups/2026-03-01
 
-    All of it is of one moment. Secrets are not in it; those that a restore needs are named at the end.
+    The backup is consistent. It contains no secrets; the command names those that a restore needs.
     """
     with opened() as here, running_out_of_room_in_a_sentence(), ProgressLine("blobs") as line:
         made = backups.make(here.settings, here.database, here.storage, folder, tell=line.show)
@@ -32,6 +32,7 @@ def backup(folder: Path) -> None:
         click.echo(f"- {sentence}")
     if made.unusable_blobs:
         raise click.ClickException(
-            f"{counted(len(made.unusable_blobs), 'more blob')} that rows name, gone or damaged before: "
+            f"{counted(len(made.unusable_blobs), 'more blob')} that rows refer to, missing or damaged "
+            "before: "
             "`fairboard doctor` says which rows."
         )

@@ -6,9 +6,7 @@ from grader.cli.installation import load_settings
 
 
 @click.command()
-@click.option(
-    "--check", is_flag=True, help="Check everything on a port and data folder of its own, then stop."
-)
+@click.option("--check", is_flag=True, help="Check everything on a separate port and data folder, then stop.")
 def demo(check: bool) -> None:
     """Serve a generated competition with a dozen honest models as teams, until Ctrl-C."""
     from grader.demo import run

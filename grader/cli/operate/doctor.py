@@ -22,10 +22,10 @@ MARKS = {Level.OK: "ok     ", Level.WARNING: "warning", Level.ALARM: "ALARM  "}
 
 
 @click.command()
-@click.option("--read-all", is_flag=True, help="Read every blob whole; by default they are only listed.")
+@click.option("--read-all", is_flag=True, help="Read every blob completely; by default they are only listed.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def doctor(read_all: bool, as_json: bool) -> None:
-    """Look at everything that can go wrong and say what to do; exit with 1 where something is wrong."""
+    """Find out what is wrong and what to do about it; exit with 1 if anything is wrong."""
     settings = load_settings()
     findings = list(_findings(settings, read_all))
     if as_json:

@@ -9,9 +9,9 @@ from grader.operations import backups, schema
 @click.command()
 @click.option("--without-backup", is_flag=True, help="Change older tables without a copy of the database.")
 def migrate(without_backup: bool) -> None:
-    """Bring the database to the tables of this version; `fairboard serve` does so at its start.
+    """Bring the database's tables to this version; `fairboard serve` does this when it starts.
 
-    Older tables are copied into backups/ in the data folder first.
+    First copies older tables to backups/ in the data folder.
     """
     settings = load_settings()
     with opened_database(settings) as database, running_out_of_room_in_a_sentence():

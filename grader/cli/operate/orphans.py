@@ -10,7 +10,7 @@ from grader.text.wording import counted
 @click.command()
 @click.option("--delete", is_flag=True, help="Delete them.")
 def orphans(delete: bool) -> None:
-    """Tell which blobs no row has named for a day; the sweeper deletes them once a day."""
+    """List blobs that no row has referred to for a day; the sweeper deletes them once a day."""
     with opened() as here:
         if delete:
             gone = blobs.collect(here.database, here.storage, is_sure=True)

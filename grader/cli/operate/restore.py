@@ -16,12 +16,12 @@ from grader.text.wording import counted
 @click.command()
 @click.argument("folder", type=LocalPath(exists=True, file_okay=False))
 def restore(folder: Path) -> None:
-    """Fill an empty installation from the backup in FOLDER, whatever version made it before this one.
+    """Fill an empty installation from the backup in FOLDER, made by this version or an earlier one.
 
     \b
     FAIRBOARD_DATA_DIR=/srv/new fairboard restore /mnt/backups/2026-03-01
 
-    E-mails that waited when the backup was made are not sent: they may have been sent since.
+    E-mails that were waiting when the backup was made are not sent: they may have been sent since.
     """
     settings = load_settings()
     with (
@@ -33,15 +33,15 @@ def restore(folder: Path) -> None:
         done = backups.restore(settings, database, open_storage(settings.storage()), folder, tell=line.show)
     made = done.manifest
     click.echo(
-        f"Everything is as it was at {made.made_at}: {counted(made.blob_count, 'blob')}, "
-        f"tables {made.revision}."
+        f"Restored the state of {made.made_at}: {counted(made.blob_count, 'blob')}, tables {made.revision}."
     )
     if not made.with_blobs:
         click.echo("This backup has no blobs: those of the storage in force must be the ones it knew.")
     if done.held_mails:
         click.echo(
-            f"E-mails that waited and are not sent, for they may have been before: {done.held_mails:,}."
+            "E-mails that were waiting and will not be sent, because they may have been sent before: "
+            f"{done.held_mails:,}."
         )
     if not done.has_secret_key:
-        click.echo("The secret key is another one. " + made.secrets[0])
-    click.echo("`fairboard doctor` looks whether all is well; then start `fairboard serve`.")
+        click.echo("The secret key is different. " + made.secrets[0])
+    click.echo("Run `fairboard doctor` to check the installation, then start `fairboard serve`.")

@@ -27,7 +27,7 @@ def serve(host: str | None, port: int | None) -> None:
     \b
     FAIRBOARD_DATA_DIR=/srv/fairboard fairboard serve --port 8000
 
-    Everything is started again when it dies. Ctrl-C or SIGTERM stops it; nothing is lost however it ends.
+    Processes that die are restarted. Ctrl-C or SIGTERM stops it; nothing is lost however it ends.
     """
     show_log("%(asctime)s serve: %(message)s")
     given = {"host": host, "port": port}

@@ -8,7 +8,7 @@ from grader.settings import PREFIX
 
 @click.command()
 def settings() -> None:
-    """Show every setting: its variable, the value in force (secrets masked), and what it is."""
+    """Show every setting: its variable, its value (secrets masked) and its description."""
     in_force = load_settings()
     for name, setting in type(in_force).model_fields.items():
         value = getattr(in_force, name)

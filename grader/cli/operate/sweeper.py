@@ -14,10 +14,10 @@ from grader.cli.parameters import LocalPath
 @click.option(
     "--heartbeat",
     type=LocalPath(dir_okay=False),
-    help="A file to touch whenever the database has answered, for a health check that looks at its age.",
+    help="A file to touch whenever the database answers; a health check can look at its age.",
 )
 def sweeper(heartbeat: Path | None) -> None:
-    """Score what waits too long or was abandoned, until SIGTERM or Ctrl-C; needs no queue.
+    """Score submissions that waited too long or were abandoned, until SIGTERM or Ctrl-C; needs no queue.
 
     `fairboard serve` runs one. Several may run at once.
     """

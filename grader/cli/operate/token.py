@@ -26,9 +26,13 @@ def token() -> None:
     "scopes",
     type=click.Choice([scope.value for scope in Scope]),
     multiple=True,
-    help="What it may do; both without this option.",
+    help="What the token may do; by default both.",
 )
-@click.option("--days", type=click.IntRange(1, 36_500), help="It ends after so many days; without it never.")
+@click.option(
+    "--days",
+    type=click.IntRange(1, 36_500),
+    help=("The token expires after this many days; by default never."),
+)
 def create(user: str, name: str, scopes: tuple[str, ...], days: int | None) -> None:
     """Create an API token for USER and print it; it is not shown again.
 

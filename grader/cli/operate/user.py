@@ -15,7 +15,7 @@ from grader.supervisor import lock
 
 @click.group(cls=SubcommandGroup)
 def user() -> None:
-    """Create and list accounts; make invitations and links that set a new password."""
+    """Create and list accounts, invitations and password reset links."""
 
 
 @user.command()
@@ -37,7 +37,7 @@ def create(name: str, admin: bool) -> None:
 
 
 @user.command("list")
-@click.option("--search", default="", help="Only names and addresses that hold this.")
+@click.option("--search", default="", help="Only names and addresses that contain this.")
 def list_(search: str) -> None:
     """List the accounts by name."""
     lines, page, page_count = [["name", "e-mail", "since"]], 1, 1
@@ -83,7 +83,7 @@ def reset_link(name: str) -> None:
 @user.command()
 @click.option("--count", default=1, show_default=True, type=click.IntRange(1, 1000), help="How many.")
 def invite(count: int) -> None:
-    """Print links that make one account each, within 14 days."""
+    """Print links that create one account each, within 14 days."""
     with opened() as installation, installation.database.write() as session:
         now = db.now(session)
         made = [sign_ups.invite(session, created_by=operator(), now=now) for _ in range(count)]

@@ -24,7 +24,7 @@ _ZIP = b"PK"
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The CSV inside a file, whatever it came in.
+    """The CSV inside a plain, gzip or ZIP file.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ def split_fields(line: bytes, delimiter: bytes = b",", most: int = -1) -> list[b
 
 
 def is_plainly_quoted(line: bytes) -> bool:
-    """Tell whether taking the quotes off a line of CSV changes none of its fields."""
+    """Return whether taking the quotes off a line of CSV changes none of its fields."""
     return _PLAINLY_QUOTED.fullmatch(line) is not None
 
 

@@ -73,12 +73,12 @@ def number_of(text: str) -> float | None:
 
 
 def underflows(value: bytes) -> bool:
-    """Tell whether a number that is read as 0 is none: ``1e-400``."""
+    """Return whether a number that is read as 0 is none: ``1e-400``."""
     return _NOT_ZERO.match(value) is not None
 
 
 def may_underflow(text: bytes) -> bool:
-    """Tell whether any of the numbers in a text may be too small for a float64."""
+    """Return whether any of the numbers in a text may be too small for a float64."""
     return _MANY_ZEROS in text or _LARGE_EXPONENT.search(text) is not None
 
 

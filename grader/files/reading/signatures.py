@@ -92,7 +92,7 @@ def identify(head: bytes) -> Signature | None:
 
 
 def is_archive(signature: Signature) -> bool:
-    """Tell whether the kind is a container that may hold a CSV."""
+    """Return whether the kind is a container that may hold a CSV."""
     return signature in (GZIP, ZIP) or signature.kind in _NESTABLE | {"a tar archive"}
 
 

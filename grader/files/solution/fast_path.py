@@ -49,11 +49,11 @@ class NumberColumn:
     is_optional: bool = False
 
     def allows(self, value: float) -> bool:
-        """Tell whether the column allows a number (NaN for a blank)."""
+        """Return whether the column allows a number (NaN for a blank)."""
         return self.may_be_blank if math.isnan(value) else self.low <= value <= self.high
 
     def allows_all(self, values: NDArray[np.float64]) -> bool:
-        """Tell whether the column allows all numbers."""
+        """Return whether the column allows all numbers."""
         inside = (values >= self.low) & (values <= self.high)
         return bool((inside | np.isnan(values) if self.may_be_blank else inside).all())
 

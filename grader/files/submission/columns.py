@@ -11,7 +11,7 @@ HEADER = f"{ID},{PREDICTION}"
 
 
 def are_right(names: Sequence[str], others: Sequence[str]) -> bool:
-    """Tell whether the columns are id and prediction and, at most, those of other labels, each once."""
+    """Return whether the columns are id and prediction and, at most, those of other labels, each once."""
     distinct = set(names)
     return {ID, PREDICTION} <= distinct <= {ID, PREDICTION, *others} and len(distinct) == len(names)
 
@@ -89,12 +89,14 @@ def _unexpected(names: Sequence[str], extra: Sequence[str], others: Sequence[str
     sentence = f"Line {number:,} has {width}, expected 2: {unexpected}"
     if others:
         allowed = listed([quoted(name) for name in others], most=20)
-        sentence = f"Line {number:,} has {width}: {unexpected}; beside '{HEADER}' only {allowed} may stand"
+        sentence = (
+            f"Line {number:,} has {width}: {unexpected}; besides '{HEADER}' only {allowed} may be there"
+        )
     return _problem("unexpected_column", number, sentence, shown)
 
 
 def _foreign(names: Sequence[str]) -> str:
-    """Name the first character that is not ASCII: it may look just like the one that is expected."""
+    """Name the first non-ASCII character: it may look just like the expected one."""
     foreign = next((char for char in "".join(names) if not char.isascii()), None)
     return f" (it holds {character(foreign)})" if foreign else ""
 

@@ -110,7 +110,7 @@ class Coverage:
         return np.flatnonzero(np.frombuffer(self._first_lines, np.int64))[:_SAMPLE]
 
     def _look_rounded(self, found: Places, missing: Places) -> bool:
-        """Tell whether what is there fits a float and what is missing does not."""
+        """Return whether what is there fits a float and what is missing does not."""
         if not self._row_ids.are_integers or not len(found) or not len(missing):
             return False
         there = [int(text) for text in self._row_ids.at(found[:_SAMPLE])]

@@ -63,7 +63,7 @@ class Rows:
 
 
 def read_rows(text: Text, layout: Layout, row_ids: RowIds) -> Rows:
-    """Read the rows below the header, whatever they hold.
+    """Read the rows below the header, valid or not.
 
     Reading stops past twice the expected rows, or when more than the expected rows had to be
     explained: what is counted until then is said to be "at least". So no file costs more than a
@@ -243,7 +243,7 @@ class _Reader:
         return place
 
     def _mark(self, value: bytes, number: int) -> int | None:
-        """Note that an id occurs on a line, whatever else the line holds; None if it is unknown."""
+        """Record that an id occurs on a line; None if the id is unknown."""
         place = self._index.get(value)
         if place is None and b"." in value and (integer := as_integer(value)) is not None:
             place = self._index.get(integer)

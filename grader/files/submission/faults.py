@@ -87,7 +87,7 @@ def describe_stray_quote(line: bytes) -> Finding:
 
 
 def is_decimal_comma(fields: list[bytes], width: int) -> bool:
-    """Tell whether a row has one field too many because a number is written ``0,5``."""
+    """Return whether a row has one field too many because a number is written ``0,5``."""
     if len(fields) != width + 1:
         return False
     return bool(_BEFORE_COMMA.fullmatch(fields[-2]) and _AFTER_COMMA.fullmatch(fields[-1]))

@@ -1,4 +1,4 @@
-"""Bias analyses from the papers, besides the score. Needs NumPy and nothing else.
+"""Bias analyses from the papers, besides the score; need only NumPy.
 
 Each module holds one idea; all of them start from `Rows`.
 """

@@ -40,7 +40,7 @@ class NameTaken(InvalidAccount):
     public_name = "name_taken"
 
     def __init__(self, name: str) -> None:
-        super().__init__({"name": f"The name {name!r} is taken, or it looks like one that is."})
+        super().__init__({"name": f"The name {name!r} is taken, or looks like a name that is."})
         self.name = name
 
 
@@ -145,7 +145,7 @@ def list_page(session: Session, *, search: str = "", page: int = 1, page_size: i
 
 
 def has_password(user: User | None, password: str, *, passwords: PasswordHasher) -> bool:
-    """Tell whether this is the person's password; it takes as long where nobody has one."""
+    """Return whether this is the person's password; it takes as long where nobody has one."""
     decoy = _decoy(passwords)
     stored = decoy if user is None or user.deleted_at is not None else user.password_hash
     try:
@@ -182,7 +182,7 @@ def describe(session: Session, *, user: User, about: str) -> None:
 
 
 def choose_notices(session: Session, *, user: User, wanted: Collection[str]) -> None:
-    """Set which kinds of notice a person gets."""
+    """Set which kinds of e-mail a person gets."""
     unwanted = [kind.value for kind in Notice if kind.value not in wanted]
     session.get_one(User, user.id).unwanted_notices = unwanted
     session.flush()

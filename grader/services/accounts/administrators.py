@@ -17,7 +17,7 @@ class LastAdministrator(OrganizerError):
     public_name = "last_administrator"
 
     def __init__(self, user: User) -> None:
-        super().__init__(f"{user.name} is the only administrator. Make somebody else one first.")
+        super().__init__(f"{user.name} is the only administrator. Make somebody else an administrator first.")
 
 
 def change(session: Session, *, user: User, is_admin: bool, actor: Actor, now: datetime) -> User:

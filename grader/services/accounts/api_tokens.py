@@ -42,8 +42,8 @@ class ScopeMissing(ParticipantError):
 
     def __init__(self, token: ApiToken, needed: Scope) -> None:
         super().__init__(
-            f"The API token {token.name!r} may {' and '.join(token.scopes)} only. This needs one that may "
-            f"{needed}; make it on your account page."
+            f"The API token {token.name!r} may only {' and '.join(token.scopes)}. This needs a token that "
+            f"may {needed}; create one on your account page."
         )
         self.needed = needed
 

@@ -23,7 +23,7 @@ class AddressTaken(ParticipantError):
     public_name = "address_taken"
 
     def __init__(self) -> None:
-        super().__init__("Another account has this e-mail address already.")
+        super().__init__("Another account already has this e-mail address.")
 
 
 def owner(session: Session, *, address: str) -> User | None:
@@ -77,7 +77,7 @@ def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) 
 
 
 def verify(session: Session, *, token: str, now: datetime) -> User:
-    """Make the address of a link its person's, and tell the old one; raise InvalidLink or AddressTaken."""
+    """Confirm the address of a link and e-mail the old one; raise InvalidLink or AddressTaken."""
     link = one_time_links.require(session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=now, lock=True)
     person, address = session.get_one(User, link.user_id), link.email or ""
     if person.email_key != addresses.key(address):
@@ -93,21 +93,21 @@ def verify(session: Session, *, token: str, now: datetime) -> User:
 
 _VERIFY = """Hello {name},
 
-this link confirms your e-mail address. It works once, for a day:
+Open this link to confirm your e-mail address. It works once, within a day:
 
 {site}/verify/{token}
 
-If you did not ask for it, do nothing: without the link this address is not used.
+If you did not ask for this, do nothing: we do not use this address unless you open the link.
 """
 
 _HELD = """Hello,
 
-{name} at {site} entered this e-mail address, which belongs to another account there: maybe your own.
-Nothing was changed, and there is nothing to do.
+{name} at {site} entered this e-mail address, but it belongs to another account there, maybe your own.
+Nothing was changed, and you do not have to do anything.
 """
 
 _CHANGED = """Hello {name},
 
-the e-mail address of your account at {site} is now {address}.
-If that was not you, tell whoever runs the site at once.
+The e-mail address of your account at {site} is now {address}.
+If that was not you, contact the people who run the site immediately.
 """

@@ -12,7 +12,7 @@ from grader.services.accounts import accounts, secret_tokens
 
 
 class InvalidSetupLink(ParticipantError):
-    """The link was used, replaced by a newer one, or never given out."""
+    """The link was used, replaced by a newer one, or never existed."""
 
     public_name = "invalid_setup_link"
     kind = ErrorKind.NOT_FOUND
@@ -33,7 +33,7 @@ def create(session: Session, *, now: datetime) -> str | None:
 
 
 def is_open(session: Session, *, token: str) -> bool:
-    """Tell whether a setup link's token can still be used."""
+    """Return whether a setup link's token can still be used."""
     return _open_link(session, token) is not None and not _has_admin(session)
 
 

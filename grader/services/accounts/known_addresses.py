@@ -13,7 +13,7 @@ MOST = 20  # of one person
 
 
 def is_known(session: Session, *, user_id: int, address_hash: str, now: datetime) -> bool:
-    """Tell whether a person has logged in from an address and not too long ago."""
+    """Return whether a person has logged in from an address and not too long ago."""
     known = (
         (KnownAddress.user_id == user_id)
         & (KnownAddress.address_hash == address_hash)
@@ -44,7 +44,7 @@ def forget(session: Session, *, user: User) -> None:
 
 
 def has_old(session: Session, *, now: datetime) -> bool:
-    """Tell whether `forget_old` would delete something."""
+    """Return whether `forget_old` would delete something."""
     old = select(KnownAddress.id).where(KnownAddress.last_login_at <= now - KEPT)
     return session.scalar(old.limit(1)) is not None
 

@@ -20,7 +20,7 @@ class UnknownLogin(ParticipantError):
     kind = ErrorKind.NOT_FOUND
 
     def __init__(self, login_id: int) -> None:
-        super().__init__("This login is not one of yours, or it has ended already.")
+        super().__init__("This login is not yours, or it has already ended.")
         self.login_id = login_id
 
 
@@ -81,7 +81,7 @@ INTERVAL = timedelta(minutes=5)
 
 
 def needs_touch(used: Login | ApiToken, *, now: datetime) -> bool:
-    """Tell whether the time of last use is old enough to be written again."""
+    """Return whether the time of last use is old enough to be written again."""
     return used.last_used_at is None or now - used.last_used_at >= INTERVAL
 
 

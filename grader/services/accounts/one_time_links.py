@@ -11,13 +11,15 @@ from grader.services.accounts import secret_tokens
 
 
 class InvalidLink(ParticipantError):
-    """A link that was used, is too old, was replaced, or was never given out."""
+    """A link that was used, is too old, was replaced, or never existed."""
 
     public_name = "invalid_link"
     kind = ErrorKind.NOT_FOUND
 
     def __init__(self) -> None:
-        super().__init__("This link is not valid: it was used, it is too old, or it was copied incompletely.")
+        super().__init__(
+            "This link is not valid: it was used already, has expired, or was copied incompletely."
+        )
 
 
 def create(
@@ -66,7 +68,7 @@ def require(
 
 
 def spend(session: Session, *, link: AccountLink, now: datetime) -> None:
-    """Mark a link as used; others of the same purpose and person work no more."""
+    """Mark a link as used; other links of the same purpose and person stop working."""
     link.used_at = now
     session.flush()
     if link.user_id is not None:

@@ -32,8 +32,9 @@ class TooManyHashes(ParticipantError):
 
     def __init__(self) -> None:
         super().__init__(
-            "More passwords are being looked at than this site can manage, so yours was not. Nothing was "
-            "changed and no try was counted. Please try again in some seconds."
+            "Too many people are logging in right now, so we could not check your password. Nothing was "
+            "changed, "
+            "and this did not count as an attempt. Please try again in a few seconds."
         )
 
 
@@ -49,7 +50,7 @@ class BoundedHasher(PasswordHasher):
 
     @contextmanager
     def turn(self, *, is_known: bool = False) -> Iterator[None]:
-        """Wait for one's turn and hold it; those who are known to the account go first.
+        """Wait for a turn and hold it; people known to the account go first.
 
         Within it `hash` and `verify` wait no more.
         """

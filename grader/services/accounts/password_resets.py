@@ -79,21 +79,21 @@ def _person(session: Session, user_id: int | None) -> User:
 
 _RESET = """Hello {name},
 
-this link sets a new password for your account {name}. It works once, for an hour:
+Open this link to set a new password for your account {name}. It works once, within an hour:
 
 {site}/reset/{token}
 
-If you did not ask for it, do nothing: your password stays as it is.
+If you did not ask for this, do nothing: your password stays as it is.
 """
 
 _NOBODY = """Hello,
 
-somebody, maybe you, asked at {site} for a new password for this e-mail address.
-No account has this address; maybe yours has another one. There is nothing else to do.
+Somebody, maybe you, asked for a new password at {site} for this e-mail address.
+No account has this address; maybe your account has another one. You do not have to do anything.
 """
 
 _DONE = """Hello {name},
 
-the password of your account at {site} was changed, and all its logins have ended.
-If that was not you, ask for a new link at {site}/reset, and tell whoever runs the site.
+The password of your account at {site} was changed, and you were logged out everywhere.
+If that was not you, ask for a new link at {site}/reset and contact the people who run the site.
 """

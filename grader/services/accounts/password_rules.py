@@ -28,9 +28,9 @@ def problem(password: str, *, name: str) -> str | None:
         return "A password needs at least three different characters."
     tried = {names.folded(password), *_words(password)}
     if name and not tried.isdisjoint({names.folded(name), *_words(name)}):
-        return "A password cannot be the name, with or without some digits: it is tried first."
+        return "A password cannot be the account name, with or without digits: attackers try it first."
     if not tried.isdisjoint(names.folded(each) for each in SITE_NAMES):
-        return "A password cannot be the name of the site, with or without some digits: it is tried first."
+        return "A password cannot be the name of the site, with or without digits: attackers try it first."
     if not tried.isdisjoint(_common()):
         return (
             "This is one of the passwords that many people have, with or without some digits: it is tried "
@@ -58,7 +58,7 @@ def _added(text: str) -> int:
 
 
 def _is_tried(before: str, after: str) -> bool:
-    """Tell whether these digits and marks around a word are tried with it."""
+    """Return whether these digits and marks around a word are tried with it."""
     numbers = [*_NUMBER.findall(before), *_NUMBER.findall(after)]
     digits = sum(map(len, numbers))
     added = len(before) + len(after)

@@ -76,19 +76,19 @@ def use(
 
 _SIGN_UP = """Hello,
 
-this link makes your account at {site}. It works once, for a day:
+Open this link to create your account at {site}. It works once, within a day:
 
 {site}/sign-up/{token}{onward}
 
-If you did not ask for it, do nothing: nothing is kept of your address.
+If you did not ask for this, do nothing: we do not keep your address.
 """
 
 _HAVE_ONE = """Hello {name},
 
-somebody, maybe you, asked for an account for this e-mail address at {site}.
-You have one already: {name}. Log in at {site}/login.
+Somebody, maybe you, asked for an account at {site} for this e-mail address.
+You already have one: {name}. Log in at {site}/login.
 
-If you forgot your password, this link sets a new one. It works once, for an hour:
+If you forgot your password, set a new one with this link. It works once, within an hour:
 
 {site}/reset/{token}
 """

@@ -158,7 +158,7 @@ def publish(
 
 
 def is_published(job: OrganizerJob) -> bool:
-    """Tell whether everybody may see a diagnosis."""
+    """Return whether everybody may see a diagnosis."""
     return "published_at" in job.result
 
 
@@ -200,7 +200,7 @@ def asked_of(job: OrganizerJob) -> DiagnosisParameters:
 
 
 def is_current(job: OrganizerJob, competition: Competition) -> bool:
-    """Tell whether a diagnosis is of the scoring version that is live."""
+    """Return whether a diagnosis is of the scoring version that is live."""
     return asked_of(job).scoring_version_id == competition.live_scoring_version_id
 
 

@@ -49,7 +49,7 @@ class Actor:
 
     @classmethod
     def calendar(cls) -> Self:
-        """Return the calendar: what happens by itself at its time."""
+        """Return the calendar, the actor of automatic actions."""
         return cls(None, "calendar")
 
     @property
@@ -60,7 +60,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class AuditPage(Page[AuditEntry]):
-    """A page of entries, the newest first; `told` reads their texts with the names of now."""
+    """A page of entries, newest first; `told` returns their texts with current names."""
 
     names: Mapping[str, str]
 

@@ -64,10 +64,10 @@ class CloseState:
         if not self.is_current:
             return "The last verification was of another scoring version than the live one."
         if organizer_jobs.is_open(self.verify_job):
-            return "The verification is under way."
+            return "The verification is still running."
         if self.verify_job.state is JobState.DONE:
             return "The last verification found differences."
-        return "The last verification came to no end."
+        return "The last verification did not finish."
 
 
 def state(session: Session, *, competition: Competition, now: datetime) -> CloseState:

@@ -81,8 +81,8 @@ class SelectionOpen(OrganizerError):
 
     def __init__(self, until: datetime) -> None:
         super().__init__(
-            f"Teams may change their final selection until {until:%Y-%m-%d %H:%M} UTC; the private board "
-            "waits until then."
+            f"Teams can change their final selection until {until:%Y-%m-%d %H:%M} UTC; the private "
+            "leaderboard waits until then."
         )
         self.until = until
 
@@ -107,7 +107,7 @@ class NotProvisional(OrganizerError):
         super().__init__(
             f"The standings became final at {finalized_at:%Y-%m-%d %H:%M:%S} UTC."
             if finalized_at
-            else "The standings become final after the reveal, and the private leaderboard is not revealed."
+            else "The standings can only become final after the private leaderboard is revealed."
         )
         self.finalized_at = finalized_at
 
@@ -235,7 +235,7 @@ def unsettled(session: Session, *, now: datetime) -> list[Competition]:
 
 
 def due(session: Session, *, now: datetime) -> list[Competition]:
-    """Return the competitions whose reveal happens by itself now."""
+    """Return the competitions to reveal automatically now."""
     return list(
         session.scalars(
             select(Competition).where(

@@ -12,7 +12,7 @@ from grader.services.standings import places
 
 
 def write(session: Session, *, competition: Competition, now: datetime) -> None:
-    """Write one notice for each member with a verified address of a team on the private leaderboard."""
+    """Write one e-mail to each member with a confirmed address of a team on the private leaderboard."""
     version_id = lookup.live(competition).id
     readers = session.execute(
         select(User, Team.id, Team.name)
@@ -36,10 +36,10 @@ def write(session: Session, *, competition: Competition, now: datetime) -> None:
     letters = (
         (
             user,
-            f"The private leaderboard of {competition.title} is revealed. Your team {team} is number "
-            f"{private[team_id]:,} of {len(private):,}; on the public leaderboard it was number "
-            f"{public[team_id]:,}. The standings are provisional until the organizer makes them final.\n\n"
-            f"What each of your files got: {outbox.SITE}/competitions/{competition.slug}/results\n",
+            f"The private leaderboard of {competition.title} is revealed. Your team {team} is ranked "
+            f"{private[team_id]:,} of {len(private):,}; on the public leaderboard it was ranked "
+            f"{public[team_id]:,}. The standings are provisional until the organizers make them final.\n\n"
+            f"The results of your submissions: {outbox.SITE}/competitions/{competition.slug}/results\n",
         )
         for user, team_id, team in readers
     )

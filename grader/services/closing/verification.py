@@ -33,7 +33,8 @@ class NotSettled(OrganizerError):
 
     def __init__(self) -> None:
         super().__init__(
-            "Which submissions compete is known when everything accepted in time has its result. Verify then."
+            "Verify once every submission accepted in time has its result: only then is it known which "
+            "ones compete."
         )
 
 
@@ -136,7 +137,7 @@ def verify_all(
     """Verify what is not verified yet, one submission after another; `kept` is called after each."""
     if truth.digest != verified.solution:
         raise OrganizerError(
-            "The stored solution has another hash than when it was accepted: the storage is damaged."
+            "The hash of the stored solution has changed since it was accepted: the storage is damaged."
         )
     done = set(verified.submission_ids)
     for submission in submissions:

@@ -16,8 +16,8 @@ def hint(name: str) -> str:
     if len(parts) < 2:
         return ""
     return (
-        f"If these are {len(parts)} columns, name each by itself: one on each line of the form, each in its "
-        "own quotes in a file."
+        f"If these are {len(parts)} columns, name them separately: one per line in the form, each in its own "
+        "quotes in a file."
     )
 
 
@@ -25,7 +25,7 @@ def warnings(competition: Competition) -> list[Fault]:
     """Return a sentence for each chosen identity with commas that no solution is known to have."""
     names = metric.of(competition).identities or ()
     return [
-        Fault(f"{name!r} is taken as the name of one column. {hint(name)}", ("identities",))
+        Fault(f"{name!r} is read as the name of one column. {hint(name)}", ("identities",))
         for name in names
         if hint(name) and name not in _columns(competition)
     ]

@@ -18,7 +18,7 @@ _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 
 
 class NoScoringVersion(ParticipantError):
-    """A draft whose solution is not there yet has neither boards nor files."""
+    """A draft without a solution has neither leaderboards nor files."""
 
     public_name = "no_scoring_version"
 
@@ -92,7 +92,7 @@ def lock(session: Session, *, competition_id: int) -> Competition:
 
 
 def live(competition: Competition) -> ScoringVersion:
-    """Return the scoring version that every board reads through; raise NoScoringVersion."""
+    """Return the live scoring version; raise NoScoringVersion."""
     if competition.live_scoring_version is None:
         raise NoScoringVersion
     return competition.live_scoring_version

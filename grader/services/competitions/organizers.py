@@ -26,7 +26,7 @@ class NotOrganizer(ParticipantError):
     def __init__(self, needed: Role, found: Role | None) -> None:
         needs = "any role among its organizers" if needed is Role.VIEWER else f"the role {needed}"
         has = f"you are {found}" if found else "you have none"
-        super().__init__(f"This is for organizers of the competition with {needs}; {has}.")
+        super().__init__(f"Only organizers of the competition can do this, with {needs}; {has}.")
         self.needed = needed
 
 
@@ -36,7 +36,7 @@ class AlreadyOrganizer(OrganizerError):
     public_name = "already_organizer"
 
     def __init__(self, organizer: Organizer) -> None:
-        super().__init__(f"{organizer.user.name} is {organizer.role} already; change the role instead.")
+        super().__init__(f"{organizer.user.name} is already {organizer.role}; change the role instead.")
 
 
 class OnlyOwner(ParticipantError):
@@ -54,7 +54,7 @@ class UnknownOrganizer(OrganizerError):
     public_name = "unknown_organizer"
 
     def __init__(self, user: User) -> None:
-        super().__init__(f"{user.name} is no organizer of this competition.")
+        super().__init__(f"{user.name} is not an organizer of this competition.")
 
 
 class LastOwner(OrganizerError):
@@ -98,7 +98,7 @@ def role_with(user: User | None, *, stored: Role | None) -> Role | None:
 
 
 def reaches(role: Role | None, needed: Role) -> bool:
-    """Tell whether a role may do what `needed` may."""
+    """Return whether a role may do what `needed` may."""
     return role is not None and RANKS[role] >= RANKS[needed]
 
 
@@ -222,7 +222,7 @@ def _found(session: Session, competition: Competition, user: User) -> Organizer:
 
 
 def _require_owner(session: Session, competition: Competition, user: User, *, was: Role) -> None:
-    """Raise LastOwner if an owner was taken away and nobody is one now."""
+    """Raise LastOwner if removing an owner leaves none."""
     session.flush()
     owners = session.scalar(
         select(func.count()).where(Organizer.competition_id == competition.id, Organizer.role == Role.OWNER)

@@ -21,12 +21,12 @@ _UNTIL_THE_CLOSE = {
     "merger_deadline": "teams can neither grow nor merge any more",
 }
 _AFTER_THE_CLOSE = {
-    "reveals_at": "the private leaderboard is revealed by itself as soon as everything is scored",
+    "reveals_at": "the private leaderboard is revealed automatically as soon as everything is scored",
 }
 
 
 def warnings(competition: Competition, now: datetime) -> list[Fault]:
-    """Return a sentence for each date of a competition that lies in the past and has an effect by that."""
+    """Return a sentence for each date of a competition in the past that has an effect."""
     return list(_found(competition, now, _effects(competition, now)))
 
 
@@ -56,6 +56,6 @@ def _found(competition: Competition, now: datetime, effects: Mapping[str, str]) 
         moment = getattr(competition, name)
         if moment is not None and moment <= now:
             yield Fault(
-                f"The {SETTINGS[name].words} lies in the past ({moment:%Y-%m-%d %H:%M} UTC): {effect}.",
+                f"The {SETTINGS[name].words} is in the past ({moment:%Y-%m-%d %H:%M} UTC): {effect}.",
                 (name,),
             )

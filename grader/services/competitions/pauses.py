@@ -27,7 +27,7 @@ class SubmissionsPaused(ParticipantError):
     def __init__(self, competition: Competition) -> None:
         super().__init__(
             f"Submissions are paused: {competition.pause_message} No submission used; the leaderboard stays "
-            "open."
+            "readable."
         )
         self.paused_at = competition.paused_at
 
@@ -38,7 +38,9 @@ class MessageNeeded(OrganizerError):
     public_name = "message_needed"
 
     def __init__(self) -> None:
-        super().__init__("Write the sentence that uploaders read while submissions are paused.")
+        super().__init__(
+            "Write the message that people see when they try to submit while submissions are paused."
+        )
 
 
 class NotPaused(OrganizerError):

@@ -49,7 +49,7 @@ class Archived(OrganizerError):
     public_name = "archived"
 
     def __init__(self) -> None:
-        super().__init__("The competition is archived. Bring it back from the archive first.")
+        super().__init__("The competition is archived. Unarchive it first.")
 
 
 def stage(competition: Competition, now: datetime) -> Stage:
@@ -72,7 +72,7 @@ def selection_open_until(competition: Competition, now: datetime) -> datetime | 
 
 
 def is_settled(competition: Competition) -> bool:
-    """Tell whether the private standings are computed; a later close or a reopened selection undoes it."""
+    """Return whether the private standings are computed; a later close or a reopened selection undoes it."""
     settled_at = competition.settled_at
     ends = (competition.closes_at, competition.selection_deadline)
     return settled_at is not None and all(end is None or settled_at >= end for end in ends)

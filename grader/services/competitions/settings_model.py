@@ -42,7 +42,7 @@ class Kind(StrEnum):
 
 
 class Fixed(NamedTuple):
-    """From which phase of a published competition a setting cannot be changed any more, and why."""
+    """The phase of a published competition from which a setting can no longer be changed, and why."""
 
     since: Phase
     reason: str
@@ -50,7 +50,7 @@ class Fixed(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What people read of a setting.
+    """The texts about a setting.
 
     `words` name it in the middle of a sentence, `label` and `help` are the form's, `key` is its place in the
     TOML file and `meaning` says there and in the docs what it is. The public log tells changes of those with
@@ -68,14 +68,14 @@ class Setting:
     day: time = END_OF_DAY
 
 
-METRIC_IS_FIXED = "It is fixed since publishing. Changed settings are a rescoring."
+METRIC_IS_FIXED = "It is fixed once the competition is published. To change it, start a rescoring."
 _METRIC = Fixed(Phase.SCHEDULED, METRIC_IS_FIXED)
 _OPENED = Fixed(Phase.OPEN, "The competition has opened.")
-_SHOWN = Fixed(Phase.OPEN, "It is fixed since the opening: what teams have seen cannot be taken back.")
+_SHOWN = Fixed(Phase.OPEN, "It is fixed once the competition opens, because teams have already seen it.")
 _OVER = Fixed(Phase.CLOSED, "The competition is over.")
 _REVEALED = Fixed(Phase.REVEALED, "The private leaderboard is revealed.")
-_USUAL = "Left blank it is 7 days before the close; in a competition of a week or less, the close itself."
-_WEEK_BEFORE = "without it 7 days before the close, or the close itself in a competition of a week or less"
+_USUAL = "If blank, 7 days before the close; in a competition of a week or less, the close itself."
+_WEEK_BEFORE = "by default 7 days before the close, or the close itself in a competition of a week or less"
 
 
 def _titled(title: str) -> str:
@@ -108,7 +108,7 @@ def _identified(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_web_address(text: str) -> bool:
-    """Tell whether a text is the address of a web page, which may become a link."""
+    """Return whether a text is the address of a web page, which may become a link."""
     try:
         parts = urlsplit(text)
     except ValueError:
@@ -127,7 +127,7 @@ Names = Annotated[Annotated[tuple[str, ...], AfterValidator(_identified)] | None
 
 
 class CompetitionSettings(BaseModel):
-    """What is chosen about a competition; the fields but the metric's are the columns of that name.
+    """All settings of a competition; every field except the metric is a column with the same name.
 
     The defaults are those of a new competition. A limit of None is none; a deadline or date of the reveal of
     None follows from the close; identities of None are proposed from the solution. Without `opens_at` a draft
@@ -148,9 +148,9 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="contact",
             label="Contact",
-            help="An e-mail address or a page; everybody sees it. May be blank.",
+            help="An e-mail address or a web page, shown to everybody. Optional.",
             key="contact",
-            meaning="an e-mail address or a page; everybody sees it",
+            meaning="an e-mail address or a web page, shown to everybody",
         ),
     ] = ""
     discussion_url: Annotated[
@@ -160,9 +160,9 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="address of the discussion",
             label="Discussion",
-            help="The address of a forum, beginning with https://. May be blank.",
+            help="The address of a forum, starting with https://. Optional.",
             key="discussion",
-            meaning="the address of a forum; everybody sees it",
+            meaning="the address of a forum, shown to everybody",
         ),
     ] = ""
     feedback: Annotated[
@@ -175,10 +175,10 @@ class CompetitionSettings(BaseModel):
             meaning='what teams see before the reveal: "open", "terms" or "score"',
             fixed=_SHOWN,
             choices={
-                Feedback.OPEN: "open: everybody sees the public score and its four terms, a team also the "
-                "table of identities of its own submissions",
-                Feedback.TERMS: "terms: the public score and its four terms, no tables",
-                Feedback.SCORE: "score: the public score alone",
+                Feedback.OPEN: "open: everybody sees the public score and its four terms; a team also sees "
+                "the identity table of its own submissions",
+                Feedback.TERMS: "terms: the public score and its four terms, but no tables",
+                Feedback.SCORE: "score: only the public score",
             },
         ),
     ] = Feedback.OPEN
@@ -188,9 +188,9 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="name of the positive class",
             label="Name of the positive class",
-            help="Such as “toxic”: rows whose label reaches the threshold.",
+            help="For rows whose label reaches the threshold, such as “toxic”.",
             key="classes.positive",
-            meaning="the name of rows whose label reaches the threshold",
+            meaning="the name for rows whose label reaches the threshold",
         ),
     ] = "positive"
     negative_name: Annotated[
@@ -200,7 +200,7 @@ class CompetitionSettings(BaseModel):
             words="name of the negative class",
             label="Name of the negative class",
             key="classes.negative",
-            meaning="the name of the others",
+            meaning="the name for all other rows",
         ),
     ] = "negative"
     opens_at: Annotated[
@@ -209,9 +209,11 @@ class CompetitionSettings(BaseModel):
             words="opening",
             public="opening",
             label="Opens",
-            help="Left blank a draft opens when it is published.",
+            help="If blank, the competition opens when you publish it.",
             key="dates.opens",
-            meaning="without it the competition opens when it is published; a date alone is 00:00 UTC",
+            meaning=(
+                "by default the competition opens when you publish it; a date without a time is 00:00 UTC"
+            ),
             fixed=_OPENED,
             day=START_OF_DAY,
         ),
@@ -222,9 +224,11 @@ class CompetitionSettings(BaseModel):
             words="close",
             public="close",
             label="Closes",
-            help="Left blank it does not close by itself.",
+            help="If blank, the competition does not close automatically.",
             key="dates.closes",
-            meaning="without it the competition does not close by itself; a date alone is 23:59 UTC",
+            meaning=(
+                "by default the competition does not close automatically; a date without a time is 23:59 UTC"
+            ),
             fixed=_OVER,
         ),
     ] = None
@@ -233,7 +237,7 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="entry deadline",
             public="entry deadline",
-            label="Entry until",
+            label="Entry deadline",
             help=_USUAL,
             key="dates.entry_deadline",
             meaning=_WEEK_BEFORE,
@@ -245,7 +249,7 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="merger deadline",
             public="merger deadline",
-            label="Teams can grow and merge until",
+            label="Merger deadline",
             help=_USUAL,
             key="dates.merger_deadline",
             meaning=_WEEK_BEFORE,
@@ -257,13 +261,13 @@ class CompetitionSettings(BaseModel):
         Kind.CHOICE,
         Setting(
             words="rule of the reveal",
-            label="The private leaderboard is revealed",
+            label="Who reveals the private leaderboard",
             key="dates.reveal",
-            meaning='"date": at a date; "organizer": by an organizer alone',
+            meaning='"date": automatically on a date; "organizer": only by an organizer',
             fixed=_REVEALED,
             choices={
-                RevealRule.DATE: "at a date, unless an organizer does it before",
-                RevealRule.ORGANIZER: "by an organizer alone",
+                RevealRule.DATE: "automatically on a date, unless an organizer does it before",
+                RevealRule.ORGANIZER: "only an organizer",
             },
         ),
     ] = RevealRule.DATE
@@ -273,9 +277,9 @@ class CompetitionSettings(BaseModel):
             words="date of the reveal",
             public="date of the reveal",
             label="Date of the reveal",
-            help="Left blank it is 7 days after the close.",
+            help="If blank, 7 days after the close.",
             key="dates.reveals",
-            meaning="without it 7 days after the close, where the reveal is at a date",
+            meaning="by default 7 days after the close, if the reveal is on a date",
             fixed=_REVEALED,
         ),
     ] = None
@@ -286,11 +290,11 @@ class CompetitionSettings(BaseModel):
             words="entry mode",
             label="Who may join",
             key="entry.mode",
-            meaning='"open": anybody; "code": who knows it; "approval": whom an organizer lets in',
+            meaning='"open": everybody; "code": with the code; "approval": people whom an organizer admits',
             choices={
                 EntryMode.OPEN: "anybody with an account",
-                EntryMode.CODE: "whoever knows the code",
-                EntryMode.APPROVAL: "whom an organizer lets in",
+                EntryMode.CODE: "anyone who knows the code",
+                EntryMode.APPROVAL: "people whom an organizer admits",
             },
         ),
     ] = EntryMode.OPEN
@@ -301,62 +305,62 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="entry code",
             label="Code",
-            help="Only for entry by code.",
+            help="Only needed for entry by code.",
             key="entry.code",
-            meaning='where the mode is "code"',
+            meaning='for the mode "code"',
         ),
     ] = None
     max_team_size: Annotated[
         Count,
         Setting(
             words="team size",
-            label="Members of a team",
-            help="1 makes a competition of single people.",
+            label="Members per team",
+            help="1 means that there are no teams.",
             key="entry.team_size",
-            meaning="members of a team; 1 makes a competition of single people",
-            public="largest size of a team",
+            meaning="members per team; 1 means that there are no teams",
+            public="maximum team size",
         ),
     ] = 5
     max_daily_submissions: Annotated[
         Limit,
         Setting(
             words="daily limit",
-            label="Submissions a UTC day",
-            help="Blank is no limit.",
+            label="Submissions per UTC day",
+            help="Blank means no limit.",
             key="limits.daily",
-            meaning="submissions of a team and UTC day",
-            public="limit of submissions a day",
+            meaning="submissions of a team per UTC day",
+            public="limit of submissions per day",
         ),
     ] = 5
     max_total_submissions: Annotated[
         Limit,
         Setting(
             words="total limit",
-            label="Submissions in all",
-            help="Blank is no limit.",
+            label="Submissions in total",
+            help="Blank means no limit.",
             key="limits.total",
-            meaning="submissions of a team in all",
-            public="limit of submissions in all",
+            meaning="submissions of a team in total",
+            public="limit of submissions in total",
         ),
     ] = None
     max_pending_submissions: Annotated[
         Count,
         Setting(
             words="limit of pending submissions",
-            label="Waiting at once",
+            label="Pending submissions at once",
             key="limits.pending",
-            meaning="submissions of a team that wait at once",
-            public="limit of submissions that wait at once",
+            meaning="pending submissions of a team at once",
+            public="limit of pending submissions",
         ),
     ] = 5
     max_hourly_rejections: Annotated[
         Count,
         Setting(
             words="hourly limit of rejected files",
-            label="Rejected files an hour",
+            label="Rejected files per hour",
             key="limits.rejections_an_hour",
-            meaning="rejected files of a team and hour",
-            public="limit of rejected files an hour",
+            meaning="rejected files of a team per hour",
+            public="limit of rejected files per hour",
         ),
     ] = 30
     selection_count: Annotated[
@@ -364,7 +368,7 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="number of selected submissions",
             label="Selected submissions",
-            help="The better one of them counts on the private leaderboard.",
+            help="The best of them counts on the private leaderboard.",
             key="limits.selections",
             meaning="submissions a team selects for the private leaderboard",
             public="number of selected submissions",
@@ -375,10 +379,10 @@ class CompetitionSettings(BaseModel):
         Check,
         Setting(
             words="choice of late submissions",
-            label="Score files after the reveal as late submissions, on no board",
-            help="With late scores on both splits the labels become recoverable.",
+            label="Score files sent after the reveal as late submissions, without a rank",
+            help="From late scores on both splits people can work out the labels.",
             key="limits.late",
-            meaning="files after the reveal are scored, on no board",
+            meaning="files sent after the reveal are scored but not ranked",
         ),
     ] = True
     identities: Annotated[
@@ -386,9 +390,9 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="choice of identities",
             label="Columns of the solution",
-            help="One name on each line. Left blank the solution's check proposes them.",
+            help="One name per line. If blank, the solution check proposes them.",
             key="metric.identities",
-            meaning="a list; proposed are those with enough rows of each class in each split",
+            meaning="a list; by default those with enough rows of each class in each split",
             fixed=_METRIC,
         ),
     ] = None
@@ -397,9 +401,9 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="minimum size in rows",
             label="Minimum size",
-            help="How many rows of each class in each split a proposed identity has.",
+            help="Propose identities with at least this many rows of each class in each split.",
             key="metric.min_class_rows",
-            meaning="rows of each class in each split that a proposed identity has",
+            meaning="rows of each class in each split that a proposed identity needs",
             fixed=_METRIC,
         ),
     ] = MIN_CLASS_ROWS
@@ -424,9 +428,9 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="text on the evaluation",
             label="Evaluation",
-            help="Stands above the metric, which the page describes itself. Markdown.",
+            help="Shown above the description of the metric, which is added automatically. Markdown.",
             key="texts.evaluation",
-            meaning="Markdown, above the metric",
+            meaning="Markdown, shown above the metric",
         ),
     ] = ""
     rules: Annotated[
@@ -435,9 +439,9 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="text of the rules",
             label="Rules",
-            help="Whoever joins accepts them, and accepts them again when they change. Markdown.",
+            help="People must accept the rules to join, and again when the rules change. Markdown.",
             key="texts.rules",
-            meaning="Markdown; without rules nobody has to accept any",
+            meaning="Markdown; if there are no rules, nobody has to accept any",
         ),
     ] = ""
     data_description: Annotated[
@@ -446,9 +450,9 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="text on the data",
             label="Data",
-            help="Stands above the files. Markdown.",
+            help="Shown above the list of files. Markdown.",
             key="texts.data",
-            meaning="Markdown, above the files",
+            meaning="Markdown, shown above the files",
         ),
     ] = ""
 
@@ -475,21 +479,21 @@ WEIGHTS = {
 METRIC_PARTS = {
     "power": Setting(
         label="Power p of the means",
-        help="-5 stays close to the weakest identity; inf and -inf are allowed.",
+        help="-5 stays close to the weakest identity. inf and -inf are allowed.",
         key="metric.power",
-        meaning="exponent of the power means; inf and -inf are the largest and smallest",
+        meaning="exponent of the power means; inf and -inf are the largest and smallest value",
     ),
     "label_threshold": Setting(
         label="Threshold of the label",
-        help="Positive at this value and above.",
+        help="A row is positive at this value or above.",
         key="metric.label_threshold",
-        meaning="positive at this value and above",
+        meaning="positive at this value or above",
     ),
     "identity_threshold": Setting(
         label="Threshold of identities",
-        help="Mentioned at this value and above.",
+        help="A row mentions an identity at this value or above.",
         key="metric.identity_threshold",
-        meaning="mentioned at this value and above",
+        meaning="mentioned at this value or above",
     ),
 } | WEIGHTS
 

@@ -80,7 +80,7 @@ def when(moment: datetime, now: datetime) -> str:
 
 
 def has_old(session: Session, *, now: datetime) -> bool:
-    """Tell whether `forget_old` would delete something."""
+    """Return whether `forget_old` would delete something."""
     return session.scalar(select(Tally.id).where(Tally.at <= now - KEPT).limit(1)) is not None
 
 

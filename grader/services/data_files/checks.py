@@ -112,7 +112,7 @@ def request_all(session: Session, *, now: datetime) -> int:
 
 
 def are_stale(session: Session) -> bool:
-    """Tell whether there is anything for `request_all` to do."""
+    """Return whether there is anything for `request_all` to do."""
     return any(
         stale(session, competition=each) and under_way(session, competition=each) is None
         for each in _with_files(session)

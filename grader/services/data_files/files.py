@@ -42,7 +42,7 @@ class UnknownDataFile(ParticipantError):
 
 
 class DataNotOpen(ParticipantError):
-    """The files are given out from the opening on."""
+    """Data files cannot be downloaded before the opening."""
 
     public_name = "data_not_open"
     kind = ErrorKind.FORBIDDEN
@@ -125,7 +125,9 @@ def checked_name(name: str) -> str:
             "beginning with a letter or digit."
         )
     if last == SAMPLE_SUBMISSION:
-        raise InvalidDataFile(f"{SAMPLE_SUBMISSION} is made from the solution; name your file otherwise.")
+        raise InvalidDataFile(
+            f"{SAMPLE_SUBMISSION} is created from the solution; choose another name for your file."
+        )
     return last
 
 

@@ -34,12 +34,12 @@ def found_in(file: DataFile) -> Found:
         for each in sorted(findings.get("disclosures", ()), key=_is_identity)  # few labels, many identities
     )
     unopened = tuple(
-        f"{each['name'] or file.name} was not looked through: {each['reason']}"
+        f"{each['name'] or file.name} was not checked: {each['reason']}"
         for each in findings.get("unopened", ())
     )
     left = findings.get("unopened_count", 0) - len(unopened)
     if left > 0:
-        unopened = (*unopened, f"{left:,} more parts were not looked through")
+        unopened = (*unopened, f"{left:,} more parts were not checked")
     return Found(discloses, unopened, _phrase(findings), _consequence(file))
 
 
@@ -80,13 +80,13 @@ def _phrase(findings: Mapping[str, Any]) -> str:
 def _consequence(file: DataFile) -> str:
     kinds = {each["kind"] for each in file.findings.get("disclosures", ())}
     told = {
-        Kind.LABEL: "the labels: who submits them gets a perfect score",
+        Kind.LABEL: "the labels: anyone who submits them gets a perfect score",
         Kind.IDENTITY: "which rows mention the identities: models can be fitted to them",
         Kind.USAGE: "which rows decide the final standings",
     }
     public = [words for kind, words in told.items() if kind.value in kinds]
     if file.findings.get("unopened_count"):
-        public.append("whatever is in the parts that were not looked through")
+        public.append("everything in the parts that were not checked")
     return "; ".join(public)
 
 

@@ -23,13 +23,13 @@ GIVEN_OUT = (DataCheckState.PASSED, DataCheckState.ALLOWED)
 
 
 class BeingChecked(ParticipantError):
-    """A file is not given out before its check."""
+    """A file cannot be downloaded before its check."""
 
     public_name = "being_checked"
     kind = ErrorKind.NOT_YET
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is being checked. Try again in some minutes.")
+        super().__init__(f"{name} is being checked. Try again in a few minutes.")
 
 
 class NotTyped(OrganizerError):
@@ -39,7 +39,7 @@ class NotTyped(OrganizerError):
     kind = ErrorKind.MISMATCH
 
     def __init__(self, phrase: str) -> None:
-        super().__init__(f"Nothing is given out: type “{phrase}” to give the file out all the same.")
+        super().__init__(f"The file was not released. Type “{phrase}” to release it anyway.")
         self.phrase = phrase
 
 
@@ -53,7 +53,7 @@ class NotHeld(OrganizerError):
 
 
 class DataUnchecked(OrganizerError):
-    """Data files were not looked through yet with the solutions of now."""
+    """Data files have not been checked with the current solutions."""
 
     public_name = "data_unchecked"
 
@@ -65,7 +65,7 @@ class DataUnchecked(OrganizerError):
 
 
 def is_given_out(competition: Competition, file: DataFile) -> bool:
-    """Tell whether participants may download a file."""
+    """Return whether participants may download a file."""
     if competition.solution_published_at is not None:
         return True
     if file.check_state is DataCheckState.UNCHECKED:
@@ -89,7 +89,7 @@ def allow(
     actor: Actor,
     now: datetime,
 ) -> DataFile:
-    """Give a file out all the same; raise NotHeld, and NotTyped unless what becomes public was typed."""
+    """Release a file that is held back; raise NotHeld, or NotTyped unless the confirming text was typed."""
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     file = files.get(session, competition=act.competition, name=name)
     is_unopened = file.check_state is DataCheckState.UNCHECKED and file.findings.get("unopened_count")
@@ -113,7 +113,7 @@ def allow(
 def check_again(
     session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime
 ) -> None:
-    """Have one file checked again, as where its check broke; meanwhile it is not given out."""
+    """Check one file again, for example after a failed check; meanwhile nobody can download it."""
     competition = lookup.lock(session, competition_id=competition.id)
     file = files.get(session, competition=competition, name=name)
     file.check_key, file.check_state, file.findings = None, DataCheckState.WAITING, {}
@@ -127,7 +127,9 @@ def check_again(
 def faults(session: Session, *, competition: Competition) -> list[Fault]:
     """Return what about the data files keeps a draft from being published."""
     waiting = [file.name for file in checks.stale(session, competition=competition)]
-    found = [Fault(f"{name} is still being checked; try again in some minutes.", (DATA,)) for name in waiting]
+    found = [
+        Fault((f"{name} is still being checked; try again in a few minutes."), (DATA,)) for name in waiting
+    ]
     for file in session.scalars(select(DataFile).where(DataFile.competition_id == competition.id)):
         if file.check_state is DataCheckState.HELD and file.name not in waiting:
             seen = findings.found_in(file)
@@ -139,7 +141,7 @@ def faults(session: Session, *, competition: Competition) -> list[Fault]:
 
 
 def require_checked(session: Session, *, competition: Competition) -> None:
-    """Raise DataUnchecked where a file was not looked through with the solutions of now."""
+    """Raise DataUnchecked if a file has not been checked with the current solutions."""
     names = [file.name for file in checks.stale(session, competition=competition)]
     if names:
         raise DataUnchecked(names)

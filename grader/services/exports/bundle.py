@@ -51,7 +51,7 @@ class NotFinal(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class BoardLine:
-    """One line of a board as it is displayed; `public_rank` only on the private one."""
+    """One displayed line of a leaderboard; `public_rank` only on the private one."""
 
     rank: int
     team: str
@@ -65,7 +65,7 @@ class BoardLine:
 
 @dataclass(frozen=True, slots=True)
 class FinalResults:
-    """Everything that a bundle tells, ready to be written; the solution's content comes beside it."""
+    """The contents of a bundle, ready to be written, except the solution's content."""
 
     slug: str
     title: str
@@ -110,7 +110,7 @@ def request(
 
 
 def gather(session: Session, *, competition: Competition, with_receipts: bool) -> FinalResults:
-    """Return what the newest final standings tell; raise NotFinal."""
+    """Return the newest final standings; raise NotFinal."""
     board = session.scalar(
         select(FinalBoard)
         .where(FinalBoard.competition_id == competition.id)

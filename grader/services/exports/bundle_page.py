@@ -39,7 +39,7 @@ dt { font-weight: 600; } dd { margin: 0 0 .5rem; }
 
 
 def printable(found: FinalResults, *, address: str) -> str:
-    """Return the page: both boards, the tables of the first teams, the metric and the hashes."""
+    """Return the page: both leaderboards, the tables of the first teams, the metric and the hashes."""
     title = f"{found.title}: final results"
     return "\n".join(
         [

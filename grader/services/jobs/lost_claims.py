@@ -19,7 +19,7 @@ ORGANIZERS_FREED_AT_ONCE = 1
 
 
 def holders(session: Session, *, machine: str, now: datetime) -> set[str]:
-    """Return who of a machine's processes hold claims whose leases go on."""
+    """Return which processes of a machine hold claims with running leases."""
     found: set[str] = set()
     for job in (ScoringJob, OrganizerJob):
         names = select(job.holder).where(

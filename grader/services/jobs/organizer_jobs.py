@@ -89,13 +89,13 @@ def get(
 def newest(
     session: Session, *, competition: Competition, kind: OrganizerJobKind, limit: int = 1
 ) -> list[OrganizerJob]:
-    """Return the newest jobs of a kind that were not put away."""
+    """Return the newest jobs of a kind that were not dismissed."""
     query = _of(competition, kind).where(OrganizerJob.dismissed_at.is_(None))
     return list(session.scalars(query.order_by(OrganizerJob.id.desc()).limit(limit)))
 
 
 def is_open(job: OrganizerJob) -> bool:
-    """Tell whether a job still waits or is under way."""
+    """Return whether a job still waits or is under way."""
     return job.state in OPEN_STATES
 
 
@@ -186,7 +186,7 @@ def hand_back(session: Session, *, claim: OrganizerClaim, now: datetime) -> None
 
 
 def keep(session: Session, *, claim: OrganizerClaim, result: Mapping[str, Any]) -> bool:
-    """Write what was found so far, for another attempt to go on from; False if the token is not current.
+    """Save intermediate results for the next attempt; False if the token is not current.
 
     Work that gets on is not given up for the leases it lost before.
     """

@@ -34,7 +34,7 @@ def rows(
     split: Split,
     terms: Sequence[str],
 ) -> Sequence[Placed]:
-    """Return the benchmarks of a board, best first, with the terms that the viewer may see.
+    """Return the benchmarks of a leaderboard, best first, with the terms that the viewer may see.
 
     One is called by its description, else by its team.
     """

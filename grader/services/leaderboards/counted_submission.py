@@ -23,7 +23,7 @@ class NotCounted(ParticipantError):
     kind = ErrorKind.NOT_FOUND
 
     def __init__(self, submission_id: int) -> None:
-        super().__init__(f"Submission {submission_id} stands for no team on the private leaderboard.")
+        super().__init__(f"No team has submission {submission_id} on the private leaderboard.")
         self.submission_id = submission_id
 
 

@@ -46,7 +46,7 @@ class NotSettled(ParticipantError):
 
 
 class HiddenColumn(ParticipantError):
-    """A board is sorted by what it does not show."""
+    """A leaderboard is sorted by a column that it does not show."""
 
     public_name = "hidden_column"
 
@@ -60,7 +60,7 @@ class HiddenColumn(ParticipantError):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which lines of a board are asked for, and in what order; ranks are the true ones whatever is asked.
+    """Which lines of a leaderboard to return, and in which order; ranks are always the true ones.
 
     `descending` None is the order in which the column is usually read. The line of `own_team_id` is pinned
     where it stands on another page.
@@ -80,7 +80,7 @@ class Asked:
 
     @property
     def is_plain(self) -> bool:
-        """Whether this is the board in the order of ranks, with all teams."""
+        """Whether this is the leaderboard in rank order, with all teams."""
         by_rank = (self.sort is Sort.RANK and not self.is_descending) or (
             self.sort is Sort.SCORE and self.is_descending
         )
@@ -229,7 +229,7 @@ def _plain_page(
     asked: Paging,
     unranked: Sequence[benchmark_lines.Placed],
 ) -> list[sorting.Line]:
-    """Return the page that the index of the table gives at once, with the benchmarks that lie in it."""
+    """Return a page directly from the table's index, with the benchmarks that belong on it."""
     team_ids = session.scalars(
         select(Standing.team_id)
         .where(Standing.scoring_version_id == version.id, Standing.split == split)

@@ -147,7 +147,7 @@ def earlier_ranks(
     now: datetime,
     team_ids: Collection[int] | None = None,
 ) -> dict[int, int]:
-    """Return the ranks that changes are counted from: of this day's start, or of the public board."""
+    """Return the ranks that changes are counted from: at the start of the day, or on the public one."""
     if split is Split.PRIVATE:
         return places.ranks(session, scoring_version_id=version.id, split=Split.PUBLIC, team_ids=team_ids)
     return daily_ranks.of_day(session, version.id, now.astimezone(UTC).date(), team_ids=team_ids)

@@ -24,7 +24,7 @@ Line = BoardRow | tuple[int, int]
 
 
 class Sort(enum.StrEnum):
-    """The columns that a board can be sorted by: those that it shows."""
+    """The columns that a leaderboard can be sorted by: those that it shows."""
 
     RANK = "rank"
     CHANGE = "change"
@@ -59,7 +59,7 @@ def lines(
     benchmarks: Sequence[Placed],
     now: datetime,
 ) -> list[Line]:
-    """Return the lines of a whole board whose team's name contains `search`, sorted; ties go by rank."""
+    """Return all lines of a leaderboard whose team name contains `search`, sorted; ties by rank."""
     wanted = folded(search.strip())
     is_change = sort is Sort.CHANGE
     before = board_lines.earlier_ranks(session, version=version, split=split, now=now) if is_change else {}
@@ -83,7 +83,7 @@ class _Found(NamedTuple):
 
 
 def _teams(version: ScoringVersion, split: Split, sort: Sort) -> Select[Any]:
-    """Return the query of each team's id, name and, where the rank does not tell it, value; best first."""
+    """Return the query of each team's id, name and, unless sorted by rank, value; best first."""
     query = (
         select(Standing.team_id, Team.name)
         .join(Team, Team.id == Standing.team_id)

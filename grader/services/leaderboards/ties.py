@@ -74,7 +74,7 @@ class SplitTies:
 
 
 def request(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> OrganizerJob:
-    """Have the teams of both boards compared, each with the one directly above."""
+    """Add the job that compares the teams of both leaderboards, each with the team directly above."""
     version = lookup.live(competition)
     job = organizer_jobs.add(
         session,
@@ -100,7 +100,7 @@ def publish(session: Session, *, competition: Competition, actor: Actor, now: da
     job = newest(session, competition=competition)
     board = _private(session, competition, job)
     if job is None or board is None or board.is_stale:
-        raise TiesNotPublishable("Compare the teams as they stand on the private leaderboard now, first.")
+        raise TiesNotPublishable("Compare the teams on the current private leaderboard first.")
     if is_published(job):
         raise TiesNotPublishable("These ties are published already.")
     job.result = job.result | {"published_at": now.isoformat()}
@@ -112,7 +112,7 @@ def publish(session: Session, *, competition: Competition, actor: Actor, now: da
 
 
 def is_published(job: OrganizerJob) -> bool:
-    """Tell whether everybody may see the marks of a comparison."""
+    """Return whether everybody may see the marks of a comparison."""
     return "published_at" in job.result
 
 
@@ -148,7 +148,7 @@ def newest(session: Session, *, competition: Competition) -> OrganizerJob | None
 
 
 def places(session: Session, *, scoring_version_id: int, split: Split) -> list[Place]:
-    """Return the first entries of a board, the best first; the private one has none before it is settled."""
+    """Return the first entries of a leaderboard, best first; the private one is empty before settling."""
     rows = session.execute(
         select(Team.id, Team.name, Submission.id, Submission.sha256)
         .select_from(Standing)

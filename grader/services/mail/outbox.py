@@ -26,11 +26,11 @@ GIVEN_UP_AFTER = timedelta(days=2)
 KEPT = timedelta(days=30)
 SITE = "{site}"  # in a body: the public address of the site, put in by the mailer
 
-_NOTICE_FOOTER = f"\n\n-- \nYou choose which of these notices you get: {SITE}/account\n"
+_NOTICE_FOOTER = f"\n\n-- \nChoose which e-mails you get: {SITE}/account\n"
 
 
 class Notice(enum.StrEnum):
-    """The kinds of notice that a person can switch off."""
+    """The kinds of e-mail that a person can switch off."""
 
     SCORED = "scored"
     TEAM = "team"
@@ -53,7 +53,7 @@ class Letter:
 def notify(
     session: Session, *, user: User, kind: Notice | str, key: str, subject: str, body: str, now: datetime
 ) -> None:
-    """Write a notice, unless the person switched its kind off, has no verified address, or had it before.
+    """Write an e-mail, unless the person switched its kind off, has no confirmed address, or already got it.
 
     `key` is unique for the person and the event, such as `scored:17`. `mail.SITE` in the body becomes the
     address of the site.
@@ -80,7 +80,7 @@ def notify_all(
     body: str,
     now: datetime,
 ) -> int:
-    """Write one notice to many people at once, but to nobody twice under its key; return how many get it."""
+    """Write one e-mail to many people, to nobody twice under its key; return how many get it."""
     letters = ((user, body) for user in users)
     return notify_each(session, letters=letters, kind=kind, key=key, subject=subject, now=now)
 
@@ -94,7 +94,7 @@ def notify_each(
     subject: str,
     now: datetime,
 ) -> int:
-    """Write notices with a body for each person, to nobody twice under their key; return how many get one."""
+    """Write e-mails with a body for each person, to nobody twice under their key; return how many get one."""
     rows = [
         {
             "key": f"{user.id}:{key}",
@@ -144,7 +144,7 @@ def write(
 
 
 def something_waits(session: Session, *, now: datetime) -> bool:
-    """Tell whether `claim` would find an e-mail."""
+    """Return whether `claim` would find an e-mail."""
     return session.scalar(_waiting(now).limit(1)) is not None
 
 

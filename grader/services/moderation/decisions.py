@@ -67,7 +67,7 @@ def disqualify(
     actor: Actor,
     now: datetime | None = None,
 ) -> Team:
-    """Take a team off every board; ranks close up. Its files go on being scored, and it can be reinstated.
+    """Remove a team from every leaderboard. Its files are still scored, and it can be reinstated.
 
     Raises UnknownTeam, ReasonNeeded, AlreadyDisqualified.
     """
@@ -162,7 +162,7 @@ def _told(submission: Submission, before: SubmissionKind) -> str:
         case SubmissionKind.BENCHMARK:
             return f"{name} is a benchmark now: it is shown without a rank."
         case SubmissionKind.HIDDEN:
-            return f"{name} stands on no board any more."
+            return f"{name} is no longer on any leaderboard."
         case _:
             return f"{name} ranks its team now."
 

@@ -73,7 +73,7 @@ class UnknownDispute(OrganizerError):
 def ask(
     session: Session, *, user: User, submission_id: int, question: str, now: datetime | None = None
 ) -> Dispute:
-    """Question the score of an own submission; organizers get a notice.
+    """Ask about the score of an own submission; organizers get an e-mail.
 
     Raises UnknownSubmission, InvalidQuestion, AlreadyAsked, TooManyOpen.
     """
@@ -109,7 +109,7 @@ def answer(
     actor: Actor,
     now: datetime | None = None,
 ) -> Dispute:
-    """Answer a question, or put another answer in the place of the first; its team gets a notice.
+    """Answer a question, or replace the answer; its team gets an e-mail.
 
     Raises UnknownDispute, InvalidAnswer.
     """

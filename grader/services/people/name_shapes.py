@@ -26,14 +26,14 @@ def fill_teams(session: Session, *, competition: Competition) -> None:
 
 
 def is_taken(session: Session, *, name: str) -> bool:
-    """Tell whether an account has this name or one that looks like it; the names of accounts are held."""
+    """Return whether an account has this name or one that looks like it; the names of accounts are held."""
     return bool(session.scalar(select(exists().where(_is_alike(User, name)))))
 
 
 def is_taken_by_team(
     session: Session, *, competition: Competition, name: str, but_for: Team | None = None
 ) -> bool:
-    """Tell whether a team of a locked competition, `but_for` one, has this name or one that looks like it."""
+    """Return whether a team of a locked competition, except `but_for`, has this or a look-alike name."""
     fill_teams(session, competition=competition)
     alike = (Team.competition_id == competition.id) & _is_alike(Team, name)
     if but_for is not None:

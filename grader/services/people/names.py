@@ -130,7 +130,7 @@ def of_deleted(user_id: int) -> str:
 
 
 def is_reserved(name: str, *, is_admin: bool = False) -> bool:
-    """Tell whether a clean name looks like one of the site's own, or like that of a deleted account.
+    """Return whether a clean name looks like one of the site's own, or like that of a deleted account.
 
     An administrator may bear the name of an office: there it is true.
     """

@@ -146,15 +146,15 @@ def _problems(
     competition: Competition, team: Team | None, day: date, count: int, reason: str, now: datetime
 ) -> Iterable[str]:
     if not 1 <= count <= MAX_COUNT:
-        yield f"A grant is of 1 to {MAX_COUNT:,} submissions, not of {count:,}."
+        yield f"Give 1 to {MAX_COUNT:,} extra submissions, not {count:,}."
     if day < now.astimezone(UTC).date():
         yield f"The day {day:%Y-%m-%d} is over (UTC)."
     last_day = competition.closes_at and competition.closes_at.astimezone(UTC).date()
     if last_day and day > last_day and not competition.takes_late_submissions:
-        yield f"On {day:%Y-%m-%d} the competition is closed and takes no late submissions."
+        yield f"On {day:%Y-%m-%d} the competition is closed and accepts no late submissions."
     if not reason:
-        yield "Give the reason of the grant; everybody reads it in the log."
+        yield "Give a reason; it is shown in the public log."
     if team is not None and (team.competition_id != competition.id or team.merged_into_id is not None):
-        yield f"The team {team.name} does not compete here any more."
+        yield f"The team {team.name} no longer competes here."
     if competition.max_daily_submissions is None and competition.max_total_submissions is None:
-        yield "This competition has neither a daily nor a total limit that a grant could raise."
+        yield "This competition has neither a daily nor a total limit, so extra submissions have no effect."

@@ -215,7 +215,7 @@ def _used(team: Team | None, today: date) -> Select[int, int, int]:
 
 
 def _granted(competition: Competition, team: Team | None, today: date) -> Select[int, int]:
-    """Return the query of what grants add today, and by now in all; teams that merged bring theirs along."""
+    """Return the query of what grants add today and in total so far, with those of merged teams."""
     whose: ColumnElement[bool] = SubmissionGrant.team_id.is_(None)
     if team is not None:
         merged = select(Team.id).where(Team.merged_into_id == team.id)

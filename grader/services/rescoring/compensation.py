@@ -1,4 +1,4 @@
-"""Compensation with a published rescoring: notice, extra submissions, later close or selection deadline."""
+"""Compensation with a published rescoring: message, extra submissions, later close or selection deadline."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -56,7 +56,7 @@ def notice(amends: Amends, *, competition: Competition, now: datetime) -> str:
     words = plain_text(amends.notice)
     if len(words) > NOTICE_MAX_LENGTH:
         raise InvalidPublication(
-            [f"The notice has at most {NOTICE_MAX_LENGTH:,} characters; this one has {len(words):,}."]
+            [f"The message has at most {NOTICE_MAX_LENGTH:,} characters; this one has {len(words):,}."]
         )
     given = " ".join(_told(competition, amends, now))
     return f"{words}\n\n{given}" if words and given else words

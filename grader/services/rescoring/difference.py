@@ -80,7 +80,7 @@ class Preview:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every submission that the live boards count has come to an end under the new version."""
+        """Whether every submission on the live leaderboards is finished under the new version."""
         return self.gaps.unfinished == 0
 
 
@@ -98,7 +98,7 @@ def versions_of(session: Session, *, competition: Competition, version: ScoringV
 
 
 def preview(session: Session, *, competition: Competition, versions: Compared) -> Preview:
-    """Compute everything that differs between two versions, of whole boards."""
+    """Compute everything that differs between two versions, on complete leaderboards."""
     return Preview(
         versions=versions,
         difference=comparison.compare(

@@ -37,7 +37,7 @@ def submissions_csv(session: Session, *, competition: Competition, versions: Com
 
 
 def teams_csv(found: Preview) -> Iterator[str]:
-    """Return every team's rank on both boards under both versions as CSV."""
+    """Return every team's rank on both leaderboards under both versions as CSV."""
     numbers = tuple(f"v{version.number}" for version in found.versions)
     columns = [f"{name}_{number}" for name in ("rank", "score", "submission") for number in numbers]
     yield csv_lines([["board", "team_id", "team", *columns, "rank_change", "score_change"]])

@@ -1,4 +1,4 @@
-"""Mail to teams when a rescoring is published: the notice, and each file's score before and now."""
+"""E-mail to teams when a rescoring is published: the message, and each file's score before and now."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -40,7 +40,7 @@ class OldAndNew:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The publication that the live boards come from: the notice, or without one the reason."""
+    """The publication behind the live leaderboards: its message, or without one the reason."""
 
     number: int
     replaced_number: int
@@ -91,7 +91,7 @@ def write(
     before: ScoringVersion,
     now: datetime,
 ) -> int:
-    """Write the notice to each member of a team with scored files, once; return how many get it."""
+    """E-mail the message to each member of a team with scored files, once; return how many get it."""
     readers = session.execute(
         select(User, TeamMember.team_id)
         .join(TeamMember, TeamMember.user_id == User.id)

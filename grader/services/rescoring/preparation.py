@@ -46,7 +46,7 @@ class RescoringUnderWay(OrganizerError):
     def __init__(self, version: ScoringVersion) -> None:
         super().__init__(
             f"Scoring version {version.number} is already being prepared (by {version.created_by}: "
-            f"{version.reason}). Publish or drop it first."
+            f"{version.reason}). Publish or cancel it first."
         )
         self.version = version
 
@@ -78,7 +78,7 @@ class ReasonNeeded(OrganizerError):
     public_name = "reason_needed"
 
     def __init__(self) -> None:
-        super().__init__("Give the reason of the rescoring; participants read it.")
+        super().__init__("Give the reason of the rescoring; participants see it.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,7 @@ def _switch(
         before={"scoring_version": retired.number},
         after={"scoring_version": version.number, "lost_scores": lost, "notice": version.notice},
         reason=version.reason,
-        public_text=f"Every score is that of scoring version {version.number} now: {version.reason}",
+        public_text=f"All scores now use scoring version {version.number}: {version.reason}",
         now=now,
     )
     publication.write_again(session, competition=competition, actor=actor, now=now)

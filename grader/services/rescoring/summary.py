@@ -17,7 +17,7 @@ class DifferenceChanged(OrganizerError):
     public_name = "difference_changed"
 
     def __init__(self) -> None:
-        super().__init__("What it changes is different from what you were shown; nothing was published.")
+        super().__init__("The changes differ from those you were shown, so nothing was published.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +47,18 @@ def _sentences(found: Preview) -> Iterator[str]:
     public, private = difference.public, difference.private
     is_same = difference.scored_before == difference.scored_after and not difference.changed
     if is_same and not (public.moved or private.moved or difference.selections):
-        yield "Nothing changes: every submission keeps its displayed scores, and every team its place."
+        yield "Nothing changes: every submission keeps its displayed scores, and every team its rank."
         return
     if public.moved or private.moved:
         moves = f"{_moving(public)} on the public leaderboard and {_moving(private)} on the private one"
     else:
         moves = "No team moves on either leaderboard"
     leaders = [*_leaders(found, public, "public"), *_leaders(found, private, "private")]
-    yield f"{moves}; {'; '.join(leaders) or 'first place stays on both'}."
+    yield f"{moves}; {'; '.join(leaders) or 'first place stays the same on both'}."
     yield _scores(found)
     if difference.selections:
         competes = "competes" if len(difference.selections) == 1 else "compete"
-        yield f"{counted(len(difference.selections), 'team')} {competes} with other submissions."
+        yield f"{counted(len(difference.selections), 'team')} {competes} with different submissions."
 
 
 def _moving(board: BoardChange) -> str:
@@ -93,8 +93,8 @@ def _scores(found: Preview) -> str:
         return f"No displayed score changes.{gained}"
     verb = "gets" if difference.changed == 1 else "get"
     return (
-        f"{difference.changed:,} of {counted(difference.scored_after, 'submission')} {verb} another "
-        f"displayed score, and none changes by more than {score_text(_largest(found))}.{gained}"
+        f"{difference.changed:,} of {counted(difference.scored_after, 'submission')} {verb} a different "
+        f"displayed score; the largest change is {score_text(_largest(found))}.{gained}"
     )
 
 

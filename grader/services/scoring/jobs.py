@@ -169,7 +169,7 @@ def claim_of(job: ScoringJob, *, token: str, attempt: int, other_labels: tuple[s
 def waiting(
     session: Session, *, older_than: timedelta, limit: int, now: datetime, with_rescorings: bool = True
 ) -> list[int]:
-    """Return the ids of jobs that wait longer than `older_than` or lost their lease, live boards first."""
+    """Return the ids of jobs that wait longer than `older_than` or lost their lease, live version first."""
     states = [ScoringVersionState.PREPARING] if not with_rescorings else []
     query = (
         select(ScoringJob.id)

@@ -37,7 +37,7 @@ class VersionQueue:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The queues of a competition, and the sign of life of those who work on all of them.
+    """The queues of a competition, and whether workers are active.
 
     `overdue_since` is since when the job waits that nobody takes; `last_finished_at` is when the last job of
     the installation ended.

@@ -34,8 +34,8 @@ def tell_result(session: Session, *, submission: Submission, now: datetime) -> N
                 kind=Notice.ORGANIZER,
                 key=f"organizer-failed:{submission.id}",
                 subject=f"{name} has failed: incident {submission.incident}",
-                body=f"Scoring submission #{submission.id} broke. The worker's log tells why under incident "
-                f"{submission.incident}. It is tried again each hour for a day.",
+                body=f"Scoring submission #{submission.id} broke. The worker's log shows why under incident "
+                f"{submission.incident}. It is retried every hour for a day.",
                 now=now,
             )
 
@@ -50,6 +50,6 @@ def _sentence(submission: Submission) -> str:
             return f"Rejected: your file has {problems}. No submission used."
         case _:
             return (
-                "Failed: our fault. No submission used. We retry by ourselves; the organizer knows. "
+                "Failed: our fault. No submission used. We retry automatically, and the organizers know. "
                 f"Incident {submission.incident}."
             )

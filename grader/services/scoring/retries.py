@@ -18,14 +18,14 @@ _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
 
 
 class NothingFailed(OrganizerError):
-    """Only what has failed can be tried again."""
+    """Only failed submissions can be retried."""
 
     public_name = "nothing_failed"
 
     def __init__(self, submission_id: int | None = None) -> None:
         what = "No submission" if submission_id is None else f"Submission #{submission_id} has not failed: it"
         super().__init__(
-            "No submission has failed." if submission_id is None else f"{what} cannot be tried again."
+            "No submission has failed." if submission_id is None else f"{what} cannot be retried."
         )
 
 
@@ -108,7 +108,7 @@ RETRIED_FOR = timedelta(hours=24)
 
 
 def queue_position(session: Session, *, submission: Submission, now: datetime) -> int | None:
-    """Return a submission's place among all that wait for a live board, 1 for the next one.
+    """Return a submission's place among those waiting under live versions, 1 for the next one.
 
     None if it does not wait, or not for longer than ten seconds.
     """
@@ -128,7 +128,7 @@ def queue_position(session: Session, *, submission: Submission, now: datetime) -
 
 
 def is_retry_due(session: Session, *, now: datetime) -> bool:
-    """Tell whether `retry_failed` has something to do."""
+    """Return whether `retry_failed` has something to do."""
     return session.scalar(_failed_jobs(now).with_only_columns(ScoringJob.id).limit(1)) is not None
 
 

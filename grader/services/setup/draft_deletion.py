@@ -51,8 +51,8 @@ class HasSubmissions(OrganizerError):
     def __init__(self, count: int) -> None:
         files = "1 submission" if count == 1 else f"{count:,} submissions"
         super().__init__(
-            f"The draft has {files} (organizers' tests and benchmarks are some too), and what somebody sent "
-            "is never deleted. It can stay as it is: nobody but its organizers sees it."
+            f"The draft has {files} (organizers' tests and benchmarks count too), and submissions are never "
+            "deleted. You can leave it as it is; only its organizers see it."
         )
 
 

@@ -29,12 +29,12 @@ class NotDraft(OrganizerError):
 
     def __init__(self, competition: Competition) -> None:
         super().__init__(
-            f"{competition.slug} is published: a corrected solution or another metric is a rescoring."
+            f"{competition.slug} is published: to change its solution or metric, start a rescoring."
         )
 
 
 def may_create(session: Session, *, user: User) -> bool:
-    """Tell whether a person may create competitions: administrators and owners of a competition may."""
+    """Return whether a person may create competitions: administrators and owners of a competition may."""
     owned = select(Organizer.id).where(Organizer.user_id == user.id, Organizer.role == Role.OWNER)
     return user.is_admin or session.scalar(owned.limit(1)) is not None
 

@@ -63,9 +63,7 @@ def missing(competition: Competition, *, now: datetime) -> list[Fault]:
     """Return everything that keeps a draft from being published, about settings or the `SOLUTION`."""
     found = []
     if competition.live_scoring_version is None:
-        found.append(
-            Fault("The solution is missing: upload it, look at its report and accept it.", (SOLUTION,))
-        )
+        found.append(Fault("The solution is missing. Upload it, read its report and accept it.", (SOLUTION,)))
     return found + unpublishable(competition_settings.of(competition), now=now)
 
 
@@ -75,7 +73,7 @@ def unpublishable(settings: CompetitionSettings, *, now: datetime) -> list[Fault
     closes_at = settings.closes_at
     if closes_at is not None and closes_at <= now:
         found.append(
-            Fault(f"The close must lie ahead; it is {closes_at:%Y-%m-%d %H:%M} UTC.", ("closes_at",))
+            Fault(f"The close must be in the future; it is {closes_at:%Y-%m-%d %H:%M} UTC.", ("closes_at",))
         )
     as_published = settings.changed(opens_at=settings.opens_at or now)
     return found + problems(as_published, is_draft=False)
@@ -136,7 +134,7 @@ def unarchive(
     if act.competition.state is not CompetitionState.ARCHIVED:
         raise NotArchived(act.competition)
     state = CompetitionState.REVEALED if act.competition.revealed_at else CompetitionState.PUBLISHED
-    told = "The competition came back from the archive."
+    told = "The competition was unarchived."
     _change(act, state, "competition.unarchive", told, reason=reason)
     return act.competition
 

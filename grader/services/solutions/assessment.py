@@ -48,7 +48,7 @@ class _Read:
 
 @dataclass(frozen=True, eq=False)
 class Assessed:
-    """A solution that was looked through. `unscorable` says why no score could be computed with it."""
+    """A checked solution. `unscorable` says why no score could be computed with it."""
 
     row_ids: RowIds
     truth: Truth
@@ -250,7 +250,7 @@ def _scored(truth: Truth, choice: MetricChoice) -> tuple[tuple[str, ...], list[s
     least = choice.min_class_rows
     problem = (
         f"No identity has at least {least} positive and {least} negative rows in each split. Name the "
-        "identities to score, or bring a larger solution."
+        "identities to score, or upload a larger solution."
     )
     return names, [] if names else [problem]
 

@@ -38,7 +38,7 @@ def without_commitment(session: Session) -> list[Solution]:
 
 
 def note(session: Session, *, solution: Solution, digest: str, commitment: Commitment) -> None:
-    """Write the digest and the commitment that a solution lacks: what was given out is never replaced."""
+    """Write the missing digest and commitment of a solution; existing ones are never replaced."""
     mine = update(Solution).where(Solution.id == solution.id).execution_options(synchronize_session=False)
     session.execute(mine.where(Solution.digest.is_(None)).values(digest=digest))
     session.execute(

@@ -116,7 +116,7 @@ def add_again(
     actor: Actor,
     now: datetime,
 ) -> OrganizerJob:
-    """Add the job of checking the same file with other roles; the earlier one is put away."""
+    """Add a job to check the same file with other roles; dismiss the earlier one."""
     asked = CheckParameters.from_dict(job.parameters)
     organizer_jobs.dismiss(session, job=job, now=now)
     return add(
@@ -136,7 +136,7 @@ def get(session: Session, *, competition: Competition, job_id: int) -> Organizer
 
 
 def newest(session: Session, *, competition: Competition, limit: int = 5) -> list[OrganizerJob]:
-    """Return the newest checks that were not put away."""
+    """Return the newest checks that were not dismissed."""
     return organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.CHECK, limit=limit)
 
 
@@ -144,16 +144,16 @@ def why_not_acceptable(competition: Competition, job: OrganizerJob) -> str | Non
     """Return in a sentence why a check cannot be accepted, None if it can."""
     asked = CheckParameters.from_dict(job.parameters)
     if job.state is not JobState.DONE:
-        return "The check is not done."
+        return "The check has not finished."
     if job.result["solution"] is None:
-        return "The report has something that stops the competition here."
+        return "The report lists problems that you must fix first."
     if asked.purpose is not purpose_of(competition):
-        return "The competition was published since; check the file again, as a corrected solution."
+        return "The competition has been published since. Check the file again as a corrected solution."
     if asked.purpose is Purpose.CORRECTED:
         if asked.live_scoring_version_id != competition.live_scoring_version_id:
-            return "The scores were switched to another version since; check the file again."
+            return "Another scoring version has gone live since. Check the file again."
     elif metric.of(competition) not in _choices(asked, stored_in(job)):
-        return "The metric's settings were changed since; check the file again."
+        return "The metric settings have changed since. Check the file again."
     return None
 
 

@@ -15,7 +15,7 @@ RARE = 1000
 
 
 class Level(enum.StrEnum):
-    """A stop must be mended first; a warning is the organizer's to judge; a note is good to know."""
+    """A stop must be fixed first; organizers judge warnings; a note is good to know."""
 
     STOP = "stop"
     WARNING = "warning"
@@ -67,7 +67,7 @@ def stop(code: str, message: str) -> Finding:
 
 
 def stops(findings: list[Finding]) -> list[Finding]:
-    """Return the findings that must be mended first."""
+    """Return the findings that must be fixed first."""
     return [finding for finding in findings if finding["level"] == Level.STOP]
 
 
@@ -86,7 +86,7 @@ def _near_misses(report: Mapping[str, Any], *, stops: bool) -> Iterator[Finding]
     for each in report["near_misses"]:
         is_identity = each["role"] == ColumnRole.IDENTITY
         level = Level.STOP if stops and is_identity else Level.WARNING
-        advice = "Mend the file, name the identities, or give this column the role unused."
+        advice = "Fix the file, name the identities, or give this column the role unused."
         yield _finding(level, "near_miss", f"{each['message']} {advice}")
 
 
@@ -130,7 +130,7 @@ def _leaks(report: Mapping[str, Any], *, stops: bool) -> Iterator[Finding]:
             leak["hidden"] if leak["hidden"] in (LABEL, USAGE) else f"the identity {quoted(leak['hidden'])}"
         )
         text = (
-            f"The {leak['visible']} alone tells {hidden} with an AUC of {leak['auc']:.3f}; one that says "
+            f"The {leak['visible']} alone predicts {hidden} with an AUC of {leak['auc']:.3f}; one that says "
             f"nothing has {by_chance(leak['error'])}."
         )
         if is_certain:
@@ -195,5 +195,5 @@ def _ids(report: Mapping[str, Any]) -> Iterator[Finding]:
         text = f"Ids differ only in case or leading zeros, which spreadsheets mix up: {ids}."
         yield _finding(Level.WARNING, "alike_ids", text)
     else:
-        text = f"Each of the {report['rows']:,} ids stands there once."
+        text = f"Each of the {report['rows']:,} ids appears once."
         yield _finding(Level.NOTE, "unique_ids", text)

@@ -60,7 +60,7 @@ class SolutionNotWritten(ParticipantError):
     kind = ErrorKind.NOT_YET
 
     def __init__(self) -> None:
-        super().__init__("The file of the solution is being written. Try again in a minute.")
+        super().__init__("The solution file is not ready yet. Try again in a minute.")
 
 
 def publish(

@@ -205,7 +205,7 @@ def _leaks(
     test: PublicTable | None,
     tell: Told,
 ) -> Iterator[dict[str, Any]]:
-    """Yield how what everybody sees tells what is hidden: all orders of label and Usage, else the unclean."""
+    """Yield how visible values predict hidden ones: all orders for label and Usage, else suspicious ones."""
     label = truth.labels >= rules.metric.label_threshold
     for seen in visible(row_ids, np.flatnonzero(truth.usage != IGNORED), test):
         tell(f"Looking whether the {seen.name} gives anything away")
@@ -221,7 +221,7 @@ def _leaks(
 
 
 def _by_groups(seen: Visible, hidden: NDArray[np.bool_]) -> tuple[str, Leak] | None:
-    """Return the groups that tell most of a hidden truth, by name; the fewest of those that tell as much."""
+    """Return the groups that predict a hidden fact best, by name; of equal ones the fewest groups."""
     leaks = ((name, groups.leak(hidden)) for name, groups in seen.groups)
     found = [(name, leak) for name, leak in leaks if leak and leak.verdict is not Verdict.CLEAN]
     return max(found, key=lambda each: round(each[1].auc, 2), default=None)

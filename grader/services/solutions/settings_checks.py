@@ -31,7 +31,7 @@ def add(
     """Add the job of checking settings; raise NotAcceptable if they are those in use."""
     live = lookup.live(competition)
     if rules == Rules.from_dict(live.metric_settings):
-        raise NotAcceptable("These are the settings in use; change one first.")
+        raise NotAcceptable("These are the current settings. Change at least one.")
     return organizer_jobs.add(
         session,
         competition=competition,
@@ -43,7 +43,7 @@ def add(
 
 
 def newest(session: Session, *, competition: Competition) -> OrganizerJob | None:
-    """Return the newest check of settings that was not put away and is of the version in use."""
+    """Return the newest check of settings of the live version that was not dismissed."""
     found = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.SETTINGS)
     live_id = competition.live_scoring_version_id
     return next((job for job in found if asked_of(job).live_scoring_version_id == live_id), None)
@@ -58,7 +58,7 @@ def accepted(session: Session, *, competition: Competition, job_id: int) -> Stor
     """Return the solution as it was checked with the settings; raise NotAcceptable with the reason."""
     job = organizer_jobs.get(session, competition=competition, job_id=job_id, kind=OrganizerJobKind.SETTINGS)
     if job.state is not JobState.DONE:
-        raise NotAcceptable("The check of the settings is not done, or found that nobody can be scored.")
+        raise NotAcceptable("The check of the settings has not finished, or it found problems.")
     if asked_of(job).live_scoring_version_id != competition.live_scoring_version_id:
-        raise NotAcceptable("The scores were switched to another version since; check the settings again.")
+        raise NotAcceptable("Another scoring version has gone live since. Check the settings again.")
     return checks.stored_in(job)

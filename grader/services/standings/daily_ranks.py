@@ -61,7 +61,7 @@ def compute(session: Session, *, competition: Competition, now: datetime) -> dic
 
 
 def write(session: Session, *, competition: Competition, ranks: dict[int, int], now: datetime) -> bool:
-    """Write the ranks at the start of today; False if they are there or another version is live by now."""
+    """Write the ranks at the start of today; False if they exist or another version is live."""
     version_id = lookup.live(competition).id
     day = now.astimezone(UTC).date()
     current = lookup.lock(session, competition_id=competition.id)
@@ -77,7 +77,7 @@ def write(session: Session, *, competition: Competition, ranks: dict[int, int], 
 
 
 def forget(session: Session, *, competition: Competition) -> None:
-    """Drop the ranks of a board that has changed as a whole; the sweeper writes today's again."""
+    """Delete the daily ranks of a leaderboard that changed as a whole; the sweeper writes today's again."""
     session.execute(delete(DailyRank).where(DailyRank.scoring_version_id == lookup.live(competition).id))
 
 

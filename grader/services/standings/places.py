@@ -43,14 +43,14 @@ def standing_of(session: Session, *, scoring_version_id: int, split: Split, team
 
 
 def count_teams(session: Session, *, scoring_version_id: int, split: Split) -> int:
-    """Return how many teams a board has."""
+    """Return how many teams a leaderboard has."""
     return session.scalar(select(func.count()).where(*_on(scoring_version_id, split))) or 0
 
 
 def ranks(
     session: Session, *, scoring_version_id: int, split: Split, team_ids: Collection[int] | None = None
 ) -> dict[int, int]:
-    """Return the ranks of teams, by default of all on the board."""
+    """Return the ranks of teams, by default of all on the leaderboard."""
     ranked = ranked_teams(scoring_version_id, split).subquery()
     query = select(ranked.c.team_id, ranked.c.rank)
     if team_ids is not None:
@@ -59,7 +59,7 @@ def ranks(
 
 
 def ranked_teams(scoring_version_id: int, split: Split) -> Select[tuple[int, int]]:
-    """Return the query of `team_id` and `rank` of a whole board."""
+    """Return the query of `team_id` and `rank` of a complete leaderboard."""
     rank = func.row_number().over(order_by=STANDING_ORDER).label("rank")
     return select(Standing.team_id, rank).where(*_on(scoring_version_id, split))
 

@@ -92,7 +92,7 @@ def write(
     splits: Collection[Split],
     team_ids: Collection[int] | None = None,
 ) -> None:
-    """Replace the standings of these teams, by default of all, on the boards of these splits."""
+    """Replace the standings of these teams, by default of all, on these splits."""
     doomed = delete(Standing).where(
         Standing.scoring_version_id == scoring_version_id, Standing.split.in_(splits)
     )

@@ -81,7 +81,7 @@ def disqualified(session: Session, *, competition_id: int) -> set[int]:
 
 
 def selected(session: Session, *, team: Team) -> tuple[Submission, ...]:
-    """Return the submissions that a team has picked and that can still compete, the earliest first."""
+    """Return the submissions that a team has selected and that can still compete, earliest first."""
     return tuple(
         session.scalars(
             select(Submission)

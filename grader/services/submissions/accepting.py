@@ -208,7 +208,7 @@ def describe(session: Session, *, user: User, submission_id: int, description: s
 
 
 def is_own(session: Session, *, submission: Submission, user: User) -> bool:
-    """Tell whether a submission is of the person's team; organizers' tests are of all organizers."""
+    """Return whether a submission is of the person's team; organizers' tests are of all organizers."""
     if submission.team.is_organizers:
         return organizers.role_of(session, competition=submission.competition, user=user) is not None
     member = select(TeamMember.id).where(

@@ -39,7 +39,7 @@ class CommitmentPending(ParticipantError):
     kind = ErrorKind.NOT_YET
 
     def __init__(self) -> None:
-        super().__init__("The commitment to the solution is still being made. Try again in a minute.")
+        super().__init__("The commitment to the solution is not ready yet. Try again in a minute.")
 
 
 def whole(session: Session, *, submission: Submission, version: ScoringVersion) -> Receipt:

@@ -31,7 +31,7 @@ class CompetitionNotOpen(ParticipantError):
 
 
 class CompetitionClosed(ParticipantError):
-    """The competition takes no more submissions."""
+    """The competition no longer accepts submissions."""
 
     public_name = "competition_closed"
     kind = ErrorKind.FORBIDDEN
@@ -59,7 +59,7 @@ class NothingToScore(ParticipantError):
     kind = ErrorKind.CONFLICT
 
     def __init__(self) -> None:
-        super().__init__("This competition has no solution yet, so that no file can be scored.")
+        super().__init__("This competition has no solution yet, so no file can be scored.")
 
 
 def refusal(situation: Situation) -> ParticipantError | None:
@@ -92,7 +92,7 @@ def kind(situation: Situation) -> SubmissionKind:
 
 
 def takes_files(competition: Competition, now: datetime) -> bool:
-    """Tell whether teams may send files at `now`: while it is open and not paused, and after the reveal."""
+    """Return whether teams may send files at `now`: while it is open and not paused, and after the reveal."""
     return of_phase(competition, now) is None
 
 

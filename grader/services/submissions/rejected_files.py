@@ -26,7 +26,7 @@ MOST = 500
 
 
 def release_over_quota(session: Session, *, submission_id: int, quota_bytes: int, now: datetime) -> bool:
-    """Give up the bytes of a file just rejected where its team has no room for them; tell whether.
+    """Give up a rejected file's bytes if its team has no room for them; return whether it did.
 
     Files count that were rejected in the hour before and are kept, of the team or of the person: who makes
     one team after the other has one quota. The team is locked before they are counted.
@@ -55,7 +55,7 @@ def release_over_quota(session: Session, *, submission_id: int, quota_bytes: int
 
 
 def was_over_quota(submission: Submission) -> bool:
-    """Tell whether a file's bytes were given up at once, and not after a day."""
+    """Return whether a file's bytes were given up at once, and not after a day."""
     return submission.file_deleted_at is not None and submission.file_deleted_at == submission.finished_at
 
 
@@ -103,7 +103,7 @@ def delete(database: Database, storage: Storage) -> set[str]:
 
 
 def _is_needed_by_a_job(session: Session, submission_id: int) -> bool:
-    """Tell whether a scoring version has something else to say of a file than that it is rejected."""
+    """Return whether a scoring version has another result for a file than rejected."""
     jobs = select(ScoringJob.id).where(
         ScoringJob.submission_id == submission_id, ScoringJob.state != JobState.REJECTED
     )

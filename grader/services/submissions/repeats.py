@@ -35,7 +35,7 @@ class IdempotencyKeyReused(ParticipantError):
 
     def __init__(self, submission_id: int) -> None:
         super().__init__(
-            f"This Idempotency-Key belongs to submission #{submission_id}, whose file has other bytes. "
+            f"This Idempotency-Key belongs to submission #{submission_id}, which has a different file. "
             "No submission used; send a new file with a new key."
         )
         self.submission_id = submission_id

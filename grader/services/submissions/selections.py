@@ -67,7 +67,7 @@ class TooManySelected(ParticipantError):
     def __init__(self, limit: int, selected_ids: Sequence[int]) -> None:
         names = ", ".join(f"#{submission_id}" for submission_id in selected_ids)
         super().__init__(
-            f"At most {limit} {'submission' if limit == 1 else 'submissions'} can be selected, and {names} "
+            f"You can select at most {limit} {'submission' if limit == 1 else 'submissions'}, and {names} "
             f"{'is' if len(selected_ids) == 1 else 'are'}. Deselect one first."
         )
         self.limit = limit
@@ -100,14 +100,14 @@ class Choice:
 
     @property
     def excess(self) -> int:
-        """How many picks must be taken back."""
+        """How many submissions must be deselected."""
         return max(0, len(self.picked_ids) - self.limit)
 
 
 def select(
     session: Session, *, user: User, submission_id: int, is_selected: bool = True, now: datetime | None = None
 ) -> Submission:
-    """Pick an own submission for the private leaderboard, or take the pick back.
+    """Select an own submission for the private leaderboard, or deselect it.
 
     Raises UnknownSubmission, SelectionClosed, NotSelectable, TooManySelected.
     """
@@ -129,7 +129,7 @@ def select(
 
 
 def is_open(competition: Competition, now: datetime) -> bool:
-    """Tell whether picks can be changed at `now`."""
+    """Return whether picks can be changed at `now`."""
     match phases.phase(competition, now):
         case Phase.SCHEDULED | Phase.OPEN:
             return True
@@ -140,7 +140,7 @@ def is_open(competition: Competition, now: datetime) -> bool:
 
 
 def closes_at(competition: Competition) -> datetime | None:
-    """Return until when picks can be changed: the close, or a later deadline of their own."""
+    """Return until when the selection can be changed: the close, or the selection's later deadline."""
     moments = (competition.closes_at, competition.selection_deadline)
     if competition.closes_at is None:
         return None
@@ -156,17 +156,19 @@ def reopen(
     actor: Actor,
     now: datetime | None = None,
 ) -> Competition:
-    """Let picks be changed until a moment after the close; the reveal waits. Raises SelectionStays."""
+    """Reopen the selection until a time after the close; the reveal waits. Raises SelectionStays."""
     competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     if phases.phase(competition, now) is Phase.REVEALED:
-        raise SelectionStays("The private leaderboard is revealed; the final selection cannot be reopened.")
+        raise SelectionStays(
+            "The private leaderboard is revealed; so the final selection cannot be reopened."
+        )
     if competition.closes_at is None:
-        raise SelectionStays("The competition has no close; its final selection is open anyway.")
+        raise SelectionStays("The competition has no closing date, so its final selection is already open.")
     if until <= max(now, competition.closes_at):
         raise SelectionStays(
-            f"The final selection can be reopened until a time ahead and after the close; "
-            f"{until:%Y-%m-%d %H:%M} UTC was given."
+            "The final selection can only be reopened until a time in the future and after the close, not "
+            f"until {until:%Y-%m-%d %H:%M} UTC."
         )
     before, competition.selection_deadline = competition.selection_deadline, until
     if competition.reveals_at is not None and competition.reveals_at < until:
@@ -188,7 +190,7 @@ def reopen(
 
 
 def is_selectable(submission: Submission) -> bool:
-    """Tell whether a submission may be picked: also one that is not scored yet."""
+    """Return whether a submission may be picked: also one that is not scored yet."""
     is_normal = submission.kind is SubmissionKind.NORMAL
     return is_normal and submission.status is not SubmissionStatus.REJECTED
 

@@ -47,7 +47,7 @@ class NotGiven(OrganizerError):
     public_name = "not_given"
 
     def __init__(self, team: Team) -> None:
-        super().__init__(f"{team.name} chose its name itself and can change it.")
+        super().__init__(f"{team.name} chose its own name and can change it.")
 
 
 class NameHeld(TeamRefusal):
@@ -57,7 +57,9 @@ class NameHeld(TeamRefusal):
 
     def __init__(self, given: AuditEntry) -> None:
         why = given.reason.rstrip(".")
-        super().__init__(f"The organizers gave this team its name: {why}. It stays until they free it.")
+        super().__init__(
+            f"The organizers gave this team its name: {why}. You cannot change it until they allow it."
+        )
 
 
 class NameTakenAway(TeamRefusal):

@@ -31,7 +31,7 @@ class AlreadyInvited(TeamRefusal):
     public_name = "already_invited"
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"Your team has invited {name} already; the invitation waits for an answer.")
+        super().__init__(f"Your team has already invited {name}; the invitation is waiting for an answer.")
 
 
 class AlreadyMember(TeamRefusal):
@@ -50,7 +50,7 @@ class MustMerge(TeamRefusal):
 
     def __init__(self, team: Team) -> None:
         super().__init__(
-            f"Your team {team.name} has submitted, so nobody of it enters through another team. "
+            f"Your team {team.name} has submitted, so its members cannot join another team. "
             "The leaders can merge the two teams."
         )
 
@@ -224,7 +224,7 @@ def end_all(session: Session, *, team: Team, now: datetime) -> None:
 
 
 def end_of_members(session: Session, *, team: Team, now: datetime) -> None:
-    """End the invitations of people who are in the team by now."""
+    """End the invitations of people who are now in the team."""
     inside = select(TeamMember.user_id).where(TeamMember.team_id == team.id)
     session.execute(
         update(TeamInvite)

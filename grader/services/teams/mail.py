@@ -15,7 +15,7 @@ from grader.services.teams import rosters
 def asked_to_join(
     session: Session, *, competition: Competition, participation: Participation, user: User, now: datetime
 ) -> None:
-    """Tell the organizers that somebody asks to join."""
+    """E-mail the organizers that somebody asks to join."""
     for organizer in organizers.to_notify(session, competition=competition):
         outbox.notify(
             session,
@@ -29,7 +29,7 @@ def asked_to_join(
 
 
 def decided(session: Session, *, competition: Competition, user: User, admits: bool, now: datetime) -> None:
-    """Tell a person what the organizers decided."""
+    """E-mail a person the organizers' decision."""
     body = (
         f"The organizers admitted you to {competition.title}:\n{_page(competition)}"
         if admits
@@ -48,7 +48,7 @@ def decided(session: Session, *, competition: Competition, user: User, admits: b
 def invited(
     session: Session, *, competition: Competition, invitation: TeamInvite, by: User, now: datetime
 ) -> None:
-    """Tell a person of an invitation."""
+    """E-mail a person an invitation."""
     if invitation.user is None:
         return
     body = (
@@ -60,7 +60,7 @@ def invited(
 
 
 def merge_asked(session: Session, *, competition: Competition, request: MergeRequest, now: datetime) -> None:
-    """Tell the leader who decides of a merge request."""
+    """E-mail a merge request to the leader who decides."""
     leader = request.to_team.leader
     if leader is None:
         return
@@ -82,7 +82,7 @@ def merge_asked(session: Session, *, competition: Competition, request: MergeReq
 def merge_refused(
     session: Session, *, competition: Competition, request: MergeRequest, now: datetime
 ) -> None:
-    """Tell the leader who asked that the other team refused."""
+    """E-mail the leader who asked that the other team refused."""
     leader = request.from_team.leader
     if leader is None:
         return
@@ -91,11 +91,11 @@ def merge_refused(
 
 
 def merged(session: Session, *, competition: Competition, request: MergeRequest, now: datetime) -> None:
-    """Tell all members of the merged team."""
+    """E-mail all members of the merged team."""
     taken, team = request.to_team.name, request.from_team
     body = (
         f"The team {taken} is now part of {team.name} in {competition.title}. Members, submissions and used "
-        f"limits add up. All selected submissions are kept: if they are more than "
+        f"limits add up. All selected submissions are kept. If they are more than "
         f"{competition.selection_count}, choose which stay before the close:\n"
         f"{_page(competition, 'submissions')}"
     )
@@ -110,7 +110,7 @@ def merged(session: Session, *, competition: Competition, request: MergeRequest,
 
 
 def disqualified(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
-    """Tell a team that it is disqualified, why, and how to appeal."""
+    """E-mail a team that it is disqualified, why, and how to appeal."""
     body = (
         f"The organizers disqualified your team {team.name} in {competition.title}:\n"
         f"{team.disqualification_reason}\n\n{how_to_appeal(competition)}\n{_page(competition, 'team')}"
@@ -119,26 +119,26 @@ def disqualified(session: Session, *, competition: Competition, team: Team, now:
 
 
 def reinstated(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
-    """Tell a team that it competes again."""
+    """E-mail a team that it is reinstated."""
     body = (
-        f"The organizers reinstated your team {team.name} in {competition.title}: it stands on the boards "
-        f"again.\n{_page(competition, 'team')}"
+        f"The organizers reinstated your team {team.name} in {competition.title}: it is back on the "
+        f"leaderboards.\n{_page(competition, 'team')}"
     )
     _moderated(session, competition, team, "reinstated", body, now)
 
 
 def renamed(session: Session, *, competition: Competition, team: Team, reason: str, now: datetime) -> None:
-    """Tell a team its new name and why it has one."""
+    """E-mail a team its new name and the reason."""
     body = (
         f"The organizers gave your team in {competition.title} the name {team.name}:\n{reason}\n\n"
-        f"It stays until they free it. {how_to_appeal(competition)}\n"
+        f"You cannot change it until they allow it. {how_to_appeal(competition)}\n"
         f"{_page(competition, 'team')}"
     )
     _moderated(session, competition, team, "renamed", body, now)
 
 
 def name_freed(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
-    """Tell a team that it chooses its name again."""
+    """E-mail a team that it can choose its name again."""
     body = (
         f"Your team {team.name} in {competition.title} can choose its name again.\n"
         f"{_page(competition, 'team')}"
@@ -149,7 +149,7 @@ def name_freed(session: Session, *, competition: Competition, team: Team, now: d
 def how_to_appeal(competition: Competition) -> str:
     """Return the sentence that says how a team objects to what the organizers decided."""
     contact = f", or write to the organizers: {competition.contact}" if competition.contact else ""
-    return f"To appeal, question the score of one of your submissions on its page{contact}."
+    return f"To appeal, ask a question on the page of one of your submissions{contact}."
 
 
 def _moderated(

@@ -103,7 +103,7 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What one of two teams brings into a merger: names, submissions, used slots, and picks that compete."""
+    """One team's side of a merger: members, submissions, used submissions, selected submissions."""
 
     name: str
     leader: str

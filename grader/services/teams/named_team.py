@@ -40,7 +40,7 @@ class MergedTeam(OrganizerError):
     public_name = "merged_team"
 
     def __init__(self, team: Team) -> None:
-        super().__init__(f"{team.name} was merged into another team; nothing can be decided about it.")
+        super().__init__(f"{team.name} was merged into another team, so you cannot decide about it.")
 
 
 def begin(

@@ -30,7 +30,7 @@ class NotJoined(EntryRefused):
 
     def __init__(self, competition: Competition) -> None:
         super().__init__(
-            f"You have not joined this competition yet: join it on its page “{entry_page(competition)}”."
+            f"You have not joined this competition yet. Join it on its page “{entry_page(competition)}”."
         )
 
 
@@ -41,8 +41,8 @@ class RulesChanged(EntryRefused):
 
     def __init__(self, competition: Competition) -> None:
         super().__init__(
-            f"Accept the rules first: their version {competition.rules_version} stands on the competition's "
-            f"page “{entry_page(competition)}”."
+            f"Accept the rules first: version {competition.rules_version} is on the competition's page "
+            f"“{entry_page(competition)}”."
         )
 
 
@@ -52,9 +52,7 @@ class RulesNotAccepted(EntryRefused):
     public_name = "rules_not_accepted"
 
     def __init__(self, competition: Competition) -> None:
-        super().__init__(
-            f"To join, accept the rules: read their version {competition.rules_version} and accept it."
-        )
+        super().__init__(f"To join, read and accept version {competition.rules_version} of the rules.")
 
 
 class EntryPending(EntryRefused):
@@ -63,7 +61,7 @@ class EntryPending(EntryRefused):
     public_name = "entry_pending"
 
     def __init__(self) -> None:
-        super().__init__("Your request to join waits for an organizer, who has not decided yet.")
+        super().__init__("Your request to join is waiting for an organizer's decision.")
 
 
 class NotAdmitted(EntryRefused):
@@ -72,7 +70,7 @@ class NotAdmitted(EntryRefused):
     public_name = "not_admitted"
 
     def __init__(self) -> None:
-        super().__init__("The organizers did not admit you to this competition. Please ask them why.")
+        super().__init__("The organizers did not admit you to this competition. Ask them for the reason.")
 
 
 class WrongEntryCode(EntryRefused):
@@ -81,7 +79,7 @@ class WrongEntryCode(EntryRefused):
     public_name = "wrong_entry_code"
 
     def __init__(self) -> None:
-        super().__init__("This is not the code of this competition. The organizers gave it to those invited.")
+        super().__init__("This is not the code of this competition. You get it from the organizers.")
 
 
 class EntryClosed(EntryRefused):
@@ -123,12 +121,12 @@ def entry_page(competition: Competition) -> str:
 
 
 def must_ask(competition: Competition) -> bool:
-    """Tell whether joining is an act of its own; otherwise the first upload joins."""
+    """Return whether people must join first; otherwise they join with the first submission."""
     return bool(competition.rules) or competition.entry_mode is not EntryMode.OPEN
 
 
 def is_entry_open(competition: Competition, now: datetime) -> bool:
-    """Tell whether people can join: until the entry deadline, and again for late submissions."""
+    """Return whether people can join: until the entry deadline, and again for late submissions."""
     phase = phases.phase(competition, now)
     if phase is Phase.REVEALED:
         return competition.takes_late_submissions

@@ -35,7 +35,7 @@ class AlreadyInTeam(TeamRefusal):
     public_name = "already_in_team"
 
     def __init__(self, team: Team) -> None:
-        super().__init__(f"You are in the team {team.name}. A person is in one team per competition.")
+        super().__init__(f"You are in the team {team.name}. You can be in only one team per competition.")
 
 
 class NotInTeam(TeamRefusal):
@@ -125,7 +125,7 @@ def count_members(session: Session, *, team: Team) -> int:
 
 
 def has_submissions(session: Session, *, team: Team) -> bool:
-    """Tell whether a team has ever sent a file."""
+    """Return whether a team has ever sent a file."""
     return bool(session.scalar(select(exists().where(Submission.team_id == team.id))))
 
 

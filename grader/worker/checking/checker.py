@@ -257,5 +257,5 @@ def _with_descriptor(file: IO[bytes], files: ExitStack) -> IO[bytes]:
 
 
 def _without_secrets() -> dict[str, str]:
-    """Return an environment that tells the child nothing about this installation."""
+    """Return an environment without any variable about this installation."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("FAIRBOARD_", "AWS_"))}

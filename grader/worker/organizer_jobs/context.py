@@ -49,7 +49,7 @@ class Work:
     _words: str = field(default="", init=False)
 
     def report_progress(self, done: int, total: int, words: str) -> None:
-        """Tell how far the work is, in words of a sentence's beginning; raise WorkLost if it is not ours.
+        """Store how far the work is, as the start of a sentence; raise WorkLost if the job is not ours.
 
         Cheap: within half a second only a change of words is written.
         """

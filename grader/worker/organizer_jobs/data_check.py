@@ -84,4 +84,4 @@ def _examined(work: Work, file: DataFile, hidden: Hidden) -> Examined:
 
 
 def _tell(work: Work, file: DataFile, size: int) -> None:
-    work.report_progress(min(size, file.size_bytes), file.size_bytes, f"Looking through {file.name}")
+    work.report_progress(min(size, file.size_bytes), file.size_bytes, f"Checking {file.name}")

@@ -130,7 +130,7 @@ class OrganizerWorker:
             self._hand_back(claim)
             return None
         except WorkLost:
-            logger.info("Organizers' job %s was lost or put away.", claim.job_id)
+            logger.info("Organizers' job %s was lost or dismissed.", claim.job_id)
             return None
         except (FileRejected, OrganizerError) as error:
             return partial(organizer_jobs.record_rejection, problems=problems_of(error))
@@ -166,7 +166,7 @@ class OrganizerWorker:
 
     @contextmanager
     def _extended(self, claim: OrganizerClaim) -> Iterator[None]:
-        """Extend the lease again and again, whatever the work is busy with."""
+        """Extend the lease repeatedly while the work runs."""
         done = threading.Event()
         thread = threading.Thread(target=self._keep, args=(claim, done), name="lease", daemon=True)
         thread.start()

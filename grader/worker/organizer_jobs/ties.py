@@ -14,7 +14,7 @@ from grader.worker.organizer_jobs.context import Work
 
 
 def compare(work: Work) -> dict[str, Any]:
-    """Compare neighbours on the public board and, once it is settled, on the private one."""
+    """Compare neighbouring teams on the public leaderboard and, once it is settled, on the private one."""
     work.report_progress(0, 0, "Reading the solution")
     version_id = TiesParameters.from_dict(work.parameters).scoring_version_id
     with work.database.read() as session:

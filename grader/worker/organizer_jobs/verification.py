@@ -13,7 +13,7 @@ from grader.worker.organizer_jobs.solution_digests import with_digest
 
 
 def verify(work: Work) -> dict[str, Any]:
-    """Verify them one after another; another attempt goes on with the first that was not verified yet.
+    """Verify submissions one by one; another attempt continues with the first unverified one.
 
     Raises NothingToVerify, and OrganizerError where the stored solution is not what it was.
     """

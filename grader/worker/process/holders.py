@@ -27,7 +27,7 @@ def machine() -> str:
 
 
 def is_gone(holder: str) -> bool:
-    """Tell whether a process of this machine has ended for certain; one that is stopped has not."""
+    """Return whether a process of this machine has ended for certain; one that is stopped has not."""
     _, pid_text, started_text = holder.rsplit("/", 2)
     pid = int(pid_text)
     try:
@@ -44,5 +44,5 @@ def is_gone(holder: str) -> bool:
 
 @cache
 def _name(pid: int) -> str:
-    """Return the name of this process; a forked child has another id and so a name of its own."""
+    """Return the name of this process; a forked child has another id and so another name."""
     return f"{machine()}/{pid}/{psutil.Process(pid).create_time():.2f}"

@@ -29,7 +29,7 @@ def insist(write: Callable[[], T], *, patience_seconds: float = PATIENCE_SECONDS
             if not (db.is_unavailable(error) or disk.is_full(error)) or time.monotonic() >= end:
                 raise
             if not is_told:
-                logger.warning("The database cannot be written at the moment; it is tried again: %s", error)
+                logger.warning("The database cannot be written at the moment; retrying: %s", error)
                 is_told = True
         time.sleep(PAUSE_SECONDS)
 

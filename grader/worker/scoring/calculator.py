@@ -32,7 +32,7 @@ class Calculator:
         self._solutions = PreparedSolutions(partial(PreparedSolution.load, storage))
 
     def outcome(self, claim: Claim) -> Outcome:
-        """Return what comes of a claimed job; an exception of our own is logged under an incident's id."""
+        """Compute a claimed job's outcome; log our own exceptions under an incident id."""
         if claim.known_problems is not None:
             return Rejection(claim.known_problems)
         try:

@@ -81,7 +81,7 @@ def test_an_address_that_has_an_account_gets_a_way_back_in_and_no_second_account
 ) -> None:
     sign_up(service, passwords)
     letter = ask(service, sign_ups.ask, "ADA@example.org")
-    assert "You have one already: Ada" in letter.body
+    assert "You already have one: Ada" in letter.body
     with service.database.read() as session:
         assert password_resets.whose(session, token=token_of_reset(letter), now=service.now).name == "Ada"
         with pytest.raises(InvalidLink):

@@ -45,7 +45,7 @@ def test_passwords_that_many_people_have_are_refused_with_the_reason(password: s
     "password", ["Ada Lovelace", "adalovelace", "AdaLovelace1", "*ada lovelace*", "AdaLovelace2026!"]
 )
 def test_the_persons_own_name_is_refused(password: str) -> None:
-    assert "cannot be the name," in (problem(password, name="Ada Lovelace") or "")
+    assert "cannot be the account name," in (problem(password, name="Ada Lovelace") or "")
 
 
 @pytest.mark.parametrize("password", ["fairboard", "Fairboard1", "FAIRBOARD2026", "Fairboard#2026!"])

@@ -207,7 +207,7 @@ def test_every_act_of_the_running_and_the_close_is_recorded(service: Any) -> Non
     assert told(service, competition) == [
         "The standings became final; they are stored as number 1.",
         "The private leaderboard was revealed.",
-        "The limit of submissions a day is 7; it was none.",
+        "The limit of submissions per day is 7; it was none.",
         f"Submission #{first.submission.id} is a benchmark now: it is shown without a rank.",
         "The team bob was reinstated.",
         "The team bob was disqualified.",

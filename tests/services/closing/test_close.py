@@ -183,7 +183,7 @@ def test_an_open_competition_is_not_settled_and_an_unrevealed_one_not_final(serv
     competition = service.competition(closes_at=service.now + HOUR)
     with pytest.raises(NotClosed, match="closes at"):
         settle(service, competition, timedelta())
-    with pytest.raises(NotProvisional, match="not revealed"):
+    with pytest.raises(NotProvisional, match="can only become final after"):
         finalize(service, competition)
 
 
@@ -347,7 +347,7 @@ def test_who_wants_to_know_reads_of_the_reveal_by_mail(service: Any) -> None:
     with service.database.read() as session:
         (letter,) = session.scalars(select(Mail)).all()
     assert letter.to_address == "ada@example.org"
-    assert "Your team ada is number" in letter.body and "/competitions/toxicity/results" in letter.body
+    assert "Your team ada is ranked" in letter.body and "/competitions/toxicity/results" in letter.body
 
 
 def test_only_what_came_in_time_keeps_a_reveal_waiting(service: Any) -> None:
@@ -398,11 +398,15 @@ MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
         (AlreadyRevealed(MOMENT), "was revealed at 2026-03-04 05:06:07 UTC.", {"revealed_at": MOMENT}),
         (NotClosed(MOMENT), "is not closed. It closes at 2026-03-04 05:06:07 UTC.", {"closes_at": MOMENT}),
         (NotClosed(None), "The competition is not closed.", {"closes_at": None}),
-        (SelectionOpen(MOMENT), "until 2026-03-04 05:06 UTC; the private board", {"until": MOMENT}),
+        (SelectionOpen(MOMENT), "until 2026-03-04 05:06 UTC; the private leaderboard", {"until": MOMENT}),
         (NotYetOpen(MOMENT), "does not open before 2026-03-04 05:06:07 UTC: there", {"opens_at": MOMENT}),
         (NotYetOpen(None), "The competition does not open: there is nothing", {"opens_at": None}),
         (NotProvisional(MOMENT), "became final at 2026-03-04 05:06:07 UTC.", {"finalized_at": MOMENT}),
-        (NotProvisional(None), "is not revealed.", {"finalized_at": None}),
+        (
+            NotProvisional(None),
+            "can only become final after the private leaderboard is revealed.",
+            {"finalized_at": None},
+        ),
         (ScoringPending([], 1234), "1,234 submissions are still", {"count": 1234, "submission_ids": ()}),
     ],
 )

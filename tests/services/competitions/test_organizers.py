@@ -79,7 +79,7 @@ def test_a_role_reaches_as_far_as_the_roles_below_it(
 
 def test_a_person_gets_one_role(service: Any, competition: Any) -> None:
     act(service, organizers.add, competition, "bob", role=Role.VIEWER)
-    with pytest.raises(AlreadyOrganizer, match="bob is viewer already"):
+    with pytest.raises(AlreadyOrganizer, match="bob is already viewer"):
         act(service, organizers.add, competition, "bob", role=Role.OWNER)
     act(service, organizers.change, competition, "bob", role=Role.EDITOR)
     assert role_of(service, competition, "bob") is Role.EDITOR
@@ -105,7 +105,7 @@ def test_an_editor_goes_where_nobody_is_an_owner(service: Any) -> None:
 
 
 def test_only_organizers_are_changed_or_removed(service: Any, competition: Any) -> None:
-    with pytest.raises(UnknownOrganizer, match="bob is no organizer"):
+    with pytest.raises(UnknownOrganizer, match="bob is not an organizer"):
         act(service, organizers.change, competition, "bob", role=Role.OWNER)
     with pytest.raises(UnknownOrganizer):
         act(service, organizers.remove, competition, "bob")

@@ -188,7 +188,7 @@ def test_what_cannot_be_opened_needs_a_word_of_the_organizer(service: Any) -> No
     add(service, competition, b"\x89PNG\0\0")
     work(service)
     found = findings.found_in(file(service, competition))
-    assert found.unopened == ("test.csv was not looked through: it is an image",)
+    assert found.unopened == ("test.csv was not checked: it is an image",)
     assert not release.is_given_out(competition, file(service, competition))
     allow(service, competition, "It holds no labels")
     assert release.is_given_out(competition, file(service, competition))

@@ -187,7 +187,7 @@ def test_the_switch_is_in_the_log_with_its_versions_and_its_reason(
     ]
     assert [(each.origin, each.competition_id) for each in entries] == [("tests", competition.id)] * 2
     assert [each.at for each in entries] == [service.now + hours * HOUR for hours in (2, 3)]
-    assert entries[1].public_text == "Every score is that of scoring version 1 now: It was right before."
+    assert entries[1].public_text == "All scores now use scoring version 1: It was right before."
 
 
 def test_private_rows_come_with_the_switch_once_a_competition_is_settled(

@@ -202,7 +202,7 @@ def test_after_the_close_its_dates_stay_and_after_the_reveal_that_of_the_reveal(
     with pytest.raises(InvalidCompetition, match="The competition is over"):
         change(service, made, after=2 * DAY, closes_at=service.now + 5 * DAY)
     change(service, made, after=2 * DAY, reveals_at=service.now + 9 * DAY)
-    with pytest.raises(InvalidCompetition, match="must lie ahead"):
+    with pytest.raises(InvalidCompetition, match="must be in the future"):
         change(service, service.competition("open"), after=2 * DAY, closes_at=service.now + DAY)
 
 

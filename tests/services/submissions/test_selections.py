@@ -91,7 +91,7 @@ def test_more_than_the_limit_cannot_be_picked(service: Any) -> None:
     first, second = send(service, competition, 0.0, 3.0)
     pick(service, first)
     pick(service, first)  # twice is once
-    with pytest.raises(TooManySelected, match=f"At most 1 submission can be selected, and #{first} is"):
+    with pytest.raises(TooManySelected, match=f"You can select at most 1 submission, and #{first} is"):
         pick(service, second)
 
 
@@ -156,7 +156,7 @@ def test_a_selection_is_reopened_until_a_later_moment_only(service: Any) -> None
     close = service.now + 60 * MINUTE
     competition = service.competition(closes_at=close)
     for until, now in ((close, service.now), (close + MINUTE, close + MINUTE), (close, close + MINUTE)):
-        with pytest.raises(SelectionStays, match="until a time ahead and after the close"):
+        with pytest.raises(SelectionStays, match="until a time in the future and after the close"):
             reopen(service, competition, until, now=now)
     assert service.reload(competition).selection_deadline is None
     reopen(service, competition, close + MINUTE + SECOND, now=close + MINUTE)

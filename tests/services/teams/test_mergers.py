@@ -90,7 +90,7 @@ def merge(act: Any) -> Any:
 
 @pytest.fixture
 def scene(service: Any, act: Any) -> Any:
-    """Make a competition with teams of one."""
+    """Create a competition with teams of one."""
 
     def make(*names: str, **options: Any) -> Any:
         competition = service.competition(**options)

@@ -51,7 +51,7 @@ def roster(service: Any) -> Any:
 
 @pytest.fixture
 def together(service: Any, act: Any) -> Any:
-    """Make a competition with one team: ada leads, the others have joined by link in this order."""
+    """Create a competition with one team: ada leads, the others have joined by link in this order."""
 
     def make(*others: str, **options: Any) -> Any:
         competition = service.competition(**options)

@@ -169,7 +169,7 @@ def test_a_busy_site_says_so_and_counts_nothing(site: Any, monkeypatch: pytest.M
     assert looked == []  # whom a flood sends away costs little
     hasher._waiting[False].clear()
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
-    assert 'value="Bob"' in answer.text and "no try was counted" in answer.text
+    assert 'value="Bob"' in answer.text and "did not count as an attempt" in answer.text
     assert accounts.has_password(None, "guess", passwords=hasher) is False
 
 

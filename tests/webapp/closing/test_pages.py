@@ -69,7 +69,7 @@ def test_the_way_to_the_final_standings_goes_by_the_page(scene: Any) -> None:
     ed = scene.ed
     page = ed.browser.get(CLOSE).text
     assert "Running" in page
-    assert "It can be verified after the close" in page
+    assert "You can verify after the close" in page
 
     close(scene)
     page = ed.browser.get(CLOSE).text
@@ -77,12 +77,12 @@ def test_the_way_to_the_final_standings_goes_by_the_page(scene: Any) -> None:
     assert ed.post(f"{CLOSE}/verify").status_code == 303
     page = ed.browser.get(CLOSE).text
     assert "Waiting for a worker" in page
-    assert "The verification is under way." in page.partition('id="close-jobs"')[2]
+    assert "The verification is still running." in page.partition('id="close-jobs"')[2]
     assert ed.browser.get(f"{CLOSE}/status").json["is_final"] is False
     work(scene)
     page = ed.browser.get(CLOSE).text
     assert "all agree to the last bit" in page
-    assert "Nothing is missing." in page
+    assert "Everything is ready." in page
     assert ed.browser.get(f"{CLOSE}/status").json["is_final"] is True
 
     refused = ed.confirm(f"{CLOSE}/reveal")
@@ -117,7 +117,7 @@ def test_what_is_older_than_the_newest_final_standings_is_told_to_be(scene: Any)
     work(scene)
     page = scene.ed.browser.get(CLOSE).text
     assert ">final standings 1</a>." in page
-    assert "not of the newest" not in page
+    assert "from older final standings" not in page
     with scene.database.write() as session:
         decisions.disqualify(
             session,
@@ -128,7 +128,7 @@ def test_what_is_older_than_the_newest_final_standings_is_told_to_be(scene: Any)
         )
     page = scene.ed.browser.get(CLOSE).text
     assert ">final standings 2</a>" in page
-    assert "not of the newest final standings" in page
+    assert "from older final standings" in page
 
 
 def test_a_reopened_selection_is_told_to_keep_everything_waiting(scene: Any) -> None:
@@ -138,15 +138,15 @@ def test_a_reopened_selection_is_told_to_keep_everything_waiting(scene: Any) -> 
         competition.settled_at = None
         competition.selection_deadline = scene.now() + timedelta(days=2)
     page = scene.ed.browser.get(CLOSE).text
-    assert "Teams may still change their final selection." in page
-    assert "nothing is revealed" in page
+    assert "Teams can still change their final selection." in page
+    assert "revealed after that" in page
     assert "Nothing is missing." not in page
 
 
 def test_a_viewer_sees_all_and_changes_nothing(scene: Any) -> None:
     close(scene)
     page = scene.vic.browser.get(CLOSE).text
-    assert "What is missing" in page
+    assert "To do before the reveal" in page
     assert "<button" not in page.partition("<h1>Close</h1>")[2].partition("</main>")[0]
     for act in ("verify", "reveal", "finalize", "solution", "bundle"):
         assert scene.vic.confirm(f"{CLOSE}/{act}", {"confirm": "yes"}).status_code == 403
@@ -155,9 +155,9 @@ def test_a_viewer_sees_all_and_changes_nothing(scene: Any) -> None:
 def test_what_still_waits_is_named_and_the_reveal_refused(scene: Any) -> None:
     waiting = scene.submit(scene.ann, scene.truth.predictions(seed=3))
     close(scene)
-    assert f"1 file accepted in time is still being scored, and the reveal waits: #{waiting} of Ann." in (
-        scene.ed.browser.get(CLOSE).text
-    )
+    assert (
+        f"1 submission accepted in time is still being scored, so the reveal waits: #{waiting} of Ann."
+    ) in (scene.ed.browser.get(CLOSE).text)
     refused = scene.ed.confirm(f"{CLOSE}/reveal", {"confirm": "yes"})
     assert refused.status_code == 409
     assert "1 submission is still being scored" in refused.text

@@ -43,7 +43,7 @@ def test_the_evaluation_tells_how_the_score_is_made(arena: Any) -> None:
     stranger = arena.app.test_client()
     assert "<h2>The <em>task</em></h2>" in stranger.get(HERE).text
     text = _text(stranger.get(f"{HERE}/evaluation"))
-    assert "computed on 50% of the test set" in text
+    assert "the public leaderboard uses 50% of the test set" in text
     assert (
         "negative rows that mention the identity against positive rows that do not false alarms 0.25" in text
     )
@@ -123,7 +123,7 @@ def test_before_and_after_its_opening_hours_a_competition_shows_no_form(arena: A
     told = {
         "soon": "Submissions open on",
         "over": "Late files are accepted once the private leaderboard is revealed.",
-        "done": "No files are accepted any more.",
+        "done": "It no longer accepts files.",
     }
     for slug, sentence in told.items():
         page = ann.browser.get(f"/competitions/{slug}/submit").text
@@ -160,7 +160,7 @@ def test_a_description_can_be_changed(arena: Any, ann: Any) -> None:
     answer = ann.post(f"{HERE}/submissions/{submission_id}/description", {"description": "after"})
     page = ann.browser.get(answer.headers["Location"]).text
     assert 'value="after"' in page
-    assert "The description is saved." in page
+    assert "Description saved." in page
 
 
 def test_the_status_is_sent_again_only_when_it_has_changed(arena: Any, ann: Any) -> None:

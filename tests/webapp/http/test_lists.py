@@ -88,7 +88,7 @@ def test_a_page_past_the_end_says_so_and_leads_to_the_last_one(people: Any) -> N
         browser = reader(people, address).browser
         past = browser.get(with_page(address, 99))
         assert past.status_code == 200, address
-        assert "There is no page 99: this list has 1 page." in " ".join(past.text.split()), address
+        assert "Page 99 does not exist: this list has 1 page." in " ".join(past.text.split()), address
         link = past.text.partition('">Go to the last page')[0].rpartition('href="')[2].replace("&amp;", "&")
         last = browser.get(link)
         assert "There is no page" not in last.text, link

@@ -86,7 +86,7 @@ def test_from_a_checked_solution_to_the_notice_and_back(
     assert begin(people, job_id).headers["Location"].endswith("/rescoring/2")
     waiting = page(eva, f"{ROOT}/rescoring/2")
     assert "0 of 2 submissions scored" in waiting and "data-live" in waiting
-    assert "This is not the whole difference yet" in page(eva, f"{ROOT}/rescoring/2/difference")
+    assert "This difference is not complete yet" in page(eva, f"{ROOT}/rescoring/2/difference")
     early = eva.confirm(f"{ROOT}/rescoring/2/publish", {"notice": "Kept words."})
     assert early.status_code == 409 and "Kept words." in early.text
     assert "2 submissions are not yet scored under the new version." in early.text
@@ -95,9 +95,9 @@ def test_from_a_checked_solution_to_the_notice_and_back(
     arena.score_all()
     assert "2 of 2 submissions scored." in page(eva, f"{ROOT}/rescoring/2")
     difference = page(eva, f"{ROOT}/rescoring/2/difference")
-    assert "not the whole difference" not in difference and "2 of 2 submissions get" in difference
+    assert "difference is not complete" not in difference and "2 of 2 submissions get" in difference
     assert "Private leaderboard" in difference and "toxicity" in difference
-    assert "Where it comes from" in difference
+    assert "Changes by term" in difference
     lines = page(eva, f"{ROOT}/rescoring/2/submissions.csv").splitlines()
     assert len(lines) == 3 and lines[0].startswith("submission,team_id,team,kind")
     assert len(page(eva, f"{ROOT}/rescoring/2/teams.csv").splitlines()) == 5
@@ -115,7 +115,7 @@ def test_from_a_checked_solution_to_the_notice_and_back(
     for number in (1, 2):
         assert "From version" in page(eva, f"{ROOT}/rescoring/{number}/difference")
 
-    assert "Every submission has its score under it" in page(eva, f"{ROOT}/rescoring/1")
+    assert "Every submission already has its score under this version" in page(eva, f"{ROOT}/rescoring/1")
     refused = eva.confirm(f"{ROOT}/rescoring/1/rollback", {"reason": " "})
     assert refused.status_code == 409 and "Give the reason" in refused.text
     back = eva.confirm(f"{ROOT}/rescoring/1/rollback", {"reason": "The correction was wrong."})
@@ -134,7 +134,7 @@ def test_what_cannot_be_given_is_told_all_at_once_and_nothing_is_published(
         {"closes_at": "soon", "extra_submissions": "many", "selection_deadline": "2001-01-01T10:00"},
     )
     assert answer.status_code == 409
-    assert "The new deadline cannot be read" in answer.text
+    assert "The new closing date cannot be read" in answer.text
     assert "The number of extra submissions cannot be read" in answer.text
     answer = people["Eva"].confirm(
         f"{ROOT}/rescoring/2/publish",
@@ -142,8 +142,8 @@ def test_what_cannot_be_given_is_told_all_at_once_and_nothing_is_published(
     )
     assert answer.status_code == 409
     for words in (
-        "The close must lie ahead",
-        "final selection is open anyway",
+        "The close must be in the future",
+        "final selection is already open",
         "neither a daily nor a total",
     ):
         assert words in answer.text
@@ -207,12 +207,12 @@ def test_changed_settings_are_checked_and_scored_like_a_corrected_solution(
     assert eva.browser.get(f"{ROOT}/rescoring/settings/status").json["is_final"] is False
     job_id = run_newest(arena)
     assert eva.browser.get(f"{ROOT}/rescoring/settings/status").json["is_final"] is True
-    assert "Score all submissions with these settings" in page(eva, f"{ROOT}/rescoring")
+    assert "Rescore all submissions with these settings" in page(eva, f"{ROOT}/rescoring")
     begun = eva.post(f"{ROOT}/rescoring", {"settings": str(job_id), "reason": "Two identities are enough."})
     assert begun.headers["Location"].endswith("/rescoring/2"), begun.text
     arena.score_all()
     difference = page(eva, f"{ROOT}/rescoring/2/difference")
-    assert "What changes in the settings" in difference and "male, female" in difference
+    assert "Changes to the settings" in difference and "male, female" in difference
     assert eva.confirm(f"{ROOT}/rescoring/2/publish").status_code == 303
     assert "-3" in page(people["Ann"], "/competitions/toxicity/evaluation")
 
@@ -243,7 +243,7 @@ def test_a_difference_is_computed_once_for_a_state_of_the_competition(
     arena.score_all()
     complete = page(people["Eva"], f"{path}/difference")
     assert len(computed) == 2
-    assert "not the whole difference" in incomplete and "not the whole difference" not in complete
+    assert "difference is not complete" in incomplete and "difference is not complete" not in complete
     assert "Ann" in page(people["Vic"], f"{path}/teams.csv")
     assert page(people["Vic"], f"{path}/difference").count("Ann") == complete.count("Ann")
     assert len(computed) == 2

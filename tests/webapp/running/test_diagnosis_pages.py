@@ -55,7 +55,7 @@ def page_of(submission_id: int) -> str:
 def test_an_editor_has_a_submission_diagnosed_and_a_viewer_sees_it(scene: Any) -> None:
     page = page_of(scene.first)
     assert page in scene.vic.browser.get(f"{HERE}/submissions/{scene.first}").text
-    assert "has not been diagnosed" in scene.vic.browser.get(page).text
+    assert "There is no diagnosis yet" in scene.vic.browser.get(page).text
     assert scene.vic.browser.get(f"{page}.json").status_code == 404
     assert scene.vic.post(page).status_code == 403
 

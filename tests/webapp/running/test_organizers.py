@@ -91,12 +91,12 @@ def test_an_owner_gives_changes_and_takes_roles(arena: Any, competition: Any) ->
     ann = organizer(arena, competition, "Ann", Role.OWNER)
     bob = arena.person("Bob")
     page = ann.post(f"{ORGANIZE}/organizers", {"name": "Bob", "role": "viewer"}, follow_redirects=True)
-    assert "Bob is an organizer now." in text(page)
+    assert "Bob is now an organizer." in text(page)
     assert bob.browser.get(f"{ORGANIZE}/audit").status_code == 200
     assert bob.confirm(f"{ORGANIZE}/organizers/remove", {"name": "Ann"}).status_code == 403
     ann.confirm(f"{ORGANIZE}/organizers/change", {"name": "Bob", "role": "owner"})
     gone = bob.confirm(f"{ORGANIZE}/organizers/remove", {"name": "Ann"}, follow_redirects=True)
-    assert "Ann is no organizer any more." in text(gone)
+    assert "Ann is no longer an organizer." in text(gone)
     assert ann.browser.get(f"{ORGANIZE}/audit").status_code == 403
 
 
@@ -111,7 +111,7 @@ def test_an_owner_who_leaves_goes_to_the_first_page(arena: Any, competition: Any
     ("form", "status", "problem"),
     [
         ({"name": "Nobody", "role": "editor"}, 404, "Nobody"),
-        ({"name": "Ann", "role": "editor"}, 409, "Ann is owner already"),
+        ({"name": "Ann", "role": "editor"}, 409, "Ann is already owner"),
         ({"name": "Bob", "role": "king"}, 409, "There is no role 'king'"),
     ],
 )
@@ -160,7 +160,7 @@ def test_the_audit_tells_who_what_when_before_after_and_why(arena: Any, competit
     assert "yes → , then no" in told
     assert "1,200 → , then 3" in told
     assert "Reason: It was rude." in told
-    assert "Everybody reads: A team has another name." in told
+    assert "In the public log: A team has another name." in told
 
 
 def test_the_audit_is_filtered_and_paged(arena: Any, competition: Any) -> None:
@@ -181,7 +181,7 @@ def test_the_audit_is_filtered_and_paged(arena: Any, competition: Any) -> None:
     assert "Page 1 of 2" in text(first)
     second = vic.browser.get(f"{ORGANIZE}/audit?action=grant.give&by=calendar&page=2")
     assert "calendar gave extra submissions to team 0 " in text(second)
-    assert "No act matches." in text(vic.browser.get(f"{ORGANIZE}/audit?by=Nobody"))
+    assert "No entry matches." in text(vic.browser.get(f"{ORGANIZE}/audit?by=Nobody"))
 
 
 def test_everybody_reads_in_the_log_what_changed_standings_and_not_by_whom(

@@ -106,7 +106,7 @@ def test_the_private_board_is_the_organizers_from_the_settling_on(site: Any) -> 
             assert person.browser.get(path).status_code == 403, path
         assert site.app.test_client().get(path).status_code == 403, path
     page = site.vera.browser.get(private).text
-    assert "Until the reveal organizers alone see this page" in page
+    assert "Only organizers see this page until the reveal" in page
     assert "leaderboard/private" in site.vera.browser.get(f"{HERE}/leaderboard").text
     assert "leaderboard/private" not in site.ann.browser.get(f"{HERE}/leaderboard").text
 

@@ -127,7 +127,7 @@ def test_the_list_of_submissions_filters_sorts_and_finds_and_takes_no_other_colu
 def test_a_failed_submission_is_tried_again_and_the_worker_is_hinted(desk: Any) -> None:
     fail(desk, desk.scored_id)
     assert "1</strong> failed submission" in desk.ed.browser.get(DESK).text
-    assert "Try again" in desk.ed.browser.get(f"{DESK}/submissions").text
+    assert "Retry" in desk.ed.browser.get(f"{DESK}/submissions").text
     desk.hints.job_ids.clear()
     answer = desk.ed.post(
         f"{DESK}/submissions/{desk.scored_id}/retry", {"back": f"{DESK}/submissions?state=failed"}
@@ -144,7 +144,7 @@ def test_a_team_is_disqualified_with_a_reason_it_reads_and_reinstated(desk: Any)
     assert desk.ed.post(f"{team}/disqualification", {"reason": "Two accounts"}).status_code == 303
     own = desk.ann.browser.get(f"{HERE}/team").text
     assert "Two accounts" in own
-    assert "To appeal, question the score of one of your submissions" in own
+    assert "To appeal, ask a question on the page of one of your submissions" in own
     assert "how to appeal" in desk.ann.browser.get(f"{HERE}/submissions").text
     assert "disqualified" in desk.vic.browser.get(f"{DESK}/teams?state=disqualified").text
     assert desk.ed.post(f"{team}/reinstatement", {"reason": "It was one person"}).status_code == 303
@@ -164,10 +164,10 @@ def test_a_team_reads_why_it_was_renamed_and_keeps_the_name_until_it_is_freed(de
     team = f"{DESK}/teams/{submission(desk, desk.scored_id).team_id}"
     desk.ed.post(f"{team}/name", {"name": "Team 7", "reason": "It insulted people"})
     page = desk.ann.browser.get(f"{HERE}/team").text
-    assert "It insulted people<br>It stays until they free it." in page
+    assert "It insulted people<br>You cannot change it until they allow it." in page
     assert "Rename" not in page
     refused = desk.ann.post(f"{HERE}/team/name", {"name": "The calm ones"})
-    assert (refused.status_code, "It stays until they free it." in refused.text) == (409, True)
+    assert (refused.status_code, "You cannot change it until they allow it." in refused.text) == (409, True)
     assert desk.ed.post(f"{team}/name/free").status_code == 303
     assert desk.ann.post(f"{HERE}/team/name", {"name": "The calm ones"}).status_code == 303
     assert "It insulted people" not in desk.ann.browser.get(f"{HERE}/team").text
@@ -193,15 +193,15 @@ def test_a_grant_says_until_when_it_holds_before_and_after_it_is_given(desk: Any
     tomorrow = desk.now().date() + timedelta(days=1)
     for page in ("/teams", f"/teams/{submission(desk, desk.scored_id).team_id}"):
         form = desk.ed.browser.get(DESK + page).text
-        assert f"Today ({desk.now():%Y-%m-%d}) they hold until" in form
+        assert f"For today ({desk.now():%Y-%m-%d}) they are valid until" in form
         assert "from now." in form
-        assert "On another day they hold from 00:00 to 24:00 UTC" in form
+        assert "For another day they are valid from 00:00 to 24:00 UTC" in form
     given = {"count": "2", "day": f"{tomorrow}", "reason": "An outage"}
     assert desk.ed.post(f"{DESK}/teams/grants", given).status_code == 303
     told = desk.ed.browser.get(f"{DESK}/teams").text
     begins, ends = tomorrow, tomorrow + timedelta(days=1)
     first, last = (f"{day.day} {day:%b %Y}, 00:00 UTC" for day in (begins, ends))
-    assert f"They hold from {first} until {last}, for 1 d." in told
+    assert f"They are valid from {first} until {last}, for 1 d." in told
     log = desk.app.test_client().get(f"{HERE}/log").text
     assert f"on {tomorrow} (UTC), until {ends} 00:00 UTC: An outage" in log
 

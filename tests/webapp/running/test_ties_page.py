@@ -84,7 +84,7 @@ def test_everybody_sees_marks_that_are_published_after_the_reveal(scene: Any) ->
     work(scene)
     assert scene.ed.post(f"{TIES}/publish", {"confirm": "yes"}).status_code == 409
     scene.reveal()
-    assert "Compare the teams as they stand" in scene.ed.post(f"{TIES}/publish", {"confirm": "yes"}).text
+    assert "Compare the teams on the current" in scene.ed.post(f"{TIES}/publish", {"confirm": "yes"}).text
     scene.ed.post(TIES)
     work(scene)
     assert scene.ed.post(f"{TIES}/publish").status_code == 409

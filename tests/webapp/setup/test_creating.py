@@ -69,7 +69,7 @@ def test_who_may_not_create_is_refused(arena: Any) -> None:
     bob = arena.person("Bob")
     assert bob.browser.get("/competitions/new").status_code == 403
     assert make(bob).status_code == 403
-    assert "Make a competition" not in bob.browser.get("/").text
+    assert "Create a competition" not in bob.browser.get("/").text
 
 
 def test_what_was_entered_stays_when_a_draft_cannot_be_made(root: Any) -> None:
@@ -125,9 +125,13 @@ def test_everything_that_is_wrong_is_told_at_once_and_what_was_entered_stays(are
     wrong = {"closes_at_date": "soon", "max_daily_submissions": "many", "selection_count": ""}
     answer = root.post(f"{HERE}/settings/dates", form | wrong)
     assert answer.status_code == 422
-    for words in ("Closes: give a date", "Submissions a UTC day: give a whole", "Selected submissions: give"):
+    for words in (
+        "Closes: give a date",
+        ("Submissions per UTC day: give a whole"),
+        "Selected submissions: give",
+    ):
         assert answer.text.count(words) == 1, words
-    assert "What to mend stands below: Closes; Submissions a UTC day; Selected submissions." in answer.text
+    assert "Please correct: Closes; Submissions per UTC day; Selected submissions." in answer.text
     assert 'value="soon"' in answer.text
     assert 'value="many"' in answer.text
     answer = root.post(
@@ -196,17 +200,17 @@ def test_several_names_on_one_line_are_told_beside_their_field(arena: Any, root:
     answer = root.post(f"{HERE}/settings/metric", sent)
     assert answer.headers["Location"].endswith("/settings/metric")  # nothing goes on without a look
     page = html.unescape(root.browser.get(f"{HERE}/settings/metric").text)
-    assert "'male, female, gay' is taken as the name of one column. If these are 3 columns, name each" in page
+    assert "'male, female, gay' is read as the name of one column. If these are 3 columns, name them" in page
     sent["identities"] = "male\nfemale"
     answer = root.post(f"{HERE}/settings/metric", sent)
     assert not answer.headers["Location"].endswith("/settings/metric")
-    assert "is taken as the name" not in root.browser.get(f"{HERE}/settings/metric").text
+    assert "is read as the name" not in root.browser.get(f"{HERE}/settings/metric").text
 
 
 def test_what_is_fixed_is_shown_with_the_reason_and_cannot_be_sent(arena: Any, root: Any) -> None:
     arena.competition(closes_at=arena.now() + 30 * DAY)
     page = root.browser.get(f"{HERE}/settings/metric").text
-    assert "Changed settings are a rescoring." in page
+    assert "To change it, start a rescoring." in page
     assert 'name="power"' not in page
     assert "Leak budget" in page
     before = settings_of(arena, "toxicity")
@@ -238,7 +242,7 @@ def test_the_solution_as_a_data_file_is_held_until_the_words_are_typed(arena: An
     solution = arena.truth.solution().replace(b"toxicity", b"x1")
     root.post(f"{HERE}/data", {"file": (io.BytesIO(solution), "extra.csv")})
     page = root.browser.get(f"{HERE}/data")
-    assert "waits for its check" in page.text and "data-live=" in page.text
+    assert "waiting for its check" in page.text and "data-live=" in page.text
     etag = re.search(r'data-etag="([^"]+)"', page.text)[1]
     status = root.browser.get(f"{HERE}/data/status", headers={"If-None-Match": html.unescape(etag)})
     assert status.status_code == 304
@@ -257,7 +261,9 @@ def test_the_solution_as_a_data_file_is_held_until_the_words_are_typed(arena: An
     assert ann.browser.get(address).status_code == 503
     assert root.post(f"{HERE}/data/allow", {"name": "extra.csv", "typed": phrase}).status_code == 303
     assert ann.browser.get(address).data == solution
-    assert "gave the data file extra.csv out all the same" in root.browser.get(f"{HERE}/audit").text
+    assert (
+        "released the data file extra.csv although it was held back" in root.browser.get(f"{HERE}/audit").text
+    )
 
 
 def test_participants_download_data_files_from_the_opening_on(arena: Any, root: Any) -> None:
@@ -429,7 +435,7 @@ def test_an_owner_deletes_a_draft_and_an_editor_does_not(arena: Any, root: Any) 
     assert "Delete the draft" not in ann.browser.get(f"{HERE}/state").text
     assert ann.post(f"{HERE}/state/delete", {"confirm": "yes"}).status_code == 403
     answer = root.post(f"{HERE}/state/delete")
-    assert (answer.status_code, "tick the box" in answer.text) == (422, True)
+    assert (answer.status_code, "Tick the box" in answer.text) == (422, True)
     assert root.post(f"{HERE}/state/delete", {"confirm": "yes"}).location == "/"
     assert root.browser.get(f"{HERE}/state").status_code == 404
     assert "Toxicity" not in root.browser.get("/").text.partition("is deleted")[2]
@@ -442,7 +448,7 @@ def test_a_draft_with_a_baseline_says_why_it_stays(arena: Any, root: Any) -> Non
     file = io.BytesIO(arena.truth.predictions(noise=2.0))
     assert root.post(f"{HERE}/data/baseline", {"file": (file, "b.csv")}).status_code == 303
     page = root.browser.get(f"{HERE}/state").text
-    assert "what somebody sent is never deleted" in page and "state/delete" not in page
+    assert "submissions are never deleted" in page and "state/delete" not in page
     assert root.post(f"{HERE}/state/delete", {"confirm": "yes"}).status_code == 409
 
 

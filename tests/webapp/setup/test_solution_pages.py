@@ -73,7 +73,7 @@ def test_a_draft_gets_its_solution_from_the_upload_to_the_acceptance(site: Any) 
     assert site.olga.browser.get(f"{location}/status").json["is_final"] is True
     page = site.olga.browser.get(location).text
     assert "Accept and continue" in page
-    assert "Each of the 400 ids stands there once." in page
+    assert "Each of the 400 ids appears once." in page
     assert "black or african" in page
     accepted = site.olga.post(f"{location}/accept")
     assert (accepted.status_code, accepted.location) == (303, "/competitions/next/organize/data")
@@ -111,10 +111,10 @@ def test_what_is_wrong_with_a_file_is_listed_and_its_roles_stay_changeable(site:
 def test_what_stops_a_competition_is_said_and_cannot_be_accepted(site: Any) -> None:
     location = checked(site, site.truth.solution(), test=b"id\nelsewhere\n")
     page = site.olga.browser.get(location).text
-    assert "Stops it here" in page and "Accept and continue" not in page
+    assert "Problems to fix" in page and "Accept and continue" not in page
     refused = site.olga.post(f"{location}/accept")
     assert refused.status_code == 409
-    assert "something that stops the competition" in refused.text
+    assert "problems that you must fix" in refused.text
 
 
 def test_an_upload_without_a_file_is_told_so(site: Any) -> None:
@@ -129,7 +129,7 @@ def test_a_check_can_be_stopped(site: Any) -> None:
     assert site.olga.post(f"{location}/dismiss").status_code == 303
     assert "truth.csv" not in site.olga.browser.get(HERE).text
     work(site)
-    assert "The check was put away" in site.olga.browser.get(location).text
+    assert "The check was dismissed" in site.olga.browser.get(location).text
 
 
 def test_a_viewer_sees_everything_and_changes_nothing(site: Any) -> None:

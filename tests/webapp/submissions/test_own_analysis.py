@@ -22,7 +22,7 @@ def arena(make_arena: Callable[..., Any]) -> Any:
 
 
 def entered(arena: Any, feedback: Feedback = Feedback.OPEN) -> tuple[int, int]:
-    """Make a competition in which Ann has two scored files."""
+    """Create a competition in which Ann has two scored files."""
     arena.competition()
     with arena.database.write() as session:
         lookup.get(session, slug="toxicity").feedback = feedback

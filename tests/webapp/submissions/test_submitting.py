@@ -135,7 +135,7 @@ def test_a_file_that_nobody_had_time_to_check_is_accepted(
     monkeypatch.setattr(arena.app.extensions["fairboard"].checker, "check", lambda *_, **__: None)
     answer = post(ann, BROKEN)
     assert answer.status_code == 303
-    assert "accepted first" in ann.browser.get(answer.headers["Location"]).text
+    assert "we accepted it" in ann.browser.get(answer.headers["Location"]).text
     busy = arena.app.test_client().post(
         f"{API}/check", data={"file": (BytesIO(BROKEN), "p.csv")}, headers=ann.bearer
     )
@@ -250,8 +250,8 @@ def test_a_failed_submission_says_whose_fault_it_was(arena: Any, make_ann: Any) 
         session.execute(update(Submission).values(status="failed", incident="7F3A"))
     text = _text(ann.browser.get(f"{HERE}/submissions/1"))
     assert (
-        "Failed: our fault. No submission used. We retry by ourselves; the organizer knows. Incident 7F3A."
-        in text
+        "Failed: our fault. No submission used. We retry automatically, and the organizers know. Incident "
+        "7F3A." in text
     )
 
 
@@ -349,7 +349,7 @@ def test_whoever_must_join_first_is_told_so_and_stores_nothing(arena: Any, make_
     assert (refused.status_code, refused.json["error"]) == (403, "not_joined")
     assert blobs == {path for path in (arena.settings.data_dir / "blobs").rglob("*") if path.is_file()}
     page = _text(ann.browser.get(f"{HERE}/submit"))
-    assert "You have not joined this competition yet: join it on its page" in page
+    assert "You have not joined this competition yet. Join it on its page" in page
 
 
 def test_a_refused_file_is_not_stored(arena: Any, make_ann: Any) -> None:

@@ -56,7 +56,7 @@ def duo(arena: Any) -> Any:
 
 
 def link_of(leader: Any) -> str:
-    """Make an invitation link and return its path."""
+    """Create invitation link and return its path."""
     made = leader.post(f"{TEAM}/link")
     assert made.status_code == 201
     found = re.search(r"<code>http://localhost(/competitions/toxicity/team/link/[\w-]+)</code>", made.text)
@@ -90,7 +90,7 @@ def test_rules_are_accepted_by_a_ticked_box(arena: Any, join: Any) -> None:
     assert "Join this competition before you send a file" in text(ann.browser.get(HERE))
     refused = join(ann, accepted_rules_version="")
     assert refused.status_code == 403
-    assert "accept the rules" in text(refused)
+    assert "read and accept version 1 of the rules" in text(refused)
     answer = join(ann)
     assert (answer.status_code, answer.headers["Location"]) == (303, f"{HERE}/submit")
     assert "accepted version 1 of these rules" in text(ann.browser.get(f"{HERE}/join"))
@@ -223,7 +223,7 @@ def test_an_administrator_decides_who_asked(arena: Any, admin: Any, join: Any) -
     ann, bob = arena.person("Ann"), arena.person("Bob")
     for person in (ann, bob):
         assert join(person).headers["Location"] == f"{HERE}/join"
-        assert "An organizer decides" in text(person.browser.get(f"{HERE}/join"))
+        assert "An organizer will decide" in text(person.browser.get(f"{HERE}/join"))
     assert ann.browser.get(f"{HERE}/entries").status_code == 403
     assert "Requests" not in ann.browser.get(HERE).text
     page = admin.get(f"{HERE}/entries")
@@ -248,7 +248,7 @@ def test_after_the_entry_deadline_the_page_has_no_form(arena: Any) -> None:
     )
     ann = arena.person("Ann")
     page = ann.browser.get(f"{HERE}/join")
-    assert "Entry is over: it was possible until" in text(page)
+    assert "You can no longer join: entry closed on" in text(page)
     assert buttons(page) == set()
     assert "Entry into this competition is over." in text(ann.browser.get(TEAM))
 
@@ -433,5 +433,5 @@ def test_a_code_cannot_be_guessed_for_ever(make_arena: Any) -> None:
 def test_the_submit_page_leads_who_has_not_joined_to_the_rules(arena: Any) -> None:
     arena.competition(rules="Be kind.")
     page = arena.person("Ann").browser.get(f"{HERE}/submit")
-    assert "You have not joined this competition yet: join it on its page “Rules”." in text(page)
-    assert f'href="{HERE}/join">Go there.' in page.text
+    assert "You have not joined this competition yet. Join it on its page “Rules”." in text(page)
+    assert f'href="{HERE}/join">Open that page.' in page.text

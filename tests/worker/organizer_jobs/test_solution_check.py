@@ -249,7 +249,7 @@ def test_settings_that_changed_since_ask_for_another_check(
             actor=SHELL,
             now=service.now,
         )
-    with pytest.raises(NotAcceptable, match="settings were changed"):
+    with pytest.raises(NotAcceptable, match="settings have changed"):
         accept(service, draft, job)
 
 

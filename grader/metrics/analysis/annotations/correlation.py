@@ -123,7 +123,7 @@ def _mentions(annotations: Annotations, name: str, reading: Reading) -> Column:
 
 
 def _alike(masks: Mapping[str, BoolArray]) -> list[tuple[list[str], BoolArray]]:
-    """Return the names that have the same rows together, so that their rows are picked once."""
+    """Group the names that have the same rows, so that the rows are selected once."""
     together: dict[bytes, list[str]] = {}
     for name, mask in masks.items():
         together.setdefault(np.packbits(mask).tobytes(), []).append(name)

@@ -180,7 +180,7 @@ class _Computation:
         return found
 
     def _add(self, places: _Places, line: SubgroupReport, slopes: Mapping[BiasAuc, "_Slopes"]) -> None:
-        """Add what one identity's AUCs tell of its rows, and of all background rows by their rank."""
+        """Add the influence of one identity's AUCs on its rows and, by rank, on all background rows."""
         positive, negative = places.positive, places.negative
         n1, n0 = positive.size, negative.size
         b1, b0 = self._positive.size - n1, self._negative.size - n0

@@ -113,7 +113,7 @@ def gap_estimate(auc: Estimate, gap: float) -> Estimate:
 
 
 def is_checked_cell(cell: Cell, value: float, sizes: tuple[int, int]) -> bool:
-    """Tell whether the coverage of a cell's interval was checked for such a value and such compared sets.
+    """Return whether the coverage of a cell's interval was checked for such a value and such compared sets.
 
     An AEG is looked at by the AUC that it derives from, which lies about one half.
     """
@@ -123,7 +123,7 @@ def is_checked_cell(cell: Cell, value: float, sizes: tuple[int, int]) -> bool:
 
 
 def is_checked_overall(values: BiasReport) -> bool:
-    """Tell the same of the overall AUC."""
+    """Return the same for the overall AUC."""
     sizes = values.positives, values.rows - values.positives
     return values.overall_auc is not None and is_checked_cell("subgroup_auc", values.overall_auc, sizes)
 
@@ -142,7 +142,7 @@ def compared_sizes(values: BiasReport, line: SubgroupReport) -> dict[Cell, tuple
 
 
 def is_checked_mean(values: BiasReport, term: BiasAuc) -> bool:
-    """Tell the same of a power mean: whether each of its values is in that range."""
+    """Return the same for a power mean: whether each of its values is in that range."""
     return all(
         is_checked_cell(term, value, compared_sizes(values, line)[term])
         for line in values.subgroups
@@ -151,7 +151,7 @@ def is_checked_mean(values: BiasReport, term: BiasAuc) -> bool:
 
 
 def is_checked_score(values: BiasReport) -> bool:
-    """Tell the same of the score: whether each of its terms is in that range."""
+    """Return the same for the score: whether each of its terms is in that range."""
     return is_checked_overall(values) and all(is_checked_mean(values, term) for term in BIAS_AUCS)
 
 

@@ -51,7 +51,7 @@ class Difference:
 
     @property
     def is_tied(self) -> bool | None:
-        """Whether 0 lies in the interval: the data does not tell which is better."""
+        """Whether the interval contains 0: the data cannot show which is better."""
         if self.low is None or self.high is None:
             return True if self.p_value == 1 else None
         return self.low <= 0 <= self.high
@@ -115,7 +115,7 @@ class Measured:
 
 
 def score_difference(candidate: Measured, baseline: Measured, *, level: float = LEVEL) -> Difference:
-    """Return the difference of two scores on the same rows: what tells whether two teams are tied.
+    """Return the difference of two scores on the same rows, which decides whether two teams are tied.
 
     Parameters
     ----------
