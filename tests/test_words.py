@@ -1,0 +1,151 @@
+"""One word for one idea: no page, e-mail, error, help or chapter has a word that the glossary rules out."""
+
+import ast
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import click
+import pytest
+
+from grader.cli import main
+
+ROOT = Path(__file__).parents[1]
+GLOSSARY = ROOT / "docs" / "glossary.md"
+TEMPLATES = ROOT / "webapp" / "templates"
+SHOWN_ATTRIBUTES = {"alt", "aria-label", "placeholder", "title"}
+# Places where a ruled-out word means something else: the file, the words around it, and what it means there.
+ALLOWED: dict[str, tuple[str, ...]] = {
+    "grader/cli/installation.py": ("https://board.example.org",),  # an address
+    "grader/settings.py": ("<board@example.org>",),
+    "docs/operations.md": ("<board@example.org>",),  # an address
+    "grader/services/exports/bundle_files.py": ("boards/ both",),  # a folder's name
+    "grader/demo/corpus.py": ("tell {who} the same", "{who} told us"),  # comments to classify
+}
+
+
+def ruled_out() -> dict[str, str]:
+    """Return the words that the glossary rules out, each with the word to use."""
+    text = GLOSSARY.read_text()
+    table = text[text.index("## Words to avoid") :]
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", table, flags=re.MULTILINE)[1:]
+    return {word: use for use, words in rows for word in re.findall(r"`([^`]+)`", words)}
+
+
+class ShownText(HTMLParser):
+    """Collects what a reader sees of a page: its text and the attributes that are read out or shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.parts += [value for name, value in attrs if name in SHOWN_ATTRIBUTES and value]
+
+    def handle_data(self, data: str) -> None:
+        self.parts.append(data)
+
+
+def of_template(path: Path) -> Iterator[str]:
+    """Yield the words of a template, those in the strings of its expressions included."""
+    text = re.sub(r"\{#.*?#\}", " ", path.read_text(), flags=re.DOTALL)
+    code = r"\{\{.*?\}\}|\{%.*?%\}"
+    for expression in re.findall(code, text, flags=re.DOTALL):
+        yield from (quoted for quoted in re.findall(r"\"([^\"]*)\"", expression) if " " in quoted)
+    page = ShownText()
+    page.feed(re.sub(code, " ", text, flags=re.DOTALL))
+    yield from page.parts
+
+
+def of_chapter(path: Path) -> Iterator[str]:
+    """Yield the prose of a Markdown file: no code, no addresses, and not the table of words to avoid."""
+    text = path.read_text().partition("## Words to avoid")[0]
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^ {4,}(?![-*] ).*$", "", text, flags=re.MULTILINE) if path.parent.name == "docs" else text
+    text = re.sub(r"`[^`]*`", "``", text)
+    yield re.sub(r"\]\([^)]*\)", "]", text)
+
+
+def of_module(path: Path) -> Iterator[str]:
+    """Yield the sentences in a module's strings: errors, e-mails, messages, reports; not its docstrings."""
+    tree = ast.parse(path.read_text())
+    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
+            yield node.value if node.value.count(" ") > 1 else ""
+
+
+def of_commands(command: click.Command, name: str = "fairboard") -> Iterator[tuple[str, str]]:
+    """Yield the help texts of a command, of its options and of the commands below it."""
+    yield name, command.help or ""
+    for parameter in command.params:
+        yield f"{name} {parameter.name}", getattr(parameter, "help", None) or ""
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for below in command.list_commands(context):
+            found = command.get_command(context, below)
+            assert found is not None
+            yield from of_commands(found, f"{name} {below}")
+
+
+def everything() -> Iterator[tuple[str, str]]:
+    """Yield every text that somebody reads, with its place."""
+    for path in sorted(TEMPLATES.rglob("*.html")):
+        yield from ((str(path.relative_to(ROOT)), text) for text in of_template(path))
+    for path in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").glob("*.md"))]:
+        yield from ((str(path.relative_to(ROOT)), text) for text in of_chapter(path))
+    for folder in ("grader", "webapp"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            yield from ((str(path.relative_to(ROOT)), text) for text in of_module(path))
+    yield from of_commands(main)
+
+
+def found_in(place: str, text: str, word: str) -> Iterator[str]:
+    """Yield the surroundings of each use of a word that is not allowed there."""
+    for match in re.finditer(rf"\b{re.escape(word)}\b", text, flags=re.IGNORECASE):
+        around = " ".join(text[max(match.start() - 40, 0) : match.end() + 30].split())
+        if not any(allowed in around for allowed in ALLOWED.get(place, ())):
+            yield f"{place}: … {around} …"
+
+
+def test_no_text_uses_a_word_that_the_glossary_rules_out() -> None:
+    words = ruled_out()
+    texts = list(everything())
+    found = [
+        f"“{word}” (say {use.strip()}) in {around}"
+        for word, use in words.items()
+        for place, text in texts
+        for around in found_in(place, text, word)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_every_exception_is_still_needed() -> None:
+    texts = list(everything())
+    for place, phrases in ALLOWED.items():
+        shown = " ".join(" ".join(text.split()) for at, text in texts if at == place)
+        assert [phrase for phrase in phrases if phrase not in shown] == []
+
+
+@pytest.mark.parametrize(
+    ("template", "words"),
+    [
+        ('<p class="notice">A {# notice #} message</p>', ["A message"]),
+        ('<p title="A notice">{{ "a notice of " ~ name }}</p>', ["a notice of", "A notice"]),
+    ],
+)
+def test_the_words_of_a_page_are_those_that_a_reader_sees(
+    tmp_path: Path, template: str, words: list[str]
+) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(template)
+    shown = [" ".join(text.split()) for text in of_template(path)]
+    assert [text for text in shown if text] == words
+
+
+def test_a_chapters_code_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "docs" / "chapter.md"
+    path.parent.mkdir()
+    path.write_text("A word, `notice`, and [a link](notice.md).\n\n    notice\n")
+    assert "notice" not in "".join(of_chapter(path))
