@@ -15,9 +15,9 @@ splits, and no page computes with a label.
 import json
 import logging
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
@@ -26,7 +26,8 @@ import pytest
 from markupsafe import escape
 from sqlalchemy import select
 
-from grader.metrics import PairCounts, report
+from grader.metrics import MetricSettings, PairCounts, SubgroupReport, report
+from grader.metrics.analysis.uncertainty.power import held_back
 from grader.models import Score, Solution, Split, Standing
 from grader.ranking import order
 from grader.services.competitions import lookup
@@ -329,6 +330,7 @@ def _secrets(world: World) -> Secrets:
     values: dict[Split, set[float]] = {split: set() for split in Split}
     scores = {}
     public_terms: dict[int, tuple[float, ...]] = {}
+    told_gains: set[str] = set()
     with world.arena.database.read() as session:
         competition = lookup.get(session, slug=SLUG)
         metric = Rules.from_dict(lookup.live(competition).metric_settings).metric
@@ -340,7 +342,10 @@ def _secrets(world: World) -> Secrets:
             known |= {score.score, *terms}
             if is_shown:
                 public_terms[score.submission_id] = terms
-            for row in report(PairCounts.from_dict(score.counts), metric).subgroups:
+            rows = report(PairCounts.from_dict(score.counts), metric).subgroups
+            if is_shown:
+                told_gains |= _gains(rows, metric)
+            for row in rows:
                 cells = (row.subgroup_auc, row.bpsn_auc, row.bnsp_auc, row.positive_aeg, row.negative_aeg)
                 known |= {abs(cell) for cell in cells if cell is not None}
             if score.scoring_version_id == live and score.split is Split.PRIVATE:
@@ -357,7 +362,15 @@ def _secrets(world: World) -> Secrets:
     # Ann compares her two files: the page tells how their displayed public terms differ.
     pairs = zip(public_terms[1], public_terms[2], strict=True)
     hidden -= {f"{abs(round(one, 4) - round(other, 4)):.4f}" for one, other in pairs}
+    hidden -= told_gains
     return Secrets(scores, tuple(board), frozenset(hidden), blobs)
+
+
+def _gains(rows: Sequence[SubgroupReport], metric: MetricSettings) -> set[str]:
+    """Return the score gains that a page computes from the AUCs it shows of the public rows."""
+    aucs = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
+    shown = [replace(row, **{auc: order.rounded_cell(getattr(row, auc)) for auc in aucs}) for row in rows]
+    return {f"{cell.gain:.4f}" for cell in held_back(shown, metric).cells}
 
 
 def _roundings(values: set[float]) -> set[str]:
