@@ -15,7 +15,7 @@ from typing import Any
 from flask import Flask, current_app, g, render_template, request
 from flask.globals import request_ctx
 from flask.typing import ResponseReturnValue
-from flask_wtf.csrf import CSRFError  # type: ignore[import-untyped]
+from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from grader import db, disk

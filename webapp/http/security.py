@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from flask import Flask, Request, Response, current_app, g, request
 from flask_limiter import Limiter, RequestLimit
-from flask_wtf.csrf import CSRFError, CSRFProtect  # type: ignore[import-untyped]
+from flask_wtf.csrf import CSRFError, CSRFProtect
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from grader.services.accounts import login_guesses

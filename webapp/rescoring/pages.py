@@ -1,6 +1,5 @@
 """Organizers' page of rescoring: list of scoring versions, start one with a solution or settings."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from flask import Blueprint, Response, flash, jsonify, redirect, render_template, request, url_for
@@ -25,6 +24,7 @@ from webapp.http.parameters import asked_number, entered_number
 from webapp.http.site import current_site
 from webapp.rescoring.views import ProgressView, SettingsCheckView, VersionView
 from webapp.setup import forms
+from webapp.setup.forms import SettingsForm
 from webapp.setup.solution_view import check_json
 from webapp.setup.steps import RESCORING
 
@@ -77,16 +77,16 @@ def check_settings(slug: str) -> ResponseReturnValue:
     with current_site().database.write() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         before = competition_settings.of(competition)
-        found = forms.read(RESCORING, request.form, before=before, locked={})
-        problem = ""
-        if not found.problems:
-            rules = Rules(identities=found.changes["identities"] or (), metric=found.changes["metric"])
+        form = forms.form_of(RESCORING, before, is_sent=True)
+        changes, problem = form.changes(before), ""
+        if not form.errors:
+            rules = Rules(identities=changes["identities"] or (), metric=changes["metric"])
             try:
                 settings_checks.add(session, competition=competition, rules=rules, actor=actor(), now=now)
             except NotAcceptable as error:
                 problem = error.message
-    if problem or found.problems:
-        return _settings(slug, problem=problem, field_problems=found.problems), 422
+    if problem or form.errors:
+        return _settings(slug, problem=problem, form=form), 422
     flash("The settings are being checked against the live solution.")
     return redirect(url_for(".index", slug=slug), 303)
 
@@ -116,28 +116,20 @@ def _checked(session: Any, competition: Competition) -> tuple[StoredSolution, di
     return solution, {**check.result["changes"], "check": job_id}
 
 
-def _settings(
-    slug: str,
-    *,
-    problem: str = "",
-    field_problems: Mapping[str, str] | None = None,
-) -> str:
+def _settings(slug: str, *, problem: str = "", form: SettingsForm | None = None) -> str:
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
-        live = Rules.from_dict(lookup.live(competition).metric_settings)
-        in_use = competition_settings.of(competition).changed(identities=live.identities, metric=live.metric)
+        if form is None:
+            live = Rules.from_dict(lookup.live(competition).metric_settings)
+            in_use = competition_settings.of(competition)
+            form = forms.form_of(RESCORING, in_use.changed(identities=live.identities, metric=live.metric))
         view = CompetitionView(competition, db.now(session))
-    values: dict[str, Any] = forms.texts(in_use)
-    if problem or field_problems:
-        values |= forms.entered(RESCORING, request.form)
     return render_template(
         "rescoring/metric_settings.html",
         competition=view,
         step=RESCORING,
-        values=values,
+        form=form,
         problems=[problem] if problem else [],
-        problem_fields=[field.label for field in RESCORING.fields if field.name in (field_problems or {})],
-        field_problems=field_problems or {},
     )
 
 

@@ -1,53 +1,16 @@
 """Form to publish a scoring version: reason, message, extra submissions, new deadlines."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, date, datetime
-from typing import Any, Self
+from typing import Any
 
-from flask import request
+from wtforms import TextAreaField
+from wtforms.widgets import DateInput, DateTimeLocalInput, NumberInput
 
 from grader.services.rescoring.compensation import Amends, InvalidPublication
+from webapp.presentation.form_fields import Entry, SiteForm, TickBox
 
 MAX_EXTRA = 1_000
-FIELDS = ("reason", "notice", "extra_submissions", "extra_day", "closes_at", "selection_deadline")
-
-
-@dataclass(frozen=True, slots=True)
-class PublishForm:
-    """What was entered into the form of a publication, as text."""
-
-    reason: str = ""
-    notice: str = ""
-    extra_submissions: str = ""
-    extra_day: str = ""
-    closes_at: str = ""
-    selection_deadline: str = ""
-    lose_scores: bool = False
-
-    @classmethod
-    def entered(cls) -> Self:
-        """Return what this request holds."""
-        texts = {name: request.form.get(name, "") for name in FIELDS}
-        return cls(**texts, lose_scores=request.form.get("lose_scores") == "yes")
-
-    def amends(self) -> Amends:
-        """Return what the publication is to give; raise InvalidPublication with all that cannot be read."""
-        values: dict[str, Any] = {}
-        problems = []
-        for name, words, read in (
-            ("extra_submissions", "The number of extra submissions", _count),
-            ("extra_day", "The day of the extra submissions", date.fromisoformat),
-            ("closes_at", "The new closing date", _moment),
-            ("selection_deadline", "The end of the final selection", _moment),
-        ):
-            text = getattr(self, name).strip()
-            try:
-                values[name] = read(text) if text else None
-            except ValueError:
-                problems.append(f"{words} cannot be read: {text[:40]!r}.")
-        if problems:
-            raise InvalidPublication(problems)
-        return Amends(notice=self.notice, **values | {"extra_submissions": values["extra_submissions"] or 0})
 
 
 def _count(text: str) -> int:
@@ -60,3 +23,39 @@ def _count(text: str) -> int:
 def _moment(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _entry(label: str, read: Callable[[str], Any], widget: Any) -> Any:
+    def read_or_refuse(text: str) -> Any:
+        try:
+            return read(text)
+        except ValueError:
+            raise ValueError(f" cannot be read: {text[:40]!r}.") from None
+
+    return Entry(label, read_or_refuse, is_optional=True, widget=widget)
+
+
+class PublishForm(SiteForm):
+    """What a publication gives and says."""
+
+    reason = TextAreaField(default="")
+    notice = TextAreaField(default="")
+    extra_submissions = _entry(
+        "The number of extra submissions", _count, NumberInput(min=0, max=MAX_EXTRA, step=1)
+    )
+    extra_day = _entry("The day of the extra submissions", date.fromisoformat, DateInput())
+    closes_at = _entry("The new closing date", _moment, DateTimeLocalInput())
+    selection_deadline = _entry("The end of the final selection", _moment, DateTimeLocalInput())
+    lose_scores = TickBox()
+
+    def amends(self) -> Amends:
+        """Return what the publication is to give; raise InvalidPublication with all that cannot be read."""
+        if not self.validate():
+            raise InvalidPublication(problem for field in self for problem in field.errors)
+        return Amends(
+            notice=self.notice.data,
+            extra_submissions=self.extra_submissions.data or 0,
+            extra_day=self.extra_day.data,
+            closes_at=self.closes_at.data,
+            selection_deadline=self.selection_deadline.data,
+        )

@@ -22,7 +22,7 @@ from webapp.http.errors import status_of, wants_json
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
 from webapp.rescoring.pages import blueprint
-from webapp.rescoring.publication_form import FIELDS, PublishForm
+from webapp.rescoring.publication_form import PublishForm
 from webapp.rescoring.views import (
     ProgressView,
     VersionView,
@@ -130,13 +130,13 @@ def _switch(
 
     The act itself comes before the question, and is undone with it: what refuses it is told first.
     """
-    form, done = PublishForm.entered(), words.done
+    form, done = PublishForm(), words.done
     if wants_to_change():
         return _show(slug, number, form=form)
     with current_site().database.read() as session:  # computed here, it is kept for the locked transaction
         _summary(session, *lookups.scoring_version_of(session, slug, number))
     try:
-        given = {"amends": form.amends(), "lose_scores": form.lose_scores, "actor": actor()}
+        given = {"amends": form.amends(), "lose_scores": form.lose_scores.data, "actor": actor()}
         with current_site().database.write() as session:
             competition, version = lookups.scoring_version_of(session, slug, number)
             lookup.lock(session, competition_id=competition.id)
@@ -168,13 +168,13 @@ def _summary(session: Any, competition: Competition, version: ScoringVersion) ->
 
 
 def _question(slug: str, number: int, words: _Words, summary: Summary, form: PublishForm) -> Question:
-    given = [f"{name} {getattr(form, name)!r}" for name in FIELDS]
+    given = [f"{field.name} {field.raw_data!r}" for field in form]
     return Question(
         heading=words.heading,
         sentences=(*summary.sentences, *_told(form)),
         button=words.button,
         back=url_for(".show", slug=slug, number=number),
-        state=" ".join((summary.digest, str(form.lose_scores), *given)),
+        state=" ".join((summary.digest, *given)),
         links=(("Full difference", url_for(".difference", slug=slug, number=number)),),
         can_change=True,
     )
@@ -182,7 +182,7 @@ def _question(slug: str, number: int, words: _Words, summary: Summary, form: Pub
 
 def _told(form: PublishForm) -> tuple[str, ...]:
     """Return what teams learn of it: a mail cannot be called back."""
-    if form.notice.strip():
+    if form.notice.data.strip():
         return ("Every team with scored files gets the message by e-mail.",)
     return ("Nobody gets an e-mail: the message is blank.",)
 
@@ -200,7 +200,7 @@ def _show(
         days = grants.choice(competition, now=now)
     shown = VersionView(version)
     if form is None:
-        form = PublishForm(notice=suggested_notice(version, view.title) if shown.is_preparing else "")
+        form = PublishForm(None, notice=suggested_notice(version, view.title) if shown.is_preparing else "")
     return render_template(
         "rescoring/version.html",
         competition=view,

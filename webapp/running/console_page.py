@@ -17,7 +17,7 @@ from webapp.http import lookups
 from webapp.http.errors import status_of
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
-from webapp.presentation.time_fields import InvalidMoment, moment
+from webapp.presentation.form_fields import InvalidMoment, moment
 from webapp.running.audit_view import EntryView
 from webapp.running.queue_view import HealthView
 

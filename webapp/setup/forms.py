@@ -1,139 +1,101 @@
-"""Convert competition settings to form texts and back; report what cannot be read."""
+"""Form of a step of the settings: fields made from the model, what they say, and what is wrong with each."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any
+
+from flask import request
+from wtforms import RadioField
+from wtforms.fields import SelectChoice
+from wtforms.widgets import NumberInput, TextArea
 
 from grader.metrics import MetricSettings, Weights
 from grader.services.competitions.settings_model import (
-    DATES,
+    KINDS,
     MAX_COUNT,
+    MAX_LENGTHS,
     METRIC_PARTS,
     SETTINGS,
     WEIGHTS,
     CompetitionSettings,
+    Kind,
 )
 from grader.services.competitions.settings_problems import Fault
 from grader.text.plain import is_storable
-from webapp.setup.steps import Field, Step
+from webapp.presentation.form_fields import Entry, MomentField, SiteForm, TickBox
+from webapp.setup.steps import Step
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A form's changed settings, and the problems of the fields that could not be read."""
+class ChoiceEntry(RadioField):
+    """One of a setting's choices."""
 
-    changes: dict[str, Any]
-    problems: dict[str, str]
-
-
-def texts(settings: CompetitionSettings) -> dict[str, str]:
-    """Return the texts for the form's inputs."""
-    shown = {name: _text(getattr(settings, name)) for name in SETTINGS}
-    metric = settings.metric
-    shown |= {name: _text(value) for name, value in metric.weights.as_dict().items()}
-    shown |= {name: _text(getattr(metric, name)) for name in METRIC_PARTS if name not in WEIGHTS}
-    for name in DATES:
-        moment = getattr(settings, name)
-        shown[f"{name}_date"] = f"{moment:%Y-%m-%d}" if moment else ""
-        shown[f"{name}_time"] = f"{moment:%H:%M}" if moment else ""
-    return shown
-
-
-def entered(step: Step, form: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts of a form as they were entered, to show them again."""
-    return {name: form.get(name, "") for name in _inputs(step)}
-
-
-def setting_of(field_name: str) -> str:
-    """Return the setting that a field belongs to: the parts of the metric are one."""
-    return "metric" if field_name in METRIC_PARTS else field_name
-
-
-def read(
-    step: Step, form: Mapping[str, str], *, before: CompetitionSettings, locked: Mapping[str, str]
-) -> Read:
-    """Read the fields of a step that are not locked."""
-    changes: dict[str, Any] = {}
-    problems: dict[str, str] = {}
-    for field in step.fields:
-        if setting_of(field.name) in locked:
-            continue
+    def process_formdata(self, valuelist: list[str]) -> None:
+        """Read which one was chosen."""
         try:
-            changes[field.name] = _value(field, form)
-        except ValueError as error:
-            problems[field.name] = f"{field.label}: {error}"
-    _read_metric(changes, problems, before=before.metric)
-    return Read(changes, problems)
+            self.data = self.coerce(valuelist[0] if valuelist else "")
+        except ValueError:
+            raise ValueError(f"{self.label.text}: choose one.") from None
+
+    @property
+    def chosen(self) -> str:
+        """The words of the choice."""
+        return next(str(choice.label) for choice in self.iter_choices() if choice.selected)
 
 
-def beside(
-    unread: Mapping[str, str], faults: Sequence[Fault], fields: Collection[str]
-) -> tuple[dict[str, str], list[str]]:
-    """Return the problems of each field on the page, and the problems of no field; each problem once."""
-    told, others = dict(unread), []
-    for fault in faults:
-        field = next((name for name in fault.names if name in fields), None)
-        if field is None:
-            others.append(fault.sentence)
-        else:
-            told[field] = f"{told[field]} {fault.sentence}" if field in told else fault.sentence
-    return told, others
+class SettingsForm(SiteForm):
+    """The settings of a step, without those that are locked."""
+
+    def changes(self, before: CompetitionSettings) -> dict[str, Any]:
+        """Return what was entered, by setting; what cannot be stands in the errors of its field."""
+        self.validate()
+        found = {field.name: field.data for field in self if not field.errors}
+        parts = {name: found.pop(name) for name in METRIC_PARTS if name in found}
+        if parts:
+            found["metric"] = self._metric(parts, before.metric)
+        return found
+
+    def tell(self, faults: Iterable[Fault]) -> list[str]:
+        """Put each fault beside the first of its fields; return the sentences that belong beside none."""
+        others = []
+        for fault in faults:
+            name = next((name for name in fault.names if name in self), None)
+            if name is None:
+                others.append(fault.sentence)
+            else:
+                self._refuse(name, fault.sentence)
+        return others
+
+    def _metric(self, parts: dict[str, float], metric: MetricSettings) -> MetricSettings:
+        """Return the metric with its changed parts; each part that is wrong is told by itself."""
+        weights = {name: parts.pop(name) for name in WEIGHTS if name in parts}
+        if len(weights) == len(WEIGHTS):
+            try:
+                metric = replace(metric, weights=Weights(**weights))
+            except ValueError as error:
+                self._refuse("overall_auc", str(error).replace("`", ""))
+        for name, value in parts.items():
+            try:
+                metric = replace(metric, **{name: value})  # type: ignore[arg-type]
+            except ValueError as error:
+                self._refuse(name, str(error).replace("`", ""))
+        return metric
+
+    def _refuse(self, name: str, sentence: str) -> None:
+        self[name].errors = [*self[name].errors, sentence]
 
 
-def _read_metric(changes: dict[str, Any], problems: dict[str, str], *, before: MetricSettings) -> None:
-    """Replace the metric's parts in `changes` by the metric; report each wrong part separately."""
-    parts = {name: changes.pop(name) for name in METRIC_PARTS if name in changes}
-    weights = {name: parts.pop(name) for name in WEIGHTS if name in parts}
-    metric = before
-    if len(weights) == len(WEIGHTS):
-        try:
-            metric = replace(metric, weights=Weights(**weights))
-        except ValueError as error:
-            problems["overall_auc"] = str(error).replace("`", "")
-    for name, value in parts.items():
-        try:
-            metric = replace(metric, **{name: value})
-        except ValueError as error:
-            problems[name] = str(error).replace("`", "")
-    if weights or parts:
-        changes["metric"] = metric
-
-
-def _inputs(step: Step) -> list[str]:
-    names = []
-    for field in step.fields:
-        names += [f"{field.name}_date", f"{field.name}_time"] if field.kind == "date" else [field.name]
-    return names
-
-
-def _value(field: Field, form: Mapping[str, str]) -> Any:
-    text = form.get(field.name, "").strip()
-    match field.kind:
-        case "count":
-            return _count(text)
-        case "limit":
-            return _count(text) if text else None
-        case "number":
-            return _number(text)
-        case "date":
-            return _moment(form.get(f"{field.name}_date", ""), form.get(f"{field.name}_time", ""), field)
-        case "check":
-            return text == "yes"
-        case "names" if not is_storable(text):
-            raise ValueError("remove the character NUL (U+0000); a name cannot contain it.")
-        case "names":
-            return tuple(line.strip() for line in text.splitlines() if line.strip()) or None
-        case "choice":
-            return _choice(field, text)
-    return text
+def _names(text: str) -> tuple[str, ...] | None:
+    if not is_storable(text):
+        raise ValueError(": remove the character NUL (U+0000); a name cannot contain it.")
+    return tuple(line.strip() for line in text.splitlines() if line.strip()) or None
 
 
 def _count(text: str) -> int:
     digits = text.lstrip("0") or "0"
     if not (text.isascii() and text.isdigit()) or int(digits[:12]) > MAX_COUNT:
-        raise ValueError(f"give a whole number up to {MAX_COUNT:,}, not {text!r}.")
+        raise ValueError(f": give a whole number up to {MAX_COUNT:,}, not {text!r}.")
     return int(digits)
 
 
@@ -141,35 +103,68 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"give a number, not {text!r}.") from None
+        raise ValueError(f": give a number, not {text!r}.") from None
 
 
-def _choice(field: Field, text: str) -> Any:
-    found = next((value for value, _ in field.choices if value == text), None)
-    if found is None:
-        raise ValueError("choose one.")
-    return found
+def _shortest(value: float) -> str:
+    return repr(value).removesuffix(".0") if math.isfinite(value) else f"{value}"
 
 
-def _moment(date: str, time: str, field: Field) -> datetime | None:
-    if not date.strip():
-        return None
-    try:
-        moment = datetime.fromisoformat(f"{date.strip()}T{time.strip() or field.default_time}")
-    except ValueError:
-        raise ValueError(
-            f"give a date such as 2026-12-31 and a time such as 23:59, not {date!r} and {time!r}."
-        ) from None
-    return moment.replace(tzinfo=UTC)
+_COUNTED = {"widget": NumberInput(min=1, step=1)}
+_FIELDS: Mapping[Kind, Callable[..., Any]] = {
+    Kind.LINE: Entry,
+    Kind.TEXT: partial(Entry, widget=TextArea()),
+    Kind.NAMES: partial(Entry, read=_names, show="\n".join, widget=TextArea()),
+    Kind.COUNT: partial(Entry, read=_count, **_COUNTED),
+    Kind.LIMIT: partial(Entry, read=_count, is_optional=True, **_COUNTED),
+    Kind.NUMBER: partial(Entry, read=_number, show=_shortest),
+    Kind.DATE: MomentField,
+    Kind.CHECK: TickBox,
+    Kind.CHOICE: ChoiceEntry,
+}
+_ATTRIBUTES: Mapping[Kind | str, dict[str, Any]] = {
+    Kind.TEXT: {"rows": 6},
+    Kind.NAMES: {"rows": 6, "class": "slim"},
+    Kind.COUNT: {"class": "short", "required": True},
+    Kind.LIMIT: {"class": "short"},
+    Kind.NUMBER: {"class": "short", "inputmode": "text", "autocomplete": "off", "required": True},
+    "title": {"required": True},
+    "overview": {"rows": 12},
+    "rules": {"rows": 12},
+}
 
 
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, tuple):
-        return "\n".join(value)
-    if isinstance(value, bool):
-        return "yes" if value else ""
-    if isinstance(value, float):
-        return repr(value).removesuffix(".0") if math.isfinite(value) else f"{value}"
-    return str(value.value if hasattr(value, "value") else value)
+def form_of(
+    step: Step, settings: CompetitionSettings, *, is_sent: bool = False, without: Collection[str] = ()
+) -> SettingsForm:
+    """Return the form of a step with the settings, or with what was sent; locked settings are left out."""
+    names = tuple(name for name in step.names if setting_of(name) not in without)
+    kind = _form_class(names, tuple(step.helps.items()))
+    weights, metric = settings.metric.weights.as_dict(), settings.metric
+    parts = {name: weights[name] if name in weights else getattr(metric, name) for name in METRIC_PARTS}
+    return kind(request.form if is_sent else None, data=dict(settings) | parts)
+
+
+def setting_of(name: str) -> str:
+    """Return the setting that a field belongs to: the parts of the metric are one."""
+    return "metric" if name in METRIC_PARTS else name
+
+
+@cache
+def _form_class(names: tuple[str, ...], helps: tuple[tuple[str, str], ...]) -> type[SettingsForm]:
+    fields = {name: _field(name, dict(helps).get(name)) for name in names}
+    return type("StepForm", (SettingsForm,), fields)
+
+
+def _field(name: str, help_: str | None) -> Any:
+    setting, kind = METRIC_PARTS.get(name) or SETTINGS[name], KINDS[name]
+    attributes = _ATTRIBUTES.get(kind, {}) | _ATTRIBUTES.get(name, {})
+    options: dict[str, Any] = {}
+    if name in MAX_LENGTHS:
+        attributes["maxlength"] = MAX_LENGTHS[name]
+    if kind is Kind.CHOICE:
+        options["choices"] = [SelectChoice(value, words) for value, words in setting.choices.items()]
+        options["coerce"] = type(next(iter(setting.choices)))
+    if kind is Kind.DATE:
+        options["day"] = setting.day
+    return _FIELDS[kind](setting.label, description=help_ or setting.help, render_kw=attributes, **options)

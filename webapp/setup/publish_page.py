@@ -144,7 +144,7 @@ def _place(fault: Fault, slug: str) -> str:
         return url_for("organize_data.index", slug=slug)
     if lifecycle.SOLUTION in fault.names:
         return url_for("organize_solution.index", slug=slug)
-    step = next(step for step in STEPS if {field.name for field in step.fields} & set(fault.names))
+    step = next(step for step in STEPS if set(step.names) & set(fault.names))
     return url_for("organize_settings.show", slug=slug, step=step.key)
 
 

@@ -1,17 +1,18 @@
 """Competition settings pages: show and save each step of the wizard."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from wtforms import Field
 
 from grader import db
 from grader.models import Role
 from grader.services.analysis import leak_budget
 from grader.services.competitions import joined_names, past_dates, usual_dates
 from grader.services.competitions import settings as competition_settings
-from grader.services.competitions.settings_model import DATES, METRIC_IS_FIXED
+from grader.services.competitions.settings_model import DATES, KINDS, METRIC_IS_FIXED, Kind
 from grader.services.competitions.settings_problems import Fault
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
@@ -19,8 +20,8 @@ from webapp.http.confirmation import Question, confirm, wants_to_change
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
 from webapp.setup import forms
-from webapp.setup.forms import Read
-from webapp.setup.steps import BY_KEY, STEPS, Field, Step
+from webapp.setup.forms import SettingsForm, setting_of
+from webapp.setup.steps import BY_KEY, STEPS, Step
 
 blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize/settings")
 STEP = f"/<any({','.join(BY_KEY)}):step>"
@@ -46,8 +47,8 @@ def save(slug: str, step: str) -> ResponseReturnValue:
     """Change the settings of a step; show all problems at once and keep the entered values."""
     page = BY_KEY[step]
     if wants_to_change():
-        return _page(slug, page, found=Read({}, {}))
-    faults: list[Fault] = []
+        return _page(slug, page, is_sent=True)
+    others: list[str] = []
     changed: frozenset[str] = frozenset()
     past: list[Fault] = []
     joined: list[Fault] = []
@@ -55,15 +56,15 @@ def save(slug: str, step: str) -> ResponseReturnValue:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         before = competition_settings.of(competition)
         locked = competition_settings.locks(competition, now)
-        found = forms.read(page, request.form, before=before, locked=locked)
-        faults = [
-            fault
-            for fault in competition_settings.refusals(competition, found.changes, now)
-            if not set(fault.names) & found.problems.keys()
-        ]
-        if not (found.problems or faults):
+        form = forms.form_of(page, before, is_sent=True, without=locked)
+        changes = form.changes(before)
+        unread = form.errors.keys()
+        faults = competition_settings.refusals(competition, changes, now)
+        others = form.tell(fault for fault in faults if not set(fault.names) & unread)
+        is_refused = bool(form.errors or others)
+        if not is_refused:
             changed = competition_settings.change(
-                session, competition=competition, changes=found.changes, actor=actor(), now=now
+                session, competition=competition, changes=changes, actor=actor(), now=now
             )
             past = past_dates.warnings_of_change(competition, changed, now)
             joined = joined_names.warnings(competition) if "identities" in changed else []
@@ -72,8 +73,8 @@ def save(slug: str, step: str) -> ResponseReturnValue:
                 and not CompetitionView(competition, now).is_draft
             ):
                 confirm(_reveals_now(slug, page, past))
-    if found.problems or faults:
-        return _page(slug, page, found=found, faults=faults), 422
+    if is_refused:
+        return _page(slug, page, form=form, others=others), 422
     flash("Saved." if changed else "Nothing was changed.")
     for words in _past_words(slug, past):
         flash(words)
@@ -119,41 +120,49 @@ class Group(NamedTuple):
     reasons: list[str]
     open: list[Field]
 
-    @classmethod
-    def of(cls, heading: str, fields: Sequence[Field], locks: Mapping[str, str]) -> "Group":
-        """Part the fields of a group by what is locked."""
-        reasons = {field.name: locks.get(forms.setting_of(field.name)) for field in fields}
-        return cls(
+    @property
+    def are_numbers(self) -> bool:
+        """Whether all that can be entered are numbers, whose inputs are short."""
+        return all(KINDS[field.name] in (Kind.COUNT, Kind.LIMIT, Kind.NUMBER) for field in self.open)
+
+
+def _groups(step: Step, form: SettingsForm, shown: SettingsForm, locks: Mapping[str, str]) -> Iterator[Group]:
+    """Part the fields of each group by what is locked; `shown` has the locked ones too."""
+    for heading, names in step.groups:
+        reasons = [locks[setting_of(name)] for name in names if name not in form]
+        yield Group(
             heading,
-            [field for field in fields if reasons[field.name]],
-            list(dict.fromkeys(reason for reason in reasons.values() if reason)),
-            [field for field in fields if not reasons[field.name]],
+            [shown[name] for name in names if name not in form],
+            list(dict.fromkeys(reasons)),
+            [form[name] for name in names if name in form],
         )
 
 
-def _page(slug: str, step: Step, *, found: Read | None = None, faults: Sequence[Fault] = ()) -> str:
+def _page(
+    slug: str,
+    step: Step,
+    *,
+    form: SettingsForm | None = None,
+    others: Sequence[str] = (),
+    is_sent: bool = False,
+) -> str:
     with current_site().database.read() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         settings = competition_settings.of(competition)
-        shown: dict[str, Any] = forms.texts(settings)
-        if found is not None:
-            shown |= forms.entered(step, request.form)
+        locks = competition_settings.locks(competition, now)
+        if form is None:
+            form = forms.form_of(step, settings, is_sent=is_sent, without=locks)
         warnings = [*past_dates.warnings(competition, now), *joined_names.warnings(competition)]
         budget = leak_budget.of(competition, settings, now=now) if step.key == "metric" else None
         files = leak_budget.files_of_a_team(settings, now=now)
         view = CompetitionView(competition, now)
-        groups = [
-            Group.of(heading, fields, competition_settings.locks(competition, now))
-            for heading, fields in step.groups
-        ]
-    open_fields = {field.name: field.label for group in groups for field in group.open}
-    told, others = forms.beside(found.problems if found else {}, faults, open_fields)
+        shown = forms.form_of(step, settings) if locks else form
+        groups = list(_groups(step, form, shown, locks))
     return render_template(
         "setup/settings.html",
         competition=view,
         step=step,
         steps=STEPS,
-        values=shown,
         groups=groups,
         following={
             name: getattr(competition, name) for name in usual_dates.NAMES if getattr(settings, name) is None
@@ -161,9 +170,8 @@ def _page(slug: str, step: Step, *, found: Read | None = None, faults: Sequence[
         dates={name: getattr(competition, name) for name in DATES},
         metric_is_fixed=METRIC_IS_FIXED,
         has_open=any(group.open for group in groups),
-        field_problems=told,
-        field_warnings={name: fault.sentence for fault in warnings for name in fault.names},
-        problem_fields=[label for name, label in open_fields.items() if name in told],
+        warnings={name: fault.sentence for fault in warnings for name in fault.names},
+        form=form,
         problems=others,
         budget=budget,
         files_of_a_team=files,

@@ -1,36 +1,7 @@
 """Order and grouping of the settings in the wizard's steps: change both here."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-
-from grader.services.competitions.settings_model import KINDS, MAX_LENGTHS, METRIC_PARTS, SETTINGS
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field of a form: the setting's name, its input, label and help; `choices` are values with words."""
-
-    name: str
-    kind: str
-    label: str
-    help: str
-    max_length: int
-    choices: tuple[tuple[str, str], ...]
-    default_time: str
-
-    @classmethod
-    def of(cls, name: str) -> "Field":
-        """Return the field of a setting, or of a part of the metric's formula."""
-        setting = METRIC_PARTS.get(name) or SETTINGS[name]
-        return cls(
-            name=name,
-            kind=KINDS[name].value,
-            label=setting.label,
-            help=setting.help,
-            max_length=MAX_LENGTHS.get(name, 0),
-            choices=tuple(setting.choices.items()),
-            default_time=f"{setting.day:%H:%M}",
-        )
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +10,13 @@ class Step:
 
     key: str
     title: str
-    names: tuple[tuple[str, tuple[str, ...]], ...]
+    groups: tuple[tuple[str, tuple[str, ...]], ...]
     helps: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def groups(self) -> tuple[tuple[str, tuple[Field, ...]], ...]:
-        """The headings with their fields."""
-        return tuple((heading, tuple(map(self._field, names))) for heading, names in self.names)
-
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        """All fields of the page."""
-        return tuple(each for _, fields in self.groups for each in fields)
-
-    def _field(self, name: str) -> Field:
-        found = Field.of(name)
-        return replace(found, help=self.helps.get(name, found.help))
+    def names(self) -> tuple[str, ...]:
+        """All settings of the page."""
+        return tuple(name for _, names in self.groups for name in names)
 
 
 _FORMULA = (

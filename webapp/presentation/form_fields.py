@@ -1,0 +1,119 @@
+"""Form fields that the library lacks: a text with a reader of its own, and a date with a time (UTC)."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, time
+from typing import Any
+
+from flask import request
+from flask_wtf import FlaskForm
+from wtforms import BooleanField, Field, StringField
+from wtforms.utils import unset_value
+
+from grader.errors import OrganizerError
+
+LAST_MINUTE = time(23, 59)
+
+
+class InvalidMoment(OrganizerError):
+    """A date or a time of day that is none."""
+
+    public_name = "invalid_moment"
+
+    def __init__(self) -> None:
+        super().__init__("Give the new closing date as a date (2026-03-14) and a time (23:59) in UTC.")
+
+
+class SiteForm(FlaskForm):
+    """A form without a token of its own: the site checks that of every form."""
+
+    class Meta(FlaskForm.Meta):
+        """What the library asks of a form."""
+
+        csrf = False
+
+
+class Entry(StringField):
+    """A text that `read` makes a value of; where it cannot, what was entered is shown again.
+
+    `read` raises ValueError, whose message stands behind the label. One that is optional is None when blank.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        read: Callable[[str], Any] = str,
+        show: Callable[[Any], str] = str,
+        *,
+        is_optional: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(label, **options)
+        self._read, self._show, self._is_optional = read, show, is_optional
+
+    def process_formdata(self, valuelist: list[str]) -> None:
+        """Read what was entered; a field that was not sent is blank."""
+        text = valuelist[0].strip() if valuelist else ""
+        try:
+            self.data = None if self._is_optional and not text else self._read(text)
+        except ValueError as error:
+            raise ValueError(f"{self.label.text}{error}") from None
+
+    def _value(self) -> str:
+        if self.raw_data is not None:
+            return "".join(self.raw_data[:1])
+        return "" if self.data is None else self._show(self.data)
+
+
+class TickBox(BooleanField):
+    """A box that sends `yes`; anything else is a no."""
+
+    def __init__(self, label: str = "", **options: Any) -> None:
+        super().__init__(label, **options | {"render_kw": {"value": "yes"}})
+
+    def process_formdata(self, valuelist: list[str]) -> None:
+        """Read whether it was ticked."""
+        self.data = valuelist[:1] == ["yes"]
+
+
+class MomentField(Field):
+    """Two inputs, `<name>_date` and `<name>_time`; without a date there is no moment."""
+
+    data: datetime | None
+
+    def __init__(self, label: str, *, day: time = LAST_MINUTE, **options: Any) -> None:
+        super().__init__(label, **options)
+        self._day = f"{day:%H:%M}"
+
+    def process(self, formdata: Any, data: Any = unset_value, extra_filters: Any = None) -> None:
+        """Take a moment, or read what was entered into both inputs."""
+        super().process(None, data, extra_filters)
+        chosen: datetime | None = self.data
+        self.date = f"{chosen:%Y-%m-%d}" if chosen else ""
+        self.time = f"{chosen:%H:%M}" if chosen else self._day
+        if formdata is not None:
+            self.date, self.time = (formdata.get(f"{self.name}_{part}", "") for part in ("date", "time"))
+            try:
+                self.data = _moment(self.date, self.time or self._day)
+            except ValueError:
+                self.process_errors.append(
+                    f"{self.label.text}: give a date such as 2026-12-31 and a time such as 23:59, not "
+                    f"{self.date!r} and {self.time!r}."
+                )
+
+
+def moment(name: str) -> datetime | None:
+    """Return the moment of the fields `<name>_date` and `<name>_time` of a request, None without a date.
+
+    Raises InvalidMoment.
+    """
+    try:
+        return _moment(request.form.get(f"{name}_date", ""), request.form.get(f"{name}_time", ""))
+    except ValueError:
+        raise InvalidMoment from None
+
+
+def _moment(date: str, time_of_day: str) -> datetime | None:
+    if not date.strip():
+        return None
+    text = f"{date.strip()}T{time_of_day.strip() or f'{LAST_MINUTE:%H:%M}'}"
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
