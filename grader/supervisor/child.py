@@ -1,21 +1,21 @@
 """One supervised program: start it, restart it with growing pauses, stop it."""
 
-import contextlib
 import logging
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from subprocess import DEVNULL, PIPE
+
+from grader.worker.process.child import HAND_BACK_SECONDS, ChildProcess
 
 # A process that lives for longer may be started again at once for ever: its starts, about 1.5 s of one core
 # each, keep no machine busy.
 SETTLED_AFTER_SECONDS = 10
 FIRST_DISTANCE_SECONDS = 0.5
 LONGEST_DISTANCE_SECONDS = 30
-HAND_BACK_SECONDS = 2
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class Child:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ChildProcess | None = None
         self._started_at = 0.0
         self._start_at = 0.0
         self._early_ends = 0
@@ -59,12 +59,13 @@ class Child:
     @property
     def has_ended(self) -> bool:
         """Whether the present process has ended, which `tend` will notice."""
-        return self._process is not None and self._process.poll() is not None
+        return self._process is not None and self._process.code is not None
 
     def tend(self) -> bool:
         """Notice that the process has ended, start it when it is time; return whether one was started."""
-        if self._process and self._process.poll() is not None:
-            self._note_end(self._process.returncode)
+        if self._process and (code := self._process.code) is not None:
+            self._end()
+            self._plan_start(f"ended {_ending(code)}")
         if self._process or time.monotonic() < self._start_at:
             return False
         return self._start()
@@ -72,7 +73,7 @@ class Child:
     def request_stop(self) -> None:
         """Ask the process to end."""
         if self._process:
-            self._process.terminate()
+            self._process.request_end()
 
     def stop(self) -> None:
         """End the process and what it started, by force after the grace.
@@ -82,23 +83,21 @@ class Child:
         if not self._process:
             return
         self.request_stop()
-        if not self._ends_within(self.program.grace_seconds):
-            self._signal_session(signal.SIGTERM)
-            self._ends_within(HAND_BACK_SECONDS)
-        self._signal_session(signal.SIGKILL)
-        self._process.wait()
-        self._process = None
+        if not self._process.ends_within(self.program.grace_seconds):
+            self._process.signal_all(signal.SIGTERM)
+            self._process.ends_within(HAND_BACK_SECONDS)
+        self._end()
 
     def _start(self) -> bool:
         self._started_at = time.monotonic()
         try:
-            self._process = subprocess.Popen(
+            self._process = ChildProcess(
                 self.program.command,
-                env={**os.environ, **self.program.environment},
+                environment={**os.environ, **self.program.environment},
                 pass_fds=self.program.pass_fds,
-                start_new_session=True,
-                stdin=subprocess.PIPE if self.program.watches_us else subprocess.DEVNULL,
+                stdin=PIPE if self.program.watches_us else DEVNULL,
                 stdout=sys.stderr.fileno(),
+                leads_session=True,
             )
         except OSError as error:  # no memory or no process left; it may pass
             self._plan_start(f"cannot be started ({error})")
@@ -106,10 +105,10 @@ class Child:
         log.info("%s runs as process %d.", self.program.name, self._process.pid)
         return True
 
-    def _note_end(self, code: int) -> None:
-        self._signal_session(signal.SIGKILL)
+    def _end(self) -> None:
+        if self._process:
+            self._process.close()  # what a killed leader leaves would hold its sockets and jobs
         self._process = None
-        self._plan_start(f"ended {_ending(code)}")
 
     def _plan_start(self, fact: str) -> None:
         lived = time.monotonic() - self._started_at
@@ -118,18 +117,6 @@ class Child:
         self._start_at = self._started_at + distance
         pause = max(0.0, distance - lived)
         log.warning("%s %s after %.0f s; next start in %.1f s.", self.program.name, fact, lived, pause)
-
-    def _ends_within(self, seconds: float) -> bool:
-        try:
-            return self._process is None or self._process.wait(seconds) is not None
-        except subprocess.TimeoutExpired:
-            return False
-
-    def _signal_session(self, number: int) -> None:
-        # What a killed leader leaves would hold its sockets and jobs. Ids are not given out again at once.
-        if self._process:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, number)
 
 
 def distance_of_starts(early_ends: int) -> float:

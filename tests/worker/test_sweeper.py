@@ -83,7 +83,7 @@ def test_a_lane_that_breaks_goes_on(
             raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
         return start(*what, **options)
 
-    monkeypatch.setattr("grader.worker.scoring.child.subprocess.Popen", rarely)
+    monkeypatch.setattr("grader.worker.process.child.subprocess.Popen", rarely)
     settings = service.settings.model_copy(update={"sweep_interval_seconds": 0.1})
     heartbeat, stop = tmp_path / "later" / "alive", threading.Event()
     sweeper = Sweeper(settings, service.database, heartbeat=heartbeat)
@@ -140,13 +140,13 @@ def test_a_ready_process_that_keeps_dying_is_not_started_all_the_time(
         starts.append(command)
         return start([sys.executable, "-c", "raise SystemExit(3)"], **options)
 
-    monkeypatch.setattr("grader.worker.scoring.child.subprocess.Popen", dying)
+    monkeypatch.setattr("grader.worker.process.child.subprocess.Popen", dying)
     looks: list[bool] = []
     be_ready = ScoringChild.be_ready
 
     def looking(child: ScoringChild) -> None:
         be_ready(child)
-        looks.append(child._process is not None and child._process.poll() is not None)
+        looks.append(child._process is not None and child._process.code is not None)
 
     monkeypatch.setattr(ScoringChild, "be_ready", looking)
     with sweeping(service.settings, service.database):

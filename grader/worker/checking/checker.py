@@ -4,9 +4,6 @@ import json
 import logging
 import math
 import os
-import socket
-import subprocess
-import sys
 import threading
 import time
 from collections import deque
@@ -20,6 +17,7 @@ from typing import IO, Any, BinaryIO
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.settings import Settings
+from grader.worker.process.child import AnsweringProcess, running_module
 
 WAIT_SECONDS = 3.0
 TIME_LIMIT_SECONDS = 10
@@ -102,7 +100,7 @@ class Checker:
     def close(self) -> None:
         """End the child."""
         if self._child is not None:
-            self._child.close()
+            self._child.process.close()
             self._child = None
 
     def _start_afresh(self) -> None:
@@ -127,7 +125,7 @@ class Checker:
             return None
 
     def _running(self) -> "_Child":
-        if self._child is not None and self._child.has_ended():
+        if self._child is not None and self._child.process.code is not None:
             self.close()
         if self._child is None:
             self._child = _Child(self._memory_mb)
@@ -186,24 +184,14 @@ class _Shares:
 
 
 class _Child:
-    """The running process, the parent's end of its socket, and the row ids that it holds."""
+    """The running process, and the row ids that it holds."""
 
     def __init__(self, memory_mb: int) -> None:
-        self.socket, theirs = socket.socketpair()
-        self.socket.settimeout(START_SECONDS + TIME_LIMIT_SECONDS)
         self._row_ids_sha256 = ""
-        limits = (str(theirs.fileno()), str(TIME_LIMIT_SECONDS), str(memory_mb))
-        with theirs:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "grader.worker.checking.program", *limits],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                env=_without_secrets(),
-            )
-
-    def has_ended(self) -> bool:
-        return self.process.poll() is not None
+        limits = (str(TIME_LIMIT_SECONDS), str(memory_mb))
+        self.process = AnsweringProcess(
+            running_module("grader.worker.checking.program", *limits), environment=_without_secrets()
+        )
 
     def ask(
         self,
@@ -218,25 +206,10 @@ class _Child:
             if self._row_ids_sha256 != row_ids_sha256:
                 sent.append(_with_descriptor(files.enter_context(open_row_ids()), files))
             question = json.dumps({"other_labels": list(other_labels)}).encode() + b"\n"
-            begun = socket.send_fds(self.socket, [question], [file.fileno() for file in sent])
-            self.socket.sendall(question[begun:])
             self._row_ids_sha256 = row_ids_sha256
-            answer = json.loads(self._read_line())
+            seconds = START_SECONDS + TIME_LIMIT_SECONDS
+            answer = json.loads(self.process.ask(question, files=sent, seconds=seconds))
         return Checked(answer["problems"], answer["notes"]) if answer else None
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        self.socket.close()
-
-    def _read_line(self) -> bytes:
-        line = b""
-        while not line.endswith(b"\n"):
-            piece = self.socket.recv(CHUNK_BYTES)
-            if not piece:
-                raise ConnectionResetError("The child has closed its end.")
-            line += piece
-        return line
 
 
 def _with_descriptor(file: IO[bytes], files: ExitStack) -> IO[bytes]:

@@ -21,11 +21,11 @@ CHUNK_BYTES = 1 << 16
 logger = logging.getLogger(__name__)
 
 
-def main(fileno: int, time_limit_seconds: int, memory_mb: int) -> None:
-    """Check the files that the parent sends through the socket `fileno`, until it closes it."""
+def main(time_limit_seconds: int, memory_mb: int) -> None:
+    """Check the files that the parent sends through the socket that is standard input, until it closes it."""
     limit_memory(memory_mb)
     row_ids = RowIds.of(())  # the real ones come with the first file
-    with socket.socket(fileno=fileno) as parent:
+    with socket.socket(fileno=sys.stdin.fileno()) as parent:
         while True:
             question, descriptors, _, _ = socket.recv_fds(parent, CHUNK_BYTES, 2)
             if not descriptors:

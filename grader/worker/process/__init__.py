@@ -1,1 +1,1 @@
-"""What every worker process needs: memory and time limits, stopping, retries, names of processes."""
+"""What every worker process needs: limits of memory and time, stopping, retries, children, its name."""

@@ -6,15 +6,12 @@ when it is done.
 
 import logging
 import os
-import select
-import subprocess
-import sys
 import time
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 from grader.settings import Settings
-from grader.worker.process.ending import end
+from grader.worker.process.child import AnsweringProcess, running_module
 from grader.worker.scoring.batch_scorer import time_limit_seconds
 
 SCORE, RESCORE = "score", "rescore"
@@ -35,7 +32,7 @@ class ScoringChild:
     def __init__(self, settings: Settings, *, is_quiet: bool = False) -> None:
         self._settings = settings
         self._log_level = "WARNING" if is_quiet else "INFO"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: AnsweringProcess | None = None
         self._has_answered = False
         self._ready_at = float("-inf")
         self._is_stopped = False
@@ -50,7 +47,7 @@ class ScoringChild:
 
     def be_ready(self) -> None:
         """Start the process before there is a job, at most once a minute; a start is most of a scoring."""
-        is_there = self._process is not None and self._process.poll() is None
+        is_there = self._process is not None and self._process.code is None
         if not is_there and not self._is_stopped and time.monotonic() >= self._ready_at:
             self._ready_at = time.monotonic() + READY_AGAIN_SECONDS
             self._running()
@@ -68,51 +65,35 @@ class ScoringChild:
         self._is_stopped = True
         process = self._process
         if process is not None:
-            end(process)
+            process.stop()
 
     def close(self) -> None:
         """End the child at once; a job it has goes back with its lease."""
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            _pipe(self._process.stdin).close()
-            _pipe(self._process.stdout).close()
+            self._process.close()
             self._process = None
 
     def _ask(self, what: str, subject_id: int, limit_seconds: int) -> str | None:
         """Return the child's answer, None if it died."""
         process = self._running()
-        try:
-            _pipe(process.stdin).write(f"{what} {subject_id}\n".encode())
-        except BrokenPipeError:
-            self.close()
-            return None
         limit = limit_seconds + GRACE_SECONDS + (0 if self._has_answered else START_SECONDS)
-        ready, _, _ = select.select([_pipe(process.stdout)], [], [], limit)
-        if ready and (answer := _pipe(process.stdout).readline()):
-            self._has_answered = True
-            return answer.decode().strip()
-        self.close()
-        if not self._is_stopped:
-            logger.warning("The scoring process died (%s %s, code %s).", what, subject_id, process.returncode)
-        return None
+        try:
+            answer = process.ask(f"{what} {subject_id}\n".encode(), seconds=limit)
+        except OSError:
+            self.close()
+            if not self._is_stopped:
+                logger.warning("The scoring process died (%s %s, code %s).", what, subject_id, process.code)
+            return None
+        self._has_answered = True
+        return answer.decode().strip()
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is not None and self._process.poll() is not None:
+    def _running(self) -> AnsweringProcess:
+        if self._process is not None and self._process.code is not None:
             self.close()
         if self._process is None:
             self._has_answered = False
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "grader.worker.scoring.program", self._log_level],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                bufsize=0,
-                env=os.environ | self._settings.environment(),
+            self._process = AnsweringProcess(
+                running_module("grader.worker.scoring.program", self._log_level),
+                environment=os.environ | self._settings.environment(),
             )
         return self._process
-
-
-def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
-    if pipe is None:
-        raise RuntimeError("The scoring process was started without a pipe.")
-    return pipe

@@ -1,6 +1,7 @@
 """Checking files in a bounded child: what it answers, what ends it, and what it cannot reach."""
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import pytest
 from grader.files import RowIds
 from grader.worker.checking import checker as checking
 from grader.worker.checking.checker import Checked, Checker, ShareUsed
+from tests.fixtures.patience import HANG_SECONDS
 
 IDS = RowIds.of(f"r{place}" for place in range(3))
 CLEAN = b"id,prediction\nr2,0.1\nr0,0.2\nr1,0.3\n"
@@ -88,20 +90,23 @@ def test_another_competitions_ids_take_the_place_of_the_ones_before(checker: Che
 def test_a_child_that_dies_checks_nothing_and_is_followed_by_another(checker: Checker) -> None:
     assert check(checker, CLEAN)
     assert checker._child is not None
-    checker._child.process.kill()
-    checker._child.process.wait()
+    checker._child.process.signal_all(signal.SIGKILL)
+    assert checker._child.process.ends_within(HANG_SECONDS)
     assert check(checker, CLEAN) == Checked([], [])
 
 
-def test_a_file_that_takes_too_long_is_given_up(checker: Checker, tmp_path: Path) -> None:
+def test_a_file_that_takes_too_long_is_given_up(
+    checker: Checker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert check(checker, CLEAN)
-    assert checker._child is not None
-    checker._child.socket.settimeout(0.2)
+    monkeypatch.setattr(checking, "START_SECONDS", 0.1)
+    monkeypatch.setattr(checking, "TIME_LIMIT_SECONDS", 0.1)
     endless = tmp_path / "endless"
     os.mkfifo(endless)
     with endless.open("r+b", buffering=0) as file:
         file.seek = lambda place: place  # type: ignore[method-assign]
         assert checker.check(file, row_ids_sha256="a" * 64, open_row_ids=row_ids, who=1) is None
+    monkeypatch.undo()
     assert check(checker, CLEAN) == Checked([], [])
 
 

@@ -1,6 +1,7 @@
 """The sweeper's lane for organizers' jobs: real processes that do them, and that may die of them."""
 
 import os
+import signal
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -77,7 +78,7 @@ def test_a_process_that_is_killed_leaves_the_job_to_the_next(service: Any, job: 
     try:
         wait_for(service, job, JobState.CLAIMED)
     finally:
-        child._process.kill()  # type: ignore[union-attr]
+        child._process.signal_all(signal.SIGKILL)  # type: ignore[union-attr]
         lane.join()
     assert outcome == [False]
     blob.unlink()

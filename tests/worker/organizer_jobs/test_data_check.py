@@ -136,6 +136,6 @@ def _ended_by_its_alarm(service: Any, job: OrganizerJob, attempt: int) -> None:
     try:
         eventually(is_claimed, "the claim")
     finally:
-        child._process.send_signal(signal.SIGALRM)  # type: ignore[union-attr]
+        child._process.signal_all(signal.SIGALRM)  # type: ignore[union-attr]
         lane.join()
     assert outcome == [False]

@@ -1,0 +1,148 @@
+"""Child processes: what they answer, and that each way to end them ends them."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+import psutil
+import pytest
+
+from grader.worker.process import child as children
+from grader.worker.process.child import AnsweringProcess, ChildProcess, running_module
+from tests.fixtures.guarded import has_ended
+from tests.fixtures.patience import HANG_SECONDS, eventually
+
+ECHO = """
+import os, socket, sys
+parent = socket.socket(fileno=0)
+while True:
+    question, files, _, _ = socket.recv_fds(parent, 1 << 16, 2)
+    while question and not question.endswith(b"\\n"):
+        question += parent.recv(1 << 16)
+    if not question:
+        break
+    if question == b"wait\\n":
+        parent.recv(1)
+    parent.sendall(question.strip() + b"".join(os.read(file, 99) for file in files) + b"\\n")
+"""
+STUBBORN = """
+import pathlib, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+grandchild = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(9999)"])
+pathlib.Path(sys.argv[1]).write_text(f"{grandchild.pid} ")
+time.sleep(9999)
+"""
+
+
+def python(program: str, *arguments: str) -> tuple[str, ...]:
+    return (sys.executable, "-c", program, *arguments)
+
+
+@pytest.fixture
+def echo() -> Iterator[AnsweringProcess]:
+    with closing(AnsweringProcess(python(ECHO), environment=os.environ)) as process:
+        yield process
+
+
+@pytest.fixture
+def stubborn(tmp_path: Path) -> Iterator[Callable[..., tuple[ChildProcess, int]]]:
+    """A factory of children that ignore the request to end, with the id of what each has started."""
+    started: list[ChildProcess] = []
+
+    def start(**options: Any) -> tuple[ChildProcess, int]:
+        path = tmp_path / str(len(started))
+        started.append(ChildProcess(python(STUBBORN, str(path)), environment=os.environ, **options))
+        eventually(lambda: path.exists() and path.read_text().endswith(" "), "the grandchild")
+        return started[-1], int(path.read_text())
+
+    yield start
+    for process in started:
+        process.close()
+    for path in tmp_path.iterdir():
+        if psutil.pid_exists(int(path.read_text())):
+            os.kill(int(path.read_text()), signal.SIGKILL)
+
+
+def test_each_question_has_its_answer_however_long_it_is(echo: AnsweringProcess) -> None:
+    for question in (b"one", b"", b"x" * 3_000_000, b"last"):
+        assert echo.ask(question + b"\n", seconds=HANG_SECONDS) == question + b"\n"
+
+
+def test_open_files_come_with_their_question(echo: AnsweringProcess) -> None:
+    with TemporaryFile() as first, TemporaryFile() as second:
+        for file, content in ((first, b" of"), (second, b" two")):
+            file.write(content)
+            file.seek(0)
+        assert echo.ask(b"files\n", files=(first, second), seconds=HANG_SECONDS) == b"files of two\n"
+    assert echo.ask(b"none\n", seconds=HANG_SECONDS) == b"none\n"
+
+
+def test_an_answer_that_does_not_come_in_time_is_an_error(echo: AnsweringProcess) -> None:
+    with pytest.raises(TimeoutError):
+        echo.ask(b"wait\n", seconds=0.1)
+
+
+def test_a_child_that_has_died_is_an_error_and_its_code_is_known(echo: AnsweringProcess) -> None:
+    assert echo.code is None
+    echo.signal_all(signal.SIGKILL)
+    assert echo.ends_within(HANG_SECONDS)
+    with pytest.raises(OSError, match=r"Broken pipe|closed its end|reset"):
+        echo.ask(b"one\n", seconds=HANG_SECONDS)
+    assert echo.code == -signal.SIGKILL
+
+
+def test_a_child_that_is_asked_to_end_ends_and_need_not_be_killed(echo: AnsweringProcess) -> None:
+    echo.stop()
+    assert echo.code == -signal.SIGTERM
+
+
+def test_a_child_that_does_not_end_when_it_is_asked_is_killed(
+    stubborn: Callable[..., tuple[ChildProcess, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(children, "HAND_BACK_SECONDS", 0.1)
+    process, _ = stubborn()
+    process.stop()
+    assert process.ends_within(HANG_SECONDS)
+    assert process.code == -signal.SIGKILL
+
+
+def test_the_leader_of_a_session_is_ended_with_what_it_started(
+    stubborn: Callable[..., tuple[ChildProcess, int]],
+) -> None:
+    process, grandchild = stubborn(leads_session=True)
+    process.close()
+    eventually(lambda: has_ended(grandchild), "the end of the grandchild")
+    alone, grandchild = stubborn()
+    alone.close()
+    assert alone.code == -signal.SIGKILL
+    assert not has_ended(grandchild)
+
+
+def test_what_a_dead_leader_has_left_is_ended_too(stubborn: Callable[..., tuple[ChildProcess, int]]) -> None:
+    process, grandchild = stubborn(leads_session=True)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.ends_within(HANG_SECONDS)
+    assert not has_ended(grandchild)
+    process.close()
+    eventually(lambda: has_ended(grandchild), "the end of the grandchild")
+
+
+def test_closing_twice_and_stopping_what_has_ended_do_nothing(echo: AnsweringProcess) -> None:
+    echo.close()
+    echo.close()
+    echo.stop()
+    assert echo.code == -signal.SIGKILL
+
+
+def test_a_program_that_cannot_be_started_leaves_nothing_open() -> None:
+    with pytest.raises(FileNotFoundError):
+        AnsweringProcess(("/nowhere/at/all",), environment={})
+
+
+def test_a_module_runs_by_this_python_and_finds_nothing_beside_it() -> None:
+    assert running_module("grader.x", "1") == (sys.executable, "-P", "-m", "grader.x", "1")
