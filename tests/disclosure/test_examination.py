@@ -246,9 +246,9 @@ def unopened(hidden: Hidden, data: bytes, **options: Any) -> tuple[Examined, lis
         (gzip.compress(csv(frame(x=1)))[:-200], "damaged"),
         (b"PAR1" + b"x" * 100 + b"PAR1", "damaged"),
         (parquet(frame(x=1))[:-300], "damaged"),
-        (b"{" + b'"a":' * 50, "no JSON"),
-        (b'{"a": 1}\n{"a": \n', "line 2 is no JSON"),
-        (b"[" * 100_000, "no JSON"),
+        (b"{" + b'"a":' * 50, "not JSON"),
+        (b'{"a": 1}\n{"a": \n', "line 2 is not JSON"),
+        (b"[" * 100_000, "not JSON"),
         (b"ARROW1\0\0", "Arrow"),
     ],
 )

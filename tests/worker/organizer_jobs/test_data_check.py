@@ -68,9 +68,7 @@ def test_a_file_that_takes_more_than_its_memory_is_held_and_says_so(
     """It would find room in the memory of its process: 700 MB for the file, where 512 may be used."""
     file = checked(service, competition, of_empty_lists(10_000_000), scoring_memory_mb=8192)
     assert file.check_state is DataCheckState.HELD
-    assert findings.found_in(file).unopened == (
-        "x was not looked through: it takes too much memory to be read",
-    )
+    assert findings.found_in(file).unopened == ("x was not checked: it takes too much memory to be read",)
 
 
 def test_a_file_that_finds_room_in_its_memory_is_looked_through(
@@ -93,7 +91,7 @@ def test_a_check_that_runs_out_of_its_time_leaves_the_file_held(
     file = checked(service, competition, of_many_files(199_000))
     assert file.check_state is DataCheckState.HELD
     told = findings.found_in(file).unopened
-    assert any("cannot be looked through within 60 seconds of processor time" in each for each in told), told
+    assert any("cannot be checked within 60 seconds of processor time" in each for each in told), told
 
 
 @pytest.mark.parametrize("lost_before", [2, pytest.param(0, marks=pytest.mark.long)])

@@ -136,7 +136,7 @@ def test_what_is_unscorable_stops_it_in_words(
     job = check(draft, solution_csv(rows=40))
     assert job.result["solution"] is None
     assert any("No identity has at least 25 positive" in text for text in messages(job, "stop"))
-    with pytest.raises(NotAcceptable, match="stops the competition"):
+    with pytest.raises(NotAcceptable, match="problems that you must fix"):
         accept(service, draft, job)
 
 
@@ -146,7 +146,7 @@ def test_rows_sorted_by_label_stop_it(
     header, *lines = solution_csv().decode().splitlines()
     lines.sort(key=lambda line: line.split(",")[1])
     [text] = messages(check(draft, "\n".join([header, *lines]).encode()), "stop")
-    assert text.startswith("The row number alone tells the label with an AUC of 1.000")
+    assert text.startswith("The row number alone predicts the label with an AUC of 1.000")
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,9 @@ def test_a_split_by_a_bit_of_the_id_or_its_hash_stops_it(
         for row_id, line in zip(ids, lines, strict=True)
     ]
     texts = messages(check(draft, "\n".join([f"{header},Usage", *rows]).encode()), "stop")
-    assert [text for text in texts if text.startswith(f"The {told} alone tells Usage with an AUC of 1.000")]
+    assert [
+        text for text in texts if text.startswith(f"The {told} alone predicts Usage with an AUC of 1.000")
+    ]
     assert all("leave Usage out" in text for text in texts)
 
 
@@ -182,7 +184,7 @@ def test_a_test_file_in_the_order_of_the_labels_stops_it(
     lines.sort(key=lambda line: line.split(",")[1])
     test = "id\n" + "".join(line.split(",")[0] + "\n" for line in lines)
     [text] = messages(check(draft, solution_csv(), test=test.encode()), "stop")
-    assert text.startswith("The row number in test.csv alone tells the label")
+    assert text.startswith("The row number in test.csv alone predicts the label")
 
 
 def test_a_test_file_with_other_ids_or_the_label_stops_it(
