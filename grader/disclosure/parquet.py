@@ -1,4 +1,4 @@
-"""Read Read Parquet as tables: row group by row group, column by column."""
+"""Read Parquet as tables: row group by row group, column by column."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -146,7 +146,7 @@ def near_threshold(values: FloatArray, threshold: float) -> ThresholdCounts:
     )
 
 
-def overlaps(members: Mapping[str, BoolArray], *, least_share: float = 0.5) -> tuple[Overlap, ...]:
+def overlaps(members: Mapping[str, BoolArray], *, least_share: float) -> tuple[Overlap, ...]:
     """Find pairs of identities that have many rows in common.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Compare two scoring versions: scores, ranks on both leaderboards, the top k, selections.
+"""Compare two rankings: score and rank changes, who enters and leaves a top k, selections.
 
 Pure, like the boards: both scoring versions are ranked by the same function, from the same submissions, picks
 and disqualifications, so that every difference comes from the scores. Before the close the private board is

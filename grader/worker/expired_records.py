@@ -1,4 +1,4 @@
-"""Delete expired records: counters of wrong passwords and mails, IP addresses of old logins."""
+"""Delete expired records: counts of wrong passwords and of mails, IP addresses of old logins."""
 
 from grader import db
 from grader.db import Database

@@ -51,6 +51,6 @@ def test_overlaps_are_shares_of_the_smaller_identity() -> None:
     rows = 200_000  # more than are multiplied at once
     number = np.arange(rows)
     members = {"even": number % 2 == 0, "fourth": number % 4 == 0, "odd": number % 2 == 1}
-    [found] = overlaps(members)
+    [found] = overlaps(members, least_share=0.5)
     assert (found.smaller, found.larger, found.rows, found.share) == ("fourth", "even", rows // 4, 1.0)
-    assert overlaps({}) == ()
+    assert overlaps({}, least_share=0.5) == ()

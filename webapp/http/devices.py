@@ -1,4 +1,4 @@
-"""Device cookie: browsers that logged in before have their own budget of wrong passwords.
+"""Device cookie: a browser that logged in before has wrong-password attempts of its own.
 
 It names up to `MOST` accounts, each with a number of this device and a mark of the account's password, so
 that a new password ends it. Nobody is logged in by it.

@@ -9,7 +9,7 @@ from grader.models import JobState, OrganizerJob, ScoringVersion, ScoringVersion
 from grader.ranking import order
 from grader.ranking.comparison import BoardChange, ScorePair, TeamChange
 from grader.services.competitions.metric import Rules
-from grader.services.rescoring.difference import Compared, Preview
+from grader.services.rescoring.difference import TOPS, Compared, Preview
 from grader.services.rescoring.difference_tables import change_text
 from grader.services.rescoring.preparation import Progress
 from grader.services.solutions.settings_checks import asked_of
@@ -17,7 +17,6 @@ from webapp.leaderboards.views import change
 from webapp.presentation import formats
 from webapp.presentation.terms import NAMES
 
-TOPS = (1, 3, 10, 50)
 SHOWN_TEAMS = 50
 SHOWN_SELECTIONS = 50
 

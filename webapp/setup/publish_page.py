@@ -1,19 +1,18 @@
-"""Review page of a draft: what is missing; publish, archive or delete the competition."""
+"""Page to publish a draft: shows what is missing and suggested; publish, archive or delete it."""
 
-from collections.abc import Iterable
 from datetime import datetime
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.models import Competition, CompetitionState, Role
+from grader.models import CompetitionState, Role
 from grader.services.analysis import leak_budget
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import Fault
-from grader.services.data_files import files, release
-from grader.services.setup import draft_deletion, drafts, lifecycle
+from grader.services.data_files import release
+from grader.services.setup import draft_deletion, drafts, lifecycle, suggestions
 from grader.services.submissions import benchmark_entries
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
@@ -115,11 +114,11 @@ def _page(slug: str, *, problem: str = "") -> str:
         budget = leak_budget.of(competition, settings, now=now)
         is_draft = competition.state is CompetitionState.DRAFT
         view = CompetitionView(competition, now)
-        advice = _advice(competition, settings)
-        if not files.list_all(session, competition=competition):
-            advice.append(("organize_data.index", {}, "There are no data files to download."))
-        if not benchmark_entries.list_all(session, competition=competition) and is_draft:
-            advice.append(("organize_data.index", {}, "There is no baseline besides the sample submission."))
+        lacks_baseline = is_draft and not benchmark_entries.list_all(session, competition=competition)
+        advice = [
+            *suggestions.of_settings(settings),
+            *suggestions.of_data(session, competition=competition, lacks_baseline=lacks_baseline),
+        ]
         missing = lifecycle.missing(competition, now=now) if is_draft else []
         missing += release.faults(session, competition=competition) if is_draft else []
         submission_count = draft_deletion.count_submissions(session, competition=competition)
@@ -131,7 +130,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         missing=[(fault.sentence, _place(fault, slug)) for fault in missing],
         problem=problem,
         submission_count=submission_count,
-        advice=advice,
+        advice=[(fault.sentence, _place(fault, slug)) for fault in advice],
         budget=budget,
         files_of_a_team=leak_budget.files_of_a_team(settings, now=now),
         metric=view.metric(),
@@ -146,19 +145,3 @@ def _place(fault: Fault, slug: str) -> str:
         return url_for("organize_solution.index", slug=slug)
     step = next(step for step in STEPS if set(step.names) & set(fault.names))
     return url_for("organize_settings.show", slug=slug, step=step.key)
-
-
-def _advice(competition: Competition, settings: CompetitionSettings) -> list[tuple[str, dict[str, str], str]]:
-    """Return what a competition can do without and seldom should: a page, its arguments, and a sentence."""
-
-    def found() -> Iterable[tuple[str, str]]:
-        if not settings.overview:
-            yield "basics", "The overview is empty, so people see a default text."
-        if not settings.contact:
-            yield "basics", "There is no contact for questions."
-        if competition.closes_at is None:
-            yield "dates", "It has no closing date, so entry, mergers and the reveal have no dates either."
-        if not settings.rules:
-            yield "entry", "There are no rules: people join with their first submission."
-
-    return [("organize_settings.show", {"step": step}, words) for step, words in found()]

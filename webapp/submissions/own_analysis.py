@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from grader.charts.axes import Axis
 from grader.charts.bars import bar_chart
 from grader.metrics.analysis.distributions import Distribution
-from grader.metrics.analysis.uncertainty.power import HeldBack
+from grader.metrics.analysis.uncertainty.held_back import HeldBack
 from grader.models import Submission
 from grader.ranking.order import score_text
 from grader.reports.blocks import Cell, Chart, Table, table

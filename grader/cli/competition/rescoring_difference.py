@@ -9,10 +9,8 @@ from grader.models import Competition, ScoringVersion
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.rescoring import difference as rescoring_difference
 from grader.services.rescoring import difference_tables
-from grader.services.rescoring.difference import Compared, NothingToCompare, Preview
+from grader.services.rescoring.difference import TOPS, Compared, NothingToCompare, Preview
 from grader.text.wording import counted
-
-TOPS = (1, 3, 10)
 
 
 def describe_difference(session: Session, competition: Competition, version: ScoringVersion) -> Iterator[str]:

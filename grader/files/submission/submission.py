@@ -1,4 +1,4 @@
-"""Read a submission and join its predictions by id; its largest file size; write a sample submission."""
+"""Read a submission (at most so many bytes) and join its predictions by id; write a sample submission."""
 
 import csv
 from collections.abc import Sequence

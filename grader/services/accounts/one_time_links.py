@@ -1,4 +1,4 @@
-"""Secret one-time links, each for one purpose and with an expiry: create, check, use up."""
+"""Secret links that work once and for one purpose: create, check, use up."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Forgotten password: the reset link (mailed or given by an administrator), its lifetime, a new password."""
+"""Forgotten password: the reset link, mailed or made by an administrator, and how long it works."""
 
 from datetime import datetime, timedelta
 

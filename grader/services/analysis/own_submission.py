@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from grader.files import FileRejected, RowIds, read_submission
 from grader.metrics.analysis.distributions import Distribution
-from grader.metrics.analysis.uncertainty.power import HeldBack, held_back
+from grader.metrics.analysis.uncertainty.held_back import HeldBack, held_back
 from grader.models import ScoringVersion, Submission, SubmissionStatus
 from grader.services.analysis.histograms import Histograms
 from grader.services.competitions.metric import Rules

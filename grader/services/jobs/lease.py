@@ -1,4 +1,4 @@
-"""Job leases: which states are open, how long to wait in an outage, incident ids of errors."""
+"""What all jobs share: open states, attempts during an outage of the storage, incident ids."""
 
 import secrets
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Mail limits: how many e-mails, invitations and merge requests one person or team may cause a day."""
+"""Daily limits on e-mails, invitations and merge requests, per sender and per team or person asked."""
 
 import hashlib
 from datetime import datetime, timedelta

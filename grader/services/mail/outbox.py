@@ -1,4 +1,4 @@
-"""Mail outbox: queue e-mails in the database, claim them for sending, retry, give up, forget old ones.
+"""Mail outbox: queue e-mails, claim them for sending, retry, give up; how long sent ones are kept.
 
 An e-mail is claimed like a scoring job: `available_at` is pushed past a lease, and whoever claims it reports
 with its attempt's number, so that a sender that lost its lease changes nothing. A `key` names what an e-mail

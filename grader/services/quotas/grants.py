@@ -1,4 +1,4 @@
-"""Extra submissions that organizers grant for a day, to one team or to all teams."""
+"""Extra submissions that organizers grant to one team or all: the day that is suggested, counts, limits."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Difference of two scoring versions: score and rank changes of every submission and team.
+"""Difference of two scoring versions: changes of scores and ranks, and which top places are compared.
 
 The comparison itself is pure, see `leaderboard.comparison`. Every submission is read once, with its scores
 under both versions, also late, benchmark and hidden ones and those of disqualified teams.
@@ -35,6 +35,7 @@ from grader.services.rescoring import preparation
 from grader.services.standings import scored_submissions
 
 CHUNK = 2_000
+TOPS = (1, 3, 10, 50)  # who enters and leaves them is shown
 
 _SIDES = tuple((side, split) for side in ("before", "after") for split in Split)
 

@@ -1,4 +1,4 @@
-"""Scoring jobs: claim one under a lease, record its result with the claim's token, retry after errors.
+"""Scoring jobs: claim one under a lease, record its result; pauses before the next attempt after an error.
 
 A lost worker loses its lease and another claims the job; a late worker's token is old and its record changes
 nothing. Scoring the same file twice gives the same bits, so that every job has exactly one result.

@@ -1,4 +1,4 @@
-"""Retry failed submissions, by an organizer or automatically after an hour; position in the queue."""
+"""Retry failed submissions: on request, or every hour for a day; position in the scoring queue."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Publish a draft competition, with the rules on what it must have; archive and unarchive it.
+"""Publish a draft competition if nothing is missing; archive and unarchive it.
 
 Scheduled, open and closed follow from the time; the reveal is a step of the close, see `closing`.
 """

@@ -1,4 +1,4 @@
-"""Report on a solution: row counts, label shares, identities and overlaps of each split."""
+"""Report on a solution: rows, label shares, identities, and which overlaps are listed, for each split."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -25,6 +25,7 @@ from grader.services.solutions.visible_values import Visible, visible
 
 SWAP_DIFFERENCE = 0.002
 MOST_OVERLAPS = 20
+LEAST_OVERLAP = 0.5  # of the smaller identity's rows: a smaller overlap is not reported
 LABEL, USAGE = "the label", "Usage"
 TRUTH_VALUES = ({"true", "false"}, {"yes", "no"}, {"t", "f"}, {"y", "n"})
 
@@ -69,7 +70,7 @@ def describe(
         "identities": _identities(splits, rules),
         "near_misses": [_near_miss(each) for each in near_misses],
         "thresholds": _thresholds(truth, roles, rules.metric),
-        "overlaps": [_overlap(each) for each in overlaps(members)[:MOST_OVERLAPS]],
+        "overlaps": [_overlap(each) for each in overlaps(members, least_share=LEAST_OVERLAP)[:MOST_OVERLAPS]],
         "slices": [
             {"name": name, "values": len(each.values), "blank": int(np.count_nonzero(each.codes == BLANK))}
             | {"holds_truth_values": {value.casefold() for value in each.values} in TRUTH_VALUES}

@@ -1,13 +1,13 @@
-"""Effect of the power mean's exponent, and the identities that hold a score back."""
+"""Effect of the power mean's exponent: the means and the score at every power."""
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from typing import Any, Protocol
 
 from grader.metrics.bias import exact_score
-from grader.metrics.means import EXACT, exact_power_mean, power_mean
+from grader.metrics.means import exact_power_mean, power_mean
 from grader.metrics.settings import MetricSettings
 from grader.metrics.subgroups import BIAS_AUCS, BiasAuc
 
@@ -46,52 +46,6 @@ class PowerEffect:
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data."""
         return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class CellGain:
-    """What the score would gain if one AUC rose to the median of its column.
-
-    Attributes
-    ----------
-    name : str
-        The identity.
-    cell : str
-        Which of its three AUCs.
-    value, median : float
-        The AUC, below the median of that AUC over the identities.
-    gain : float
-        Of the score; 0 where the term has no weight, or another identity holds its power mean at 0.
-    """
-
-    name: str
-    cell: BiasAuc
-    value: float
-    median: float
-    gain: float
-
-
-@dataclass(frozen=True, slots=True)
-class HeldBack:
-    """What holds a score back, the largest gain first.
-
-    Attributes
-    ----------
-    cells : tuple of CellGain
-        Every AUC below the median of its column.
-    identities : tuple of (str, float)
-        What the score would gain if all of an identity's AUCs below their medians rose to them.
-    """
-
-    cells: tuple[CellGain, ...]
-    identities: tuple[tuple[str, float], ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return {
-            "cells": [asdict(cell) for cell in self.cells],
-            "identities": [{"name": name, "gain": gain} for name, gain in self.identities],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +90,7 @@ def power_effect(
     for power in powers:
         chosen = replace(settings, power=power)
         means: dict[str, Decimal | None] = {
-            cell: _exact_mean(_column(lines, cell), chosen) for cell in BIAS_AUCS
+            cell: exact_mean(column(lines, cell), chosen) for cell in BIAS_AUCS
         }
         overall = None if overall_auc is None else Decimal(overall_auc)
         score = exact_score({"overall_auc": overall, **means}, chosen)
@@ -150,38 +104,6 @@ def power_effect(
             )
         )
     return tuple(effects)
-
-
-def held_back(lines: Sequence[IdentityAucs], settings: MetricSettings) -> HeldBack:
-    """Rank the AUCs and identities by what the score would gain if they rose to the median.
-
-    Parameters
-    ----------
-    lines : sequence of IdentityAucs
-        The identities that enter the score. Rounded AUCs will do: a team sees no others.
-    settings : MetricSettings
-        Power, weights, and what an undefined AUC does.
-
-    Returns
-    -------
-    HeldBack
-        Empty where all identities are equal. A column whose power mean is undefined has no gains.
-
-    Notes
-    -----
-    The overall AUC is taken to stay what it is, and so are the other AUCs, though a model that is
-    changed changes all of them.
-    """
-    cells: list[CellGain] = []
-    for cell in BIAS_AUCS:
-        cells += _gains(lines, cell, settings)
-    by_identity: dict[str, float] = {}
-    for gain in cells:
-        by_identity[gain.name] = by_identity.get(gain.name, 0.0) + gain.gain
-    return HeldBack(
-        cells=tuple(sorted(cells, key=lambda gain: -gain.gain)),
-        identities=tuple(sorted(by_identity.items(), key=lambda item: -item[1])),
-    )
 
 
 def compare_means(
@@ -216,36 +138,16 @@ def compare_means(
     )
 
 
-def _gains(lines: Sequence[IdentityAucs], cell: BiasAuc, settings: MetricSettings) -> list[CellGain]:
-    """Return the gain of each identity below the median of one column."""
-    column = _column(lines, cell)
-    mean = _exact_mean(column, settings)
-    if mean is None:
-        return []
-    weights = settings.weights.as_dict()
-    gains = []
-    with localcontext(EXACT):
-        weight = Decimal(weights[cell]) / sum(map(Decimal, weights.values()))
-        median = Decimal(statistics.median(float(value) for value in column if value is not None))
-    for place, value in enumerate(column):
-        if value is None or value >= median:
-            continue
-        risen = _exact_mean([*column[:place], median, *column[place + 1 :]], settings)
-        assert risen is not None  # noqa: S101 - as defined as the mean before
-        with localcontext(EXACT):
-            gain = float(weight * (risen - mean))
-        gains.append(CellGain(lines[place].name, cell, float(value), float(median), gain))
-    return gains
-
-
-def _column(lines: Sequence[IdentityAucs], cell: BiasAuc) -> list[Decimal | None]:
+def column(lines: Sequence[IdentityAucs], cell: BiasAuc) -> list[Decimal | None]:
+    """Return one AUC of every line, exactly."""
     values = (getattr(line, cell) for line in lines)
     return [None if value is None else Decimal(value) for value in values]
 
 
-def _exact_mean(column: Sequence[Decimal | None], settings: MetricSettings) -> Decimal | None:
-    defined = [value for value in column if value is not None]
-    if not defined or (settings.undefined == "error" and len(defined) < len(column)):
+def exact_mean(values: Sequence[Decimal | None], settings: MetricSettings) -> Decimal | None:
+    """Return the power mean of a column, not rounded; None where it is undefined."""
+    defined = [value for value in values if value is not None]
+    if not defined or (settings.undefined == "error" and len(defined) < len(values)):
         return None
     return exact_power_mean(defined, settings.power)
 
