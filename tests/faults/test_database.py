@@ -140,7 +140,7 @@ def _check_what_is_said_without_a_database(caller: Any, content: bytes) -> None:
     page = caller.get("/competitions/toxicity/leaderboard")
     assert (upload.status, page.status) == (503, 503)
     assert "Idempotency-Key" in upload.data["message"]
-    assert b"The database does not answer" in page.data
+    assert b"The database is not responding" in page.data
     assert {int(answer.headers["Retry-After"]) for answer in (upload, page)} == {5}
     assert (caller.get("/readyz").status, caller.get("/healthz").status) == (503, 503)
     assert caller.get("/livez").data == {"status": "alive"}  # a restart would mend nothing

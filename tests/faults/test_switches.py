@@ -179,7 +179,7 @@ def test_a_rescoring_that_is_killed_at_each_of_its_steps_switches_the_boards_onc
     for name, value in service.settings.environment().items():
         monkeypatch.setenv(name, value)
     again = CliRunner().invoke(main, ["rescore", "toxicity", str(corrected), "--reason", "Labels.", "--yes"])
-    assert again.exit_code == 0 and "now shows scoring version 2" in again.output
+    assert again.exit_code == 0 and "now use scoring version 2" in again.output
     assert board(service) == after
     if every_step:
         dies("--rollback", 1, at="publish.before_commit")

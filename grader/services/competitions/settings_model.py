@@ -315,7 +315,7 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="team size",
             label="Members per team",
-            help="1 means that there are no teams.",
+            help="Enter 1 for a competition without teams.",
             key="entry.team_size",
             meaning="members per team; 1 means that there are no teams",
             public="maximum team size",
