@@ -4,20 +4,10 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.errors import OrganizerError
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.ranking.order import score_text
 from grader.services.rescoring.difference import Preview
 from grader.text.wording import counted
-
-
-class DifferenceChanged(OrganizerError):
-    """What was read before is no longer what a publication changes."""
-
-    public_name = "difference_changed"
-
-    def __init__(self) -> None:
-        super().__init__("The changes differ from those you were shown, so nothing was published.")
 
 
 @dataclass(frozen=True, slots=True)
