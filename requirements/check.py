@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 LOCKS = {
     "build.lock": ("build",),
     "app.lock": ("server",),
-    "dev.lock": ("server", "dev"),
+    "dev.lock": ("server", "client", "mcp", "dev"),
     "mutants.lock": ("mutants",),
 }
 
