@@ -9,6 +9,7 @@ import venv
 from email import message_from_string
 from importlib.metadata import distribution
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -46,18 +47,29 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment with the wheel and the packages that it requires, without those of its extras.
+    """A fresh environment with the wheel and the packages that it requires, without those of its extras."""
+    return environment(wheel, tmp_path_factory.mktemp("fresh") / "venv", extra="")
 
-    They are linked from this environment, so that no network is needed.
-    """
-    folder = tmp_path_factory.mktemp("fresh") / "venv"
+
+@pytest.fixture(scope="module")
+def clients_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with the wheel and the packages of its extra `client`."""
+    return environment(wheel, tmp_path_factory.mktemp("client") / "venv", extra="client")
+
+
+def environment(wheel: Path, folder: Path, *, extra: str) -> Path:
+    """Make an environment with packages that are linked from this one: no network is needed."""
     venv.create(folder, with_pip=False, symlinks=True)
     python = folder / "bin" / "python"
     (site,) = folder.glob("lib/python*/site-packages")
-    for name in required("fairboard"):
-        files = distribution(name).files or []
-        for top in {file.parts[0] for file in files if file.parts[0] != ".."}:
-            (site / top).symlink_to(Path(str(distribution(name).locate_file(top))))
+    tops = {
+        Path(str(distribution(name).locate_file(file.parts[0])))
+        for name in required("fairboard", extra=extra)
+        for file in distribution(name).files or []
+        if file.parts[0] != ".."
+    }
+    for top in tops:
+        (site / top.name).symlink_to(top)
     pip = [
         sys.executable,
         "-m",
@@ -72,14 +84,16 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-def required(name: str) -> set[str]:
-    """Return the packages that one requires here without any extra, and all that those require."""
+def required(name: str, *, extra: str = "") -> set[str]:
+    """Return the packages that one requires here for an extra, and all that those require without any."""
     found: set[str] = set()
     waiting = [name]
     while waiting:
-        for line in distribution(waiting.pop()).requires or []:
+        asked = waiting.pop()
+        wanted = {"extra": extra if asked == name else ""}
+        for line in distribution(asked).requires or []:
             requirement = Requirement(line)
-            is_wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+            is_wanted = requirement.marker is None or requirement.marker.evaluate(wanted)
             if is_wanted and requirement.name not in found:
                 found.add(requirement.name)
                 waiting.append(requirement.name)
@@ -131,6 +145,33 @@ def test_what_belongs_to_the_server_says_how_it_is_installed(python: Path) -> No
     assert done.returncode == 1
     assert re.search(r"`serve` needs \w+, which is not installed", done.stderr)
     assert "fairboard-VERSION-py3-none-any.whl[server]" in done.stderr
+
+
+def test_a_command_over_http_says_how_it_is_installed(python: Path) -> None:
+    done = run(python, python.with_name("fairboard"), "submissions")
+    assert done.returncode == 1
+    assert "`submissions` needs httpx, which is not installed" in done.stderr
+    assert "fairboard-VERSION-py3-none-any.whl[client]" in done.stderr
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_wheel_submits_with_nothing_of_the_server(
+    clients_python: Path, service: Any, live_site: Any, predictions_csv: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    service.competition()
+    (tmp_path / "p.csv").write_bytes(predictions_csv())
+    monkeypatch.setenv("FAIRBOARD_TOKEN", live_site.make_token())
+    command = clients_python.with_name("fairboard")
+    done = run(clients_python, command, "submit", tmp_path / "p.csv", "--server", live_site.address)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Submission #1: score 0.")
+    code = (
+        "import sys; from grader.client import Client; "
+        "print(list(Client(sys.argv[1]).leaderboard('toxicity').to_frame()))"
+    )
+    table = run(clients_python, "-c", code, live_site.address)
+    assert "bpsn_auc" in table.stdout, table.stderr
+    assert "needs sqlalchemy" in run(clients_python, command, "user", "list").stderr
 
 
 def test_the_classifiers_are_known_and_name_the_pythons_that_it_takes(wheel: Path) -> None:

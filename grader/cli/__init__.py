@@ -8,12 +8,15 @@ HELP = """Score models for unintended bias, and run competitions and their web s
 
 \b
 fairboard score solution.csv submission.csv
+fairboard login https://fairboard.example.org
+fairboard submit predictions.csv -d "word n-grams"
 fairboard serve
 fairboard competition create hate-2026 --title "Harmful comments" --solution solution.csv
 fairboard COMMAND --help
 
 Settings are the variables FAIRBOARD_*, which `fairboard settings` shows. A command exits with 0 if it
-succeeded, with 2 if a file is rejected, and with 1 for any other problem.
+succeeded, with 2 if a file is rejected, and with 1 for any other problem. Over HTTP it exits with 3 if the
+server refuses, with 4 if a submission is not scored in time, and with 5 if the server gives no answer.
 """
 
 main = CommandGroup(
@@ -24,6 +27,19 @@ main = CommandGroup(
             "score": Entry("grader.cli.metric.score", "Score a file of predictions."),
             "analyze": Entry("grader.cli.metric.analyze", "Analyze data and models in depth."),
             "verify": Entry("grader.cli.metric.verify", "Recompute the score of a receipt."),
+        },
+        "On a site, over HTTP": {
+            "login": Entry("grader.cli.client.login", "Store a site and an API token.", "client"),
+            "logout": Entry("grader.cli.client.login", "Delete the stored site and token.", "client"),
+            "submit": Entry(
+                "grader.cli.client.submit", "Send a file and print its score and rank.", "client"
+            ),
+            "check": Entry("grader.cli.client.submit", "Check a file; this uses no submission.", "client"),
+            "submissions": Entry("grader.cli.client.submissions", "List your team's submissions.", "client"),
+            "submission": Entry("grader.cli.client.submissions", "Show one submission.", "client"),
+            "select": Entry("grader.cli.client.submissions", "Select a submission for the end.", "client"),
+            "leaderboard": Entry("grader.cli.client.leaderboard", "Print the leaderboard.", "client"),
+            "team": Entry("grader.cli.client.team", "Show your entry, team and limits.", "client"),
         },
         "The service": {
             "serve": Entry("grader.cli.operate.serve", "Run the site with its queue, worker and sweeper."),
@@ -51,6 +67,9 @@ main = CommandGroup(
             "backup": Entry("grader.cli.operate.backup", "Write a backup, while the service runs."),
             "restore": Entry("grader.cli.operate.restore", "Fill an empty installation from a backup."),
             "orphans": Entry("grader.cli.operate.orphans", "List or delete blobs that no row refers to."),
+        },
+        "The shell": {
+            "completion": Entry("grader.cli.completion", "Print the script that completes this command."),
         },
     },
 )

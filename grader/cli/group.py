@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from grader.errors import FairboardError
 
@@ -19,10 +20,11 @@ WHOLE = 200  # characters: no first sentence has as many
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a command lives (`module` holds it under the command's name) and what it is for."""
+    """Where a command lives (`module` holds it under its name), what it is for, and which extra it needs."""
 
     module: str
     summary: str
+    extra: str = "server"
 
 
 class SubcommandGroup(click.Group):
@@ -55,13 +57,20 @@ class CommandGroup(click.Group):
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] in {"grader", "webapp", "migrations"}:
                 raise
+            extra = self._entries[cmd_name].extra
             raise click.ClickException(
                 f"`{cmd_name}` needs {error.name}, which is not installed: "
-                "Install the wheel that `make wheel` builds with all that the server needs, pip install "
-                "'./fairboard-VERSION-py3-none-any.whl[server]', or run `make setup` in a checkout."
+                f"Install the wheel that `make wheel` builds with all that the {extra} needs, pip install "
+                f"'./fairboard-VERSION-py3-none-any.whl[{extra}]', or run `make setup` in a checkout."
             ) from error
         command: click.Command = getattr(module, cmd_name)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the name of a command without importing any."""
+        found = [(name, each.summary) for name, each in self._entries.items() if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=summary) for name, summary in found]
+        return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         widest = max(map(len, self._entries))

@@ -1,0 +1,61 @@
+"""`fairboard login` and `logout`: keep a server and a token for the commands that talk to it."""
+
+import sys
+
+import click
+
+from grader.cli.client import stored_login
+from grader.cli.client.connection import failures_in_a_sentence, is_unprotected
+from grader.cli.client.shown import show_json
+from grader.client import Client
+from grader.client.transport import site_address
+
+
+@click.command()
+@click.argument("server", required=False)
+@click.option("--token-stdin", is_flag=True, help="Read the token from standard input.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def login(server: str | None, token_stdin: bool, as_json: bool) -> None:
+    """Check an API token of SERVER and keep both for the other commands.
+
+    \b
+    fairboard login https://fairboard.example.org
+    printf %s "$TOKEN" | fairboard login https://fairboard.example.org --token-stdin
+
+    Create the token on your account page. It is stored in the keyring of this machine, or where there is
+    none in a file that only you can read. A later login replaces it.
+    """
+    if server is None:
+        server = click.prompt("Server (such as https://fairboard.example.org)", err=True)
+    with failures_in_a_sentence(as_json=as_json):
+        address = site_address(server)
+        if is_unprotected(address):
+            click.echo(f"{address} is not https: others on the network can read the token.", err=True)
+        if token_stdin:
+            token = sys.stdin.read().strip()
+        else:
+            token = click.prompt("API token", hide_input=True, err=True).strip()
+        if not token:
+            raise click.UsageError("The token is empty.")
+        with Client(address, token) as client:
+            slugs = tuple(each.slug for each in client.competitions())
+    kept = stored_login.write(address, token, slugs)
+    place = "the keyring" if kept.is_in_keyring else str(stored_login.path())
+    if as_json:
+        show_json({"server": address, "token_is_in": place, "competitions": slugs})
+    else:
+        click.echo(f"Logged in to {address}. The token is in {place}.")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def logout(as_json: bool) -> None:
+    """Delete the stored server and token from this machine.
+
+    The token stays valid until you revoke it on your account page.
+    """
+    was_there = stored_login.forget()
+    if as_json:
+        show_json({"was_logged_in": was_there})
+    else:
+        click.echo("Logged out." if was_there else "There was no login.")

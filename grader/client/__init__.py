@@ -1,0 +1,27 @@
+"""A Fairboard server from Python, over HTTP: competitions, data files, submissions, leaderboards."""
+
+from grader.client.client import Client
+from grader.client.errors import (
+    ClientError,
+    DamagedDownload,
+    LimitReached,
+    NotScoredInTime,
+    Refused,
+    ServerFailed,
+    TokenRefused,
+    Unreachable,
+    Unusable,
+)
+
+__all__ = [
+    "Client",
+    "ClientError",
+    "DamagedDownload",
+    "LimitReached",
+    "NotScoredInTime",
+    "Refused",
+    "ServerFailed",
+    "TokenRefused",
+    "Unreachable",
+    "Unusable",
+]

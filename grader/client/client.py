@@ -1,0 +1,460 @@
+"""`Client`: what a participant does on a Fairboard server."""
+
+import time
+from collections.abc import Mapping
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import quote
+
+from grader.client.errors import NotScoredInTime, Unusable
+from grader.client.files import CountedFile, OnProgress, as_file, download
+from grader.client.records import (
+    BoardRow,
+    Check,
+    Competition,
+    DataFile,
+    Leaderboard,
+    Limits,
+    Membership,
+    Submission,
+    Submissions,
+)
+from grader.client.transport import PATIENCE_SECONDS, TIMEOUT_SECONDS, OnPause, Transport, retry_after
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WAIT_SECONDS = 30  # how long the server may hold one question
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 5.0
+
+
+class Client:
+    """A Fairboard server, as the owner of a token sees it.
+
+    Parameters
+    ----------
+    server : str
+        The address of the site, such as ``https://fairboard.example.org``.
+    token : str, optional
+        An API token, from the account page. Without one only leaderboards can be read.
+    competition : str, optional
+        The last part of a competition's address, for the methods that are called without one. Where neither
+        names one, it is the only one on the site.
+    patience_seconds : float
+        How long to wait in all between the tries of one request, where the server does not answer, is busy
+        or asks to come back later.
+    timeout_seconds : float
+        How long to wait for each piece of an answer.
+    on_pause : callable, optional
+        Gets the error and the seconds before each pause between two tries.
+
+    Notes
+    -----
+    Every method raises `Refused` (with the server's ``name`` and ``message``) or `Unreachable`. Whatever
+    changes something carries an ``Idempotency-Key``, the same on every try: nothing is sent twice.
+
+    Examples
+    --------
+    >>> with Client("http://127.0.0.1:7777", "fb_…", competition="demo") as client:  # doctest: +SKIP
+    ...     sent = client.submit("predictions.csv", description="word n-grams")
+    ...     print(client.wait(sent).public_score)
+    0.91234
+    """
+
+    def __init__(
+        self,
+        server: str,
+        token: str | None = None,
+        *,
+        competition: str | None = None,
+        patience_seconds: float = PATIENCE_SECONDS,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        on_pause: OnPause | None = None,
+    ) -> None:
+        self._transport = Transport(
+            server,
+            token,
+            patience_seconds=patience_seconds,
+            timeout_seconds=timeout_seconds,
+            on_pause=on_pause,
+        )
+        self._competition = competition
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    @property
+    def server(self) -> str:
+        """The address of the site."""
+        return self._transport.server
+
+    def competitions(self) -> list[Competition]:
+        """Return all competitions, the newest first.
+
+        Returns
+        -------
+        list of Competition
+        """
+        pages = self._transport.pages("competitions")
+        return [Competition.of(each) for page in pages for each in page["competitions"]]
+
+    def competition(self, competition: str | None = None) -> Competition:
+        """Return one competition with its rules, limits and metric.
+
+        Parameters
+        ----------
+        competition : str, optional
+
+        Returns
+        -------
+        Competition
+        """
+        return Competition.of(self._transport.get(self._place(competition)))
+
+    def join(
+        self,
+        competition: str | None = None,
+        *,
+        accepted_rules_version: int | None = None,
+        code: str | None = None,
+    ) -> Mapping[str, Any]:
+        """Join a competition, or accept its changed rules.
+
+        Parameters
+        ----------
+        competition : str, optional
+        accepted_rules_version : int, optional
+            The ``rules_version`` that you have read.
+        code : str, optional
+            Where the competition asks for one.
+
+        Returns
+        -------
+        mapping
+            ``entry`` is ``joined``, or ``waiting`` for an organizer.
+        """
+        sent = {"accepted_rules_version": accepted_rules_version, "code": code}
+        given = {name: value for name, value in sent.items() if value is not None}
+        return self._transport.post(f"{self._place(competition)}/join", json=given)
+
+    def team(self, competition: str | None = None) -> Membership:
+        """Return one's entry, team, limits and selection.
+
+        Parameters
+        ----------
+        competition : str, optional
+
+        Returns
+        -------
+        Membership
+        """
+        return Membership.of(self._transport.get(f"{self._place(competition)}/team"))
+
+    def limits(self, competition: str | None = None) -> Limits:
+        """Return what one's team may still send.
+
+        Parameters
+        ----------
+        competition : str, optional
+
+        Returns
+        -------
+        Limits
+        """
+        return self.team(competition).limits
+
+    def data_files(self, competition: str | None = None) -> list[DataFile]:
+        """Return the files for download.
+
+        Parameters
+        ----------
+        competition : str, optional
+
+        Returns
+        -------
+        list of DataFile
+        """
+        pages = self._transport.pages(f"{self._place(competition)}/data")
+        return [DataFile.of(each) for page in pages for each in page["files"]]
+
+    def download(
+        self,
+        name: str,
+        folder: Path | str = ".",
+        *,
+        competition: str | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Path:
+        """Download a data file; an interrupted download goes on, and a file that is here is not sent again.
+
+        Parameters
+        ----------
+        name : str
+        folder : Path or str
+        competition : str, optional
+        on_progress : callable, optional
+            Gets the bytes that are here and the size.
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        DamagedDownload
+            If the bytes are not the server's.
+        """
+        path = Path(folder) / _file_name(name)
+        address = f"{self._place(competition)}/data/{quote(name, safe='')}"
+        return download(self._transport, address, path, on_progress=on_progress)
+
+    def check(
+        self,
+        submission: "pd.DataFrame | Path | str",
+        *,
+        competition: str | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Check:
+        """Return everything that is wrong with a file; this uses no submission.
+
+        Parameters
+        ----------
+        submission : DataFrame, Path or str
+        competition : str, optional
+        on_progress : callable, optional
+            Gets the bytes sent and the size.
+
+        Returns
+        -------
+        Check
+        """
+        address = f"{self._place(competition)}/check"
+        return Check.of(self._upload(address, submission, on_progress=on_progress))
+
+    def submit(
+        self,
+        submission: "pd.DataFrame | Path | str",
+        *,
+        competition: str | None = None,
+        description: str = "",
+        again: bool = False,
+        key: str | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Submission:
+        """Send a submission; `wait` returns its score.
+
+        Parameters
+        ----------
+        submission : DataFrame, Path or str
+            A table with the columns ``id`` and ``prediction``, or a file: CSV, or a gzip or zip of one.
+        competition : str, optional
+        description : str
+        again : bool
+            Send it also if the team has sent the same bytes before.
+        key : str, optional
+            An ``Idempotency-Key``; two calls with the same key and bytes make one submission. By default each
+            call has its own, which all its tries share.
+        on_progress : callable, optional
+            Gets the bytes sent and the size.
+
+        Returns
+        -------
+        Submission
+            Usually ``pending``, with what is left of the limits.
+        """
+        fields = {"description": description} | ({"again": "true"} if again else {})
+        address = f"{self._place(competition)}/submissions"
+        return Submission.of(self._upload(address, submission, key=key, data=fields, on_progress=on_progress))
+
+    def wait(self, submission: Submission | int, *, timeout_seconds: float = 600) -> Submission:
+        """Wait until a submission is scored, rejected or failed, and return it.
+
+        Parameters
+        ----------
+        submission : Submission or int
+        timeout_seconds : float
+
+        Returns
+        -------
+        Submission
+
+        Raises
+        ------
+        NotScoredInTime
+            If it is still pending then.
+        """
+        deadline = time.monotonic() + timeout_seconds
+        address, pause, tag = f"submissions/{_number(submission)}", FIRST_PAUSE_SECONDS, ""
+        found: Submission | None = None
+        while True:
+            began = time.monotonic()
+            held = max(0, min(WAIT_SECONDS, int(deadline - began)))
+            answer = self._transport.ask(
+                "GET",
+                address,
+                params={"wait": held} if held else None,
+                headers={"If-None-Match": tag} if tag else None,
+            )
+            if answer.status_code != 304 or found is None:
+                found, tag = Submission.of(answer.json()), answer.headers.get("ETag", "")
+            now = time.monotonic()
+            if found.is_final:
+                return found
+            if now >= deadline:
+                raise NotScoredInTime(found)
+            if now - began < held / 2:  # the server did not hold the question
+                asked = retry_after(answer)
+                time.sleep(min(deadline - now, asked.total_seconds() if asked else pause))
+                pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
+
+    def submission(self, submission: Submission | int) -> Submission:
+        """Return a submission of one's own team.
+
+        Parameters
+        ----------
+        submission : Submission or int
+
+        Returns
+        -------
+        Submission
+        """
+        return Submission.of(self._transport.get(f"submissions/{_number(submission)}"))
+
+    def submissions(self, competition: str | None = None) -> Submissions:
+        """Return all submissions of one's team, the newest first.
+
+        Parameters
+        ----------
+        competition : str, optional
+
+        Returns
+        -------
+        Submissions
+        """
+        pages = list(self._transport.pages(f"{self._place(competition)}/submissions"))
+        return Submissions.of(
+            pages[0] | {"submissions": [row for page in pages for row in page["submissions"]]}
+        )
+
+    def submission_file(
+        self, submission: Submission | int, path: Path | str, *, on_progress: OnProgress | None = None
+    ) -> Path:
+        """Download the file of a submission, byte for byte as it was sent.
+
+        Parameters
+        ----------
+        submission : Submission or int
+        path : Path or str
+            The file to write.
+        on_progress : callable, optional
+
+        Returns
+        -------
+        Path
+        """
+        address = f"submissions/{_number(submission)}/file"
+        return download(self._transport, address, Path(path), on_progress=on_progress)
+
+    def select(self, submission: Submission | int, *, selected: bool = True) -> Mapping[str, Any]:
+        """Select a submission for the private leaderboard, or deselect it.
+
+        Parameters
+        ----------
+        submission : Submission or int
+        selected : bool
+
+        Returns
+        -------
+        mapping
+            ``is_selected``, and ``selection``: which submissions count now, and why.
+        """
+        return self._transport.post(f"submissions/{_number(submission)}/select", json={"selected": selected})
+
+    def leaderboard(
+        self,
+        competition: str | None = None,
+        *,
+        split: str = "public",
+        search: str | None = None,
+        most: int | None = None,
+    ) -> Leaderboard:
+        """Return a leaderboard.
+
+        Parameters
+        ----------
+        competition : str, optional
+        split : str
+            ``public``, or after the reveal ``private``.
+        search : str, optional
+            Only teams whose name contains this.
+        most : int, optional
+            How many rows at most; by default all.
+
+        Returns
+        -------
+        Leaderboard
+        """
+        pages = self._transport.pages(f"{self._place(competition)}/leaderboard", split=split, q=search)
+        first = next(pages)
+        rows = chain(first["rows"], chain.from_iterable(page["rows"] for page in pages))
+        return Leaderboard.of(first | {"rows": list(islice(rows, most))})
+
+    def own_row(self, competition: str | None = None, *, team: str, split: str = "public") -> BoardRow | None:
+        """Return the row of one's own team on a leaderboard, None where it has none.
+
+        Parameters
+        ----------
+        competition : str, optional
+        team : str
+            Its name.
+        split : str
+            ``public``, or after the reveal ``private``.
+
+        Returns
+        -------
+        BoardRow or None
+        """
+        page = Leaderboard.of(self._transport.get(f"{self._place(competition)}/leaderboard", split=split))
+        named = (row for row in page.rows if row.team == team and not row.is_benchmark)
+        return page.own or next(named, None)
+
+    def _upload(
+        self,
+        address: str,
+        submission: "pd.DataFrame | Path | str",
+        *,
+        key: str | None = None,
+        data: Mapping[str, str] | None = None,
+        on_progress: OnProgress | None,
+    ) -> dict[str, Any]:
+        with as_file(submission) as path, CountedFile(path, on_progress) as stream:
+            files = {"file": (path.name, stream, "application/octet-stream")}
+            return self._transport.post(address, key=key, data=data, files=files)
+
+    def _place(self, competition: str | None) -> str:
+        """Return where a competition is below the API."""
+        slug = competition or self._competition
+        if not slug:
+            slugs = [each.slug for each in self.competitions()]
+            if len(slugs) != 1:
+                raise Unusable(f"Name the competition: {', '.join(slugs) or 'there is none yet'}.")
+            self._competition = slug = slugs[0]
+        return f"competitions/{quote(slug, safe='')}"
+
+
+def _number(submission: Submission | int) -> int:
+    return submission if isinstance(submission, int) else submission.id
+
+
+def _file_name(name: str) -> str:
+    if Path(name).name != name or name in ("", ".", ".."):
+        raise Unusable(f"{name!r} is no name of a file.")
+    return name

@@ -1,0 +1,175 @@
+"""Files on their way: a table written as a submission, an upload that is counted, a download that goes on."""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BufferedReader, FileIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import httpx
+
+from grader.client.errors import DamagedDownload, Refused, Unusable
+from grader.client.transport import Transport
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OnProgress = Callable[[int, int], None]
+COLUMNS = ["id", "prediction"]
+FRAME_NAME = "predictions.csv"
+_SHA256 = re.compile(r'"?([0-9a-f]{64})"?')
+
+
+class CountedFile(BufferedReader):
+    """A file that says how much of it was read.
+
+    Parameters
+    ----------
+    path : Path
+    on_progress : callable, optional
+        Gets the bytes read and the size.
+    """
+
+    def __init__(self, path: Path, on_progress: OnProgress | None) -> None:
+        try:
+            super().__init__(FileIO(path))
+        except OSError as error:
+            raise Unusable(f"The file {path} cannot be read: {error.strerror}.") from error
+        self._size = path.stat().st_size
+        self._on_progress = on_progress
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read a piece, and say how far it went."""
+        piece = super().read(size)
+        if self._on_progress and piece:
+            self._on_progress(self.tell(), self._size)
+        return piece
+
+
+@contextmanager
+def as_file(submission: "pd.DataFrame | Path | str") -> Iterator[Path]:
+    """Give the path of a submission; a table is written to a file that goes with the block.
+
+    Parameters
+    ----------
+    submission : DataFrame, Path or str
+        A table has the columns ``id`` and ``prediction``, or an index called ``id``. Its numbers are written
+        with all their digits.
+
+    Yields
+    ------
+    Path
+
+    Raises
+    ------
+    Unusable
+        If a table lacks a column.
+    """
+    if isinstance(submission, str | Path):
+        yield Path(submission)
+        return
+    table = submission if "id" in submission.columns else submission.reset_index()
+    missing = [name for name in COLUMNS if name not in table.columns]
+    if missing:
+        raise Unusable(
+            f"The table has no column {' and no column '.join(missing)}; expected id and prediction."
+        )
+    with TemporaryDirectory(prefix="fairboard-") as folder:
+        path = Path(folder) / FRAME_NAME
+        table[COLUMNS].to_csv(path, index=False)
+        yield path
+
+
+def download(
+    transport: Transport, address: str, path: Path, *, on_progress: OnProgress | None = None
+) -> Path:
+    """Download a file, going on where an earlier try was cut; what is here already is not sent again.
+
+    Parameters
+    ----------
+    transport : Transport
+    address : str
+        Below the API.
+    path : Path
+        Where it goes; until it is whole it is called ``NAME.part``.
+    on_progress : callable, optional
+        Gets the bytes that are here and the size; the size is 0 where the server does not say it.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    DamagedDownload
+        If the bytes are not those whose sha256 the server names.
+    """
+    transfer = _Transfer(path, on_progress)
+    if transport.persistently(lambda: transfer.attempt(transport, address)):
+        transfer.finish()
+    return path
+
+
+class _Transfer:
+    """A download under way: its bytes in ``NAME.part``, and beside it the ETag that they belong to."""
+
+    def __init__(self, path: Path, on_progress: OnProgress | None) -> None:
+        self._path = path
+        self._part = path.with_name(f"{path.name}.part")
+        self._tag = path.with_name(f"{path.name}.part-etag")
+        self._on_progress = on_progress
+        self._sha256 = ""
+
+    def attempt(self, transport: Transport, address: str) -> bool:
+        """Receive the file, or the rest of it; return False if the whole file is here already."""
+        headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
+        goes_on = self._part.is_file() and self._tag.is_file()
+        if goes_on:
+            headers |= {"Range": f"bytes={self._part.stat().st_size}-", "If-Range": self._tag.read_text()}
+        elif self._path.is_file():
+            headers["If-None-Match"] = f'"{_sha256(self._path)}"'
+        try:
+            with transport.streamed("GET", address, headers=headers) as response:
+                if response.status_code != 304:
+                    self._receive(response)
+                return response.status_code != 304
+        except Refused as error:
+            if not goes_on or error.status != 416:
+                raise
+            self._forget()  # there is no more of it: it was complete, or it is another file now
+            return self.attempt(transport, address)
+
+    def finish(self) -> None:
+        """Give the file its name; raise DamagedDownload where it is another than the server said."""
+        if self._sha256 and _sha256(self._part) != self._sha256:
+            self._forget()
+            raise DamagedDownload(f"{self._path.name} arrived damaged and was deleted. Download it again.")
+        self._part.replace(self._path)
+        self._forget()
+
+    def _receive(self, response: httpx.Response) -> None:
+        goes_on, tag = response.status_code == 206, response.headers.get("ETag", "")
+        self._tag.unlink(missing_ok=True)
+        if tag.startswith('"'):  # a weak one does not promise the same bytes
+            self._tag.write_text(tag)
+        named = _SHA256.fullmatch(tag)
+        self._sha256 = named[1] if named else ""
+        done = self._part.stat().st_size if goes_on else 0
+        size = done + int(response.headers.get("Content-Length", 0))
+        with self._part.open("ab" if goes_on else "wb") as file:
+            for piece in response.iter_bytes():
+                done += file.write(piece)
+                if self._on_progress:
+                    self._on_progress(done, size)
+
+    def _forget(self) -> None:
+        self._part.unlink(missing_ok=True)
+        self._tag.unlink(missing_ok=True)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

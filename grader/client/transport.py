@@ -1,0 +1,234 @@
+"""Requests to a server that survive a cut connection: one error shape, retries, pages of lists."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+from urllib.parse import urljoin, urlsplit
+
+import httpx
+
+from grader.client.errors import (
+    ClientError,
+    LimitReached,
+    Refused,
+    ServerFailed,
+    TokenRefused,
+    Unreachable,
+    Unusable,
+)
+
+PATIENCE_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
+CONNECT_SECONDS = 10.0
+PAUSES = (0.25, 1.0, 2.0, 4.0)  # before each new try where no answer came
+PASSING = (502, 503, 504)  # of a server that is busy, or starts again behind its proxy
+API = "api/v1/"
+
+Answer = TypeVar("Answer")
+Json = dict[str, Any]
+OnPause = Callable[[ClientError, float], None]
+
+
+class Transport:
+    """Sends requests to one server under one token.
+
+    What gets no answer, or 502 to 504, is sent again: reading changes nothing, and every other request has
+    an ``Idempotency-Key``, so that the server does it once. An answer with ``Retry-After`` is waited for, if
+    that is not longer than `patience_seconds` in all.
+
+    Parameters
+    ----------
+    server : str
+        The address of the site, such as ``https://fairboard.example.org``.
+    token : str, optional
+        An API token; it is sent to this server only.
+    patience_seconds : float
+        How long to wait in all between the tries of one request.
+    on_pause : callable, optional
+        Gets the error and the seconds before each pause.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        token: str | None,
+        *,
+        patience_seconds: float = PATIENCE_SECONDS,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        on_pause: OnPause | None = None,
+    ) -> None:
+        self.server = site_address(server)
+        self._patience_seconds = patience_seconds
+        self._on_pause = on_pause
+        headers = {"User-Agent": "fairboard-client", "Accept": "application/json"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        try:
+            self._http = httpx.Client(
+                headers=headers, timeout=httpx.Timeout(timeout_seconds, connect=CONNECT_SECONDS)
+            )
+        except UnicodeEncodeError:
+            raise Unusable("A token is plain ASCII; this one is not.") from None
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def get(self, path: str, **query: Any) -> Json:
+        """Return the JSON at a path below ``/api/v1/``; raise Refused or Unreachable."""
+        return _json(self.ask("GET", path, params=_given(query)))
+
+    def post(self, path: str, *, key: str | None = None, **sent: Any) -> Json:
+        """Send a request that the server does once, and return its JSON; raise Refused or Unreachable."""
+        headers = {"Idempotency-Key": key or str(uuid.uuid4())}
+        return _json(self.ask("POST", path, headers=headers, **sent))
+
+    def pages(self, path: str, **query: Any) -> Iterator[Json]:
+        """Yield the pages of a list, one request each."""
+        page = self.get(path, **query)
+        yield page
+        while following := page.get("next"):
+            page = self.get(self._here(str(following)))
+            yield page
+
+    def ask(self, method: str, path: str, **sent: Any) -> httpx.Response:
+        """Send a request until it is answered, and return the answer; raise Refused or Unreachable."""
+
+        def once() -> httpx.Response:
+            with self.streamed(method, path, **sent) as response:
+                response.read()
+                return response
+
+        return self.persistently(once)
+
+    @contextmanager
+    def streamed(self, method: str, path: str, **sent: Any) -> Iterator[httpx.Response]:
+        """Send a request once and give its answer before its body has arrived."""
+        try:
+            with self._http.stream(method, self._url(path), **sent) as response:
+                if response.status_code >= 300 and response.status_code != 304:
+                    response.read()
+                    raise _refused(response)
+                yield response
+        except httpx.HTTPError as error:
+            raise Unreachable(f"{self.server} gave no answer: {_reason(error)}.") from error
+
+    def persistently(self, attempt: Callable[[], Answer]) -> Answer:
+        """Return what an attempt returns, tried again where that is worth while."""
+        waited, pauses = 0.0, iter(PAUSES)
+        while True:
+            try:
+                return attempt()
+            except (Unreachable, Refused) as error:
+                pause = _pause_after(error, pauses)
+                if pause is None or waited + pause > self._patience_seconds:
+                    raise
+                if self._on_pause:
+                    self._on_pause(error, pause)
+            time.sleep(pause)
+            waited += pause
+
+    def _url(self, path: str) -> str:
+        return path if path.startswith(self.server) else f"{self.server}{API}{path}"
+
+    def _here(self, link: str) -> str:
+        """Return a link of an answer as an address of this server: the token goes nowhere else."""
+        address = urljoin(self.server, link)
+        if not address.startswith(self.server):
+            raise Unusable(f"{self.server} linked to another server: {link!r}.")
+        return address
+
+
+def site_address(text: str) -> str:
+    """Return the address of a site with a slash at its end.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    Unusable
+        If the text is no address of a site.
+
+    Examples
+    --------
+    >>> site_address(" https://Fairboard.example.org ")
+    'https://fairboard.example.org/'
+    """
+    try:
+        parts = urlsplit(text.strip())
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
+        raise Unusable(f"{text.strip()!r} is no address of a site, such as https://fairboard.example.org.")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    place = host if port is None else f"{host}:{port}"
+    return f"{parts.scheme}://{place}{parts.path.rstrip('/')}/"
+
+
+def _given(query: Mapping[str, Any]) -> Json:
+    return {name: value for name, value in query.items() if value is not None}
+
+
+def _json(response: httpx.Response) -> Json:
+    try:
+        data = response.json() if response.content else {}
+    except ValueError:
+        data = None
+    if not isinstance(data, dict):
+        raise Unusable(f"{response.url} answered no JSON object: is this the address of a Fairboard site?")
+    return data
+
+
+def _refused(response: httpx.Response) -> Refused:
+    answer: Json = {}
+    with suppress(Unusable):  # a proxy's page
+        answer = _json(response)
+    status = response.status_code
+    if status < 400:
+        answer = {"error": "moved", "message": f"The server is at {response.headers.get('Location')}."}
+    kind = Refused
+    if status == 401:
+        kind = TokenRefused
+    elif status == 429:
+        kind = LimitReached
+    elif status >= 500:
+        kind = ServerFailed
+    return kind(status, answer, retry_after=retry_after(response))
+
+
+def retry_after(response: httpx.Response) -> timedelta | None:
+    """Return what the header ``Retry-After`` says: seconds or a time; None where there is none."""
+    text = response.headers.get("Retry-After", "")
+    if text.isascii() and text.isdigit():
+        return timedelta(seconds=min(int(text[:9]), 10**8))
+    try:
+        return max(parsedate_to_datetime(text) - datetime.now(UTC), timedelta())
+    except (ValueError, TypeError):
+        return None
+
+
+def _pause_after(error: Unreachable | Refused, pauses: Iterator[float]) -> float | None:
+    """Return how long to wait until the same request may succeed; None if it will not."""
+    if isinstance(error, Refused):
+        if error.retry_after is not None and error.status in (429, *PASSING):
+            return max(error.retry_after.total_seconds(), PAUSES[0])
+        if error.status not in PASSING:
+            return None
+    return next(pauses, None)
+
+
+def _reason(error: httpx.HTTPError) -> str:
+    if isinstance(error, httpx.TimeoutException):
+        return "it took too long"
+    return str(error).rstrip(".") or type(error).__name__

@@ -1,0 +1,111 @@
+"""`fairboard login`: where the token is kept, who can read it, and where it is sent."""
+
+import json
+from typing import Any
+
+import keyring
+import pytest
+from keyring.backend import KeyringBackend
+
+from grader.cli.client import connection
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+class InMemory(KeyringBackend):
+    """A keyring that keeps its secrets in this process."""
+
+    priority = 5  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.kept.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.kept[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        del self.kept[service, username]
+
+
+@pytest.fixture
+def memory() -> Any:
+    before = keyring.get_keyring()
+    backend = InMemory()
+    keyring.set_keyring(backend)
+    yield backend
+    keyring.set_keyring(before)
+
+
+def test_a_login_asks_for_the_token_hidden_and_keeps_it_in_a_file_of_ones_own(
+    run: Any, service: Any, live_site: Any, config_folder: Any
+) -> None:
+    service.competition()
+    token = live_site.make_token()
+    result = run("login", live_site.address, input=f"{token}\n")
+    assert result.exit_code == 0, result.output
+    assert token not in result.output
+    file = config_folder / "login.json"
+    assert (file.stat().st_mode & 0o777, config_folder.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert json.loads(file.read_text())["token"] == token
+    assert run("team").stdout.startswith("Entry: ")
+    assert run("logout").stdout == "Logged out.\n"
+    assert (list(config_folder.iterdir()), run("team").exit_code) == ([], 1)
+
+
+def test_a_login_uses_the_keyring_where_there_is_one(
+    run: Any, live_site: Any, config_folder: Any, memory: InMemory
+) -> None:
+    token = live_site.make_token()
+    assert "in the keyring" in run("login", live_site.address, "--token-stdin", input=token).stdout
+    assert token not in (config_folder / "login.json").read_text()
+    assert list(memory.kept.values()) == [token]
+    assert run("submissions", "-c", "none").exit_code == connection.REFUSED  # it was asked with the token
+    run("logout")
+    assert memory.kept == {}
+
+
+def test_a_wrong_token_is_not_kept(run: Any, live_site: Any, config_folder: Any) -> None:
+    result = run("login", live_site.address, "--token-stdin", input="fb_wrong")
+    assert (result.exit_code, config_folder.exists()) == (connection.REFUSED, False)
+    assert "Error: This needs a valid API token" in result.stderr
+
+
+def test_a_stored_token_goes_to_its_own_server_alone(run: Any, live_site: Any) -> None:
+    run("login", live_site.address, "--token-stdin", input=live_site.make_token())
+    result = run("team", "--server", "http://127.0.0.1:9")
+    assert (result.exit_code, "There is no token for http://127.0.0.1:9/" in result.stderr) == (1, True)
+
+
+def test_a_login_that_others_can_read_is_refused(run: Any, live_site: Any, config_folder: Any) -> None:
+    run("login", live_site.address, "--token-stdin", input=live_site.make_token())
+    (config_folder / "login.json").chmod(0o644)
+    assert "Others can read" in run("team").stderr
+    (config_folder / "login.json").chmod(0o600)
+    (config_folder / "login.json").write_text("{")
+    assert "is damaged" in run("team").stderr
+
+
+def test_a_server_without_https_is_warned_of_unless_it_is_this_machine(database_url: str) -> None:
+    assert connection.is_unprotected("http://board.example/")
+    assert not connection.is_unprotected("https://board.example/")
+    assert not connection.is_unprotected("http://[::1]:7777/")
+
+
+def test_without_a_login_a_command_says_what_is_missing(run: Any, database_url: str) -> None:
+    result = run("submissions")
+    assert (result.exit_code, "Run `fairboard login`" in result.stderr) == (1, True)
+
+
+def test_competitions_are_completed_from_what_was_seen_and_nothing_is_asked(
+    run: Any, service: Any, live_site: Any
+) -> None:
+    service.competition("hate")
+    service.competition("spam")
+    run("login", live_site.address, "--token-stdin", input=live_site.make_token())
+    before = len(live_site.requests)
+    assert [each.value for each in connection.known_competitions(None, None, "h")] == ["hate"]
+    assert len(live_site.requests) == before

@@ -1,0 +1,55 @@
+"""What the commands of participants load: no server, and pandas only for tables."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SERVER = {"sqlalchemy", "flask", "celery", "pydantic", "alembic", "rich", "sklearn"}
+AFTER = """
+import json, sys
+from grader.cli import main
+try:
+    main({arguments!r}, prog_name="fairboard")
+except SystemExit as ended:
+    code = ended.code or 0
+loaded = sorted({{name.partition(".")[0] for name in sys.modules}})
+print(json.dumps([code, loaded]), file=sys.stderr)
+"""
+
+
+def loaded_after(environment: dict[str, str], *arguments: str) -> tuple[int, set[str]]:
+    """Return the exit code of a command and the packages that its process has loaded at the end."""
+    code = AFTER.format(arguments=list(arguments))
+    # `httpx` loads rich where it is installed, for a command of its own.
+    without_rich = "import sys; sys.modules['rich'] = None\n"
+    done = subprocess.run(
+        [sys.executable, "-c", without_rich + code],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
+    ended, loaded = json.loads(done.stderr.splitlines()[-1])
+    return ended, set(loaded) - {"rich"}
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_submitting_loads_no_server_and_no_pandas(
+    service: Any, live_site: Any, predictions_csv: Any, tmp_path: Path
+) -> None:
+    service.competition()
+    (tmp_path / "p.csv").write_bytes(predictions_csv())
+    environment = {"FAIRBOARD_SERVER": live_site.address, "FAIRBOARD_TOKEN": live_site.make_token()}
+    ended, loaded = loaded_after(environment, "submit", str(tmp_path / "p.csv"))
+    assert ended == 0
+    assert not loaded & (SERVER | {"pandas", "numpy", "keyring"})
+
+
+def test_a_table_loads_pandas_only_when_it_is_asked_for() -> None:
+    code = "import sys, grader.client; print('pandas' in sys.modules, 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"

@@ -1,0 +1,128 @@
+"""`fairboard submit` and the other commands of participants, against a real site."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.cli.client import connection
+from grader.ranking.order import score_text
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+GOOD, BAD = "good.csv", "bad.csv"
+
+
+@pytest.fixture
+def files(tmp_path: Path, predictions_csv: Any) -> Path:
+    """A folder with a file that can be scored, and one that is rejected."""
+    (tmp_path / GOOD).write_bytes(predictions_csv(skill=0.4))
+    (tmp_path / BAD).write_text("id,prediction\nr0,much\n")
+    return tmp_path
+
+
+def test_submit_prints_score_rank_weakest_term_and_what_is_left(
+    ada: Any, service: Any, live_site: Any, files: Path
+) -> None:
+    service.competition(max_daily_submissions=3)
+    result = ada("submit", files / GOOD, "-d", "first")
+    assert result.exit_code == 0, result.output
+    with live_site.client() as client:
+        done = client.submission(1)
+    score = f"{done.public_score:.5f}"
+    assert (
+        f"Submission #1: score {score}. Your team is at rank 1 with {score}. Weakest term: " in result.stdout
+    )
+    assert "2 submissions left today until 00:00 UTC." in result.stdout
+    assert done.description == "first"
+
+
+def test_submit_prints_one_json_document(ada: Any, service: Any, files: Path) -> None:
+    service.competition(max_daily_submissions=3)
+    result = ada("submit", files / GOOD, "--json")
+    answer = json.loads(result.stdout)
+    assert (answer["submission"]["status"], answer["rank"], answer["limits"]["left_today"]) == (
+        "scored",
+        1,
+        2,
+    )
+    refused = ada("submit", files / GOOD, "--json")
+    assert refused.exit_code == connection.REFUSED
+    assert json.loads(refused.stdout)["error"] == "identical_file"
+
+
+def test_the_exit_codes_tell_apart_rejected_refused_late_and_unreached(
+    ada: Any, service: Any, live_site: Any, files: Path, monkeypatch: Any
+) -> None:
+    service.competition(max_total_submissions=2)
+    rejected = ada("submit", files / BAD)
+    assert (rejected.exit_code, "Submission #1 is rejected" in rejected.stderr) == (2, True)
+    live_site.is_scoring = False
+    late = ada("submit", files / GOOD, "--timeout", "0.1")
+    assert (late.exit_code, "is not scored yet" in late.stderr) == (connection.NOT_IN_TIME, True)
+    assert ada("submit", files / GOOD, "--again", "--no-wait").stdout.startswith("Submission #3 is pending")
+    full = ada("submit", files / GOOD, "--again")
+    assert (full.exit_code, "none are left" in full.stderr) == (connection.REFUSED, True), full.stderr
+    monkeypatch.setattr("grader.client.transport.PAUSES", ())
+    away = ada("submit", files / GOOD, "--server", "http://127.0.0.1:9")
+    assert (away.exit_code, "gave no answer" in away.stderr) == (connection.NOT_REACHED, True)
+    monkeypatch.setenv("FAIRBOARD_TOKEN", "fb_old")
+    old = ada("submit", files / GOOD)
+    assert (old.exit_code, "`fairboard login` stores another token" in old.stderr) == (
+        connection.REFUSED,
+        True,
+    )
+
+
+def test_check_finds_all_problems_and_uses_no_submission(ada: Any, service: Any, files: Path) -> None:
+    service.competition()
+    assert ada("check", files / GOOD).stdout.startswith("good.csv can be scored.")
+    result = ada("check", files / BAD)
+    assert (result.exit_code, result.stderr.count("\n- ")) == (2, 2), result.stderr
+    code = ada("check", files / BAD, "--json")
+    assert (code.exit_code, json.loads(code.stdout)["is_clean"]) == (2, False)
+    assert json.loads(ada("submissions", "--json").stdout)["submissions"] == []
+
+
+def test_submissions_are_listed_shown_selected_and_downloaded(
+    ada: Any, service: Any, files: Path, predictions_csv: Any
+) -> None:
+    service.competition()
+    ada("submit", files / GOOD, "-d", "a model")
+    lines = ada("submissions").stdout.splitlines()
+    assert lines[1].startswith("*  1") and lines[1].endswith("good.csv  a model")
+    shown = ada("submission", "1", "--file", files / "back.csv").stdout
+    assert "Submission #1 of toxicity: scored" in shown
+    assert all(word in shown for word in ("public score", "BPSN AUC", "female", "muslim"))
+    assert "private score" not in shown
+    assert (files / "back.csv").read_bytes() == predictions_csv(skill=0.4)
+    assert "#1 counts: selected." in ada("select", "1").stdout
+    assert "is not selected." in ada("select", "1", "--off").stdout
+    assert json.loads(ada("submission", "1", "--json").stdout)["id"] == 1
+    assert ada("submission", "99").exit_code == connection.REFUSED
+
+
+def test_the_leaderboard_is_a_table_and_the_own_row_is_in_it(ada: Any, service: Any, live_site: Any) -> None:
+    competition = service.competition()
+    for place, name in enumerate(["bob", "ada", "eve"]):
+        service.score(service.submit(competition, user=name, seed=place, skill=3.0 - place))
+    lines = ada("leaderboard").stdout.splitlines()
+    assert [line.split()[:2] for line in lines[1:]] == [["1", "bob"], ["2", "ada"], ["3", "eve"]]
+    assert [line.split()[1] for line in ada("leaderboard", "--rows", "1").stdout.splitlines()[1:]] == ["bob"]
+    assert len(json.loads(ada("leaderboard", "--search", "e", "--json").stdout)["rows"]) == 1
+    refused = ada("leaderboard", "--private")
+    assert refused.exit_code == connection.REFUSED
+
+
+def test_team_joins_and_shows_entry_members_and_limits(ada: Any, service: Any) -> None:
+    service.competition(rules="Be kind.", max_daily_submissions=4)
+    assert "Entry: outside." in ada("team").stdout
+    assert ada("team", "--join").exit_code == connection.REFUSED  # the rules were not read
+    joined = ada("team", "--accept-rules", "1").stdout
+    assert "Entry: joined." in joined and "4 submissions left today" in joined
+
+
+def test_the_score_is_shown_with_the_decimals_of_the_leaderboards(database_url: str) -> None:
+    from grader.cli.client.shown import score_text as shown
+
+    assert shown(0.5) == score_text(50_000)

@@ -1,0 +1,34 @@
+"""`fairboard completion`: the scripts, and what the shell completes without loading any command."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+FAIRBOARD = [sys.executable, "-m", "grader.cli"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_each_shell_asks_the_command(run, shell):
+    result = run("completion", shell)
+
+    assert result.exit_code == 0
+    assert f"_FAIRBOARD_COMPLETE={shell}_complete" in result.stdout
+
+
+def test_names_of_commands_are_completed_without_loading_one():
+    asked = {"_FAIRBOARD_COMPLETE": "bash_complete", "COMP_WORDS": "fairboard subm", "COMP_CWORD": "1"}
+    code = (
+        "import sys, json\nfrom grader.cli import main\n"
+        "try:\n    main(prog_name='fairboard')\n"
+        "except SystemExit:\n"
+        "    print(json.dumps(sorted(name for name in sys.modules if name.startswith('grader.cli'))))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | asked, capture_output=True, text=True, check=True
+    )
+    *completed, loaded = done.stdout.splitlines()
+    assert completed == ["plain,submit", "plain,submissions", "plain,submission"]
+    assert json.loads(loaded) == ["grader.cli", "grader.cli.group"]

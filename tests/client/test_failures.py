@@ -1,0 +1,348 @@
+"""`grader.client` where something goes wrong: cut connections, refusals, limits, a server that is busy."""
+
+import contextlib
+import hashlib
+import itertools
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from io import BytesIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+from sqlalchemy import select
+
+from grader import db
+from grader.client import (
+    Client,
+    DamagedDownload,
+    LimitReached,
+    NotScoredInTime,
+    Refused,
+    ServerFailed,
+    TokenRefused,
+    Unreachable,
+    Unusable,
+)
+from grader.client.files import download
+from grader.client.transport import site_address
+from grader.models import Submission
+from grader.services.accounts import api_tokens
+from grader.services.accounts.api_tokens import Scope
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses of the client, which are not made."""
+    made: list[float] = []
+    monkeypatch.setattr("grader.client.transport.time", SimpleNamespace(sleep=made.append))
+    return made
+
+
+def count(service: Any) -> int:
+    with service.database.read() as session:
+        return len(session.scalars(select(Submission.id)).all())
+
+
+def answer(start: Any, status: str, body: bytes = b"{}", **headers: str) -> list[bytes]:
+    named = [(name.replace("_", "-"), value) for name, value in headers.items()]
+    start(status, [("Content-Type", "application/json"), ("Content-Length", str(len(body))), *named])
+    return [body]
+
+
+def after(many: int, instead: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what answers `many` requests in the place of the site, and then lets it answer."""
+    left = [many]
+
+    def around(site: Any, environ: Any, start: Any) -> Any:
+        left[0] -= 1
+        return instead(site, environ, start) if left[0] >= 0 else site(environ, start)
+
+    return around
+
+
+def lost(site: Any, environ: Any, start: Any) -> Any:
+    """Do what is asked, and end the connection before the whole answer is out."""
+    list(site(environ, lambda *_: None))
+    start("201 Created", [("Content-Type", "application/json"), ("Content-Length", "500")])
+    return [b'{"id":']
+
+
+def busy(_site: Any, _environ: Any, start: Any) -> Any:
+    return answer(
+        start, "503 Service Unavailable", b'{"error": "busy", "message": "Later."}', Retry_After="3"
+    )
+
+
+@contextmanager
+def cutting(address: str, after_bytes: int) -> Iterator[str]:
+    """Give the address of a way to a server that is cut once, after so many bytes were sent."""
+    host, port = address.removeprefix("http://").split(":")
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def carry(source: socket.socket, target: socket.socket, most: int | None) -> None:
+        done = 0
+        with contextlib.suppress(OSError):
+            while (most is None or done < most) and (piece := source.recv(4096)):
+                target.sendall(piece)
+                done += len(piece)
+        for each in (source, target):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    def join(near: socket.socket, most: int | None) -> None:
+        with near, socket.create_connection((host, int(port))) as far:
+            back = threading.Thread(target=carry, args=(far, near, None))
+            back.start()
+            carry(near, far, most)
+            back.join()
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            for most in itertools.chain([after_bytes], itertools.repeat(None)):
+                threading.Thread(target=join, args=(listener.accept()[0], most), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+
+
+def test_an_upload_whose_answer_is_lost_is_sent_again_and_makes_one_submission(
+    service: Any, live_site: Any, predictions_csv: Any, naps: list[float]
+) -> None:
+    service.competition()
+    live_site.around = after(1, lost)
+    with live_site.client(competition="toxicity") as client:
+        sent = client.submit(pd.read_csv(BytesIO(predictions_csv())))
+    assert (sent.id, count(service), naps) == (1, 1, [0.25])
+    assert live_site.requests == ["POST /api/v1/competitions/toxicity/submissions"] * 2
+
+
+def test_an_upload_that_is_cut_half_way_is_sent_again_whole(
+    service: Any, live_site: Any, predictions_csv: Any, tmp_path: Path, naps: list[float]
+) -> None:
+    service.competition()
+    path = tmp_path / "p.csv"
+    path.write_bytes(predictions_csv())
+    seen: list[tuple[int, int]] = []
+    with (
+        cutting(live_site.address, 4000) as address,
+        Client(address, live_site.make_token(), competition="toxicity") as client,
+    ):
+        sent = client.submit(path, on_progress=lambda *each: seen.append(each))
+        client.submission_file(sent, tmp_path / "back.csv")
+    assert (count(service), len(naps)) == (1, 1)
+    assert (tmp_path / "back.csv").read_bytes() == path.read_bytes()
+    assert seen[-1] == (path.stat().st_size, path.stat().st_size)
+
+
+def test_a_busy_server_is_asked_again_after_the_time_that_it_names(
+    service: Any, live_site: Any, naps: list[float]
+) -> None:
+    service.competition()
+    live_site.around = after(2, busy)
+    with live_site.client() as client:
+        assert client.competition().slug == "toxicity"
+    assert naps == [3, 3]
+
+
+def test_a_server_that_stays_busy_is_given_up_when_the_patience_ends(
+    live_site: Any, naps: list[float]
+) -> None:
+    live_site.around = after(100, busy)
+    said: list[str] = []
+    client = live_site.client(patience_seconds=8, on_pause=lambda error, _: said.append(error.message))
+    with client, pytest.raises(ServerFailed) as failed:
+        client.competitions()
+    assert (failed.value.name, failed.value.retry_after) == ("busy", timedelta(seconds=3))
+    assert (naps, said) == ([3, 3], ["Later.", "Later."])
+
+
+def test_a_server_that_is_not_there_is_unreachable(naps: list[float], database_url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with Client(f"http://127.0.0.1:{port}", "fb_x") as client, pytest.raises(Unreachable, match="no answer"):
+        client.competitions()
+    assert naps == [0.25, 1, 2, 4]
+
+
+@pytest.mark.parametrize("token", ["fb_unknown", None])
+def test_a_wrong_token_is_refused_without_a_second_try(
+    live_site: Any, naps: list[float], token: str | None
+) -> None:
+    with Client(live_site.address, token) as client, pytest.raises(TokenRefused) as refused:
+        client.competitions()
+    assert (refused.value.status, refused.value.name, naps) == (401, "unauthorized", [])
+
+
+def test_an_expired_token_is_refused_and_one_without_the_scope_names_it(
+    service: Any, live_site: Any, predictions_csv: Any
+) -> None:
+    service.competition()
+    with service.database.write() as session:
+        now, user = db.now(session), service.user()
+        day = timedelta(days=1)
+        expired = api_tokens.create(session, user=user, name="old", lifetime=day, now=now - 2 * day)[1]
+        reading = api_tokens.create(session, user=user, name="eyes", scopes=[Scope.READ], now=now)[1]
+    with Client(live_site.address, expired) as client, pytest.raises(TokenRefused):
+        client.team("toxicity")
+    with Client(live_site.address, reading) as client:
+        assert client.team("toxicity").team is None
+        with pytest.raises(Refused) as refused:
+            client.submit(pd.read_csv(BytesIO(predictions_csv())), competition="toxicity")
+    assert refused.value.name == "scope_missing"
+
+
+def test_a_closed_competition_and_a_reached_limit_are_said_with_their_names(
+    service: Any, live_site: Any, predictions_csv: Any, naps: list[float]
+) -> None:
+    service.competition("over", closes_at=service.now + timedelta(hours=1))
+    service.competition("small", max_total_submissions=1)
+    with live_site.client() as client:
+        with pytest.raises(Refused) as refused:
+            client.submit(pd.read_csv(BytesIO(predictions_csv())), competition="over")
+        assert (refused.value.status, refused.value.name) == (403, "competition_closed")
+        client.submit(pd.read_csv(BytesIO(predictions_csv())), competition="small")
+        with pytest.raises(LimitReached) as reached:
+            client.submit(pd.read_csv(BytesIO(predictions_csv(seed=2))), competition="small")
+    assert (reached.value.name, reached.value.details["limit"], naps) == ("total_limit_reached", 1, [])
+
+
+def test_a_rejected_file_comes_with_its_problems(service: Any, live_site: Any, tmp_path: Path) -> None:
+    service.competition()
+    path = tmp_path / "bad.csv"
+    path.write_text("id,prediction\nr0,much\n")
+    with live_site.client(competition="toxicity") as client:
+        checked = client.check(path)
+        assert (checked.is_clean, count(service)) == (False, 0)
+        done = client.wait(client.submit(path))
+    assert done.status == "rejected"
+    assert [each["code"] for each in done.problems] == [each["code"] for each in checked.problems]
+
+
+def test_the_same_bytes_and_the_same_key_are_told_apart(
+    service: Any, live_site: Any, predictions_csv: Any
+) -> None:
+    service.competition()
+    table, other = (pd.read_csv(BytesIO(predictions_csv(seed=seed))) for seed in (1, 2))
+    with live_site.client(competition="toxicity") as client:
+        assert client.submit(table, key="one").id == client.submit(table, key="one").id
+        with pytest.raises(Refused, match="Identical to #1") as same:
+            client.submit(table)
+        with pytest.raises(Refused) as mismatch:
+            client.submit(other, key="one")
+        assert client.submit(table, again=True).id == 2
+    assert (same.value.details["submission"], mismatch.value.name) == (1, "idempotency_key_reused")
+
+
+def test_waiting_ends_with_the_time_and_says_where_the_submission_is(
+    service: Any, live_site: Any, predictions_csv: Any
+) -> None:
+    service.competition()
+    live_site.is_scoring = False
+    with live_site.client(competition="toxicity") as client:
+        sent = client.submit(pd.read_csv(BytesIO(predictions_csv())))
+        with pytest.raises(NotScoredInTime, match="#1 is not scored yet") as late:
+            client.wait(sent, timeout_seconds=0.3)
+    assert late.value.submission.status == "pending"
+
+
+def test_a_download_that_is_cut_goes_on_where_it_was(
+    live_site: Any, tmp_path: Path, naps: list[float], database_url: str
+) -> None:
+    content = bytes(range(256)) * 4000
+    tag = f'"{hashlib.sha256(content).hexdigest()}"'
+    asked: list[str | None] = []
+
+    def serve(_site: Any, environ: Any, start: Any) -> Any:
+        asked.append(environ.get("HTTP_RANGE"))
+        if environ.get("HTTP_IF_NONE_MATCH") == tag:
+            start("304 Not Modified", [("ETag", tag)])
+            return []
+        begin = int((asked[-1] or "bytes=0-")[6:-1])
+        rest = content[begin:]
+        head = [("Content-Length", str(len(rest))), ("ETag", tag)]
+        start("206 Partial Content" if begin else "200 OK", head)
+        return [rest[:300_000]]
+
+    live_site.around = serve
+    with live_site.client() as client:
+        path = download(client._transport, "anything", tmp_path / "train.csv")
+        assert path.read_bytes() == content
+        assert asked == [None, "bytes=300000-", "bytes=600000-", "bytes=900000-"]
+        assert download(client._transport, "anything", path) == path
+        assert len(asked) == 5
+    assert [each.name for each in tmp_path.glob("train*")] == ["train.csv"]
+
+
+def test_a_download_with_other_bytes_than_promised_is_deleted(
+    live_site: Any, tmp_path: Path, database_url: str
+) -> None:
+    tag = hashlib.sha256(b"the file").hexdigest()
+    live_site.around = lambda _site, _environ, start: answer(start, "200 OK", b"a file", ETag=f'"{tag}"')
+    with live_site.client() as client, pytest.raises(DamagedDownload):
+        download(client._transport, "anything", tmp_path / "train.csv")
+    assert list(tmp_path.glob("train*")) == []
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "..", ""])
+def test_a_file_name_never_leaves_the_folder(name: str, tmp_path: Path, database_url: str) -> None:
+    with Client("http://127.0.0.1:9", "fb_x", competition="c") as client, pytest.raises(Unusable):
+        client.download(name, tmp_path)
+
+
+def test_a_link_to_another_server_is_not_followed(live_site: Any) -> None:
+    body = b'{"competitions": [], "next": "https://elsewhere.example/api/v1/competitions"}'
+    live_site.around = lambda _site, _environ, start: answer(start, "200 OK", body)
+    with live_site.client() as client, pytest.raises(Unusable, match="another server"):
+        client.competitions()
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status"),
+    [(b"<html>", {}, "200 OK"), (b"[]", {}, "200 OK"), (b"", {"Location": "https://x"}, "301 Moved")],
+)
+def test_what_is_no_fairboard_site_is_said(
+    live_site: Any, body: bytes, headers: dict[str, str], status: str
+) -> None:
+    live_site.around = lambda _site, _environ, start: answer(start, status, body, **headers)
+    with (
+        live_site.client() as client,
+        pytest.raises((Unusable, Refused), match=r"Is this|is this|is at https"),
+    ):
+        client.competitions()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "board", "ftp://x", "http://", "https://a:b@c", "http://[x", "http://x:y"]
+)
+def test_what_is_no_address_of_a_site_is_refused(text: str, database_url: str) -> None:
+    with pytest.raises(Unusable):
+        site_address(text)
+    assert site_address("http://[::1]:80/fair/") == "http://[::1]:80/fair/"
+
+
+def test_a_table_without_its_columns_is_refused_before_anything_is_sent(live_site: Any) -> None:
+    with live_site.client(competition="c") as client:
+        with pytest.raises(Unusable, match="no column prediction"):
+            client.submit(pd.DataFrame({"id": ["a"]}))
+        with pytest.raises(Unusable, match="cannot be read"):
+            client.submit("/nowhere/at-all.csv")
+    assert live_site.requests == []
+
+
+def test_of_several_competitions_one_must_be_named(service: Any, live_site: Any) -> None:
+    service.competition("first")
+    service.competition("second")
+    with live_site.client() as client:
+        with pytest.raises(Unusable, match="Name the competition: second, first"):
+            client.team()
+        assert [each.slug for each in client.competitions()] == ["second", "first"]
