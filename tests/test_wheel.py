@@ -171,7 +171,7 @@ def test_the_wheel_submits_with_nothing_of_the_server(
     )
     table = run(clients_python, "-c", code, live_site.address)
     assert "bpsn_auc" in table.stdout, table.stderr
-    assert "needs sqlalchemy" in run(clients_python, command, "user", "list").stderr
+    assert "whl[server]" in run(clients_python, command, "user", "list").stderr
 
 
 def test_the_classifiers_are_known_and_name_the_pythons_that_it_takes(wheel: Path) -> None:
