@@ -75,6 +75,12 @@ POINTS = {
     "rollback.after_commit": Point(
         "grader/cli/competition/rescore.py", "A rollback is committed; who asked for it has no answer yet."
     ),
+    "webhook.after_claim": Point(
+        "grader/worker/webhook_sender.py", "An event for a webhook is claimed and not sent."
+    ),
+    "webhook.after_send": Point(
+        "grader/worker/webhook_sender.py", "A receiver took an event, and that is not recorded."
+    ),
     "data_check.before_record": Point(
         "grader/worker/organizer_jobs/data_check.py",
         "A data file was checked, and nothing of it is written.",

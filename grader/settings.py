@@ -12,6 +12,7 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping
 from email.headerregistry import Address
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -182,6 +183,14 @@ class Settings(BaseSettings):
     smtp_sender: str | None = Field(
         None, description="Sender address of e-mails, such as Fairboard <board@example.org>."
     )
+    webhook_http: bool = Field(
+        False, description="Whether webhooks may call http:// addresses beside https:// ones."
+    )
+    webhook_private_networks: str = Field(
+        "",
+        description="Networks that webhooks may call although they are not public, separated by commas, such "
+        "as 10.1.0.0/16; by default none.",
+    )
     password_hash_memory_kib: int = Field(65536, ge=8, description="Argon2id memory per hash.")
     password_hash_rounds: int = Field(3, ge=1, description="Argon2id passes per hash.")
     rate_limits: bool = Field(True, description="Whether requests per address are limited.")
@@ -192,6 +201,12 @@ class Settings(BaseSettings):
         if folder is not None and local_paths.is_elsewhere(str(folder)):
             raise ValueError(local_paths.refusal(str(folder)).rstrip("."))
         return folder
+
+    @field_validator("webhook_private_networks")
+    @classmethod
+    def _are_networks(cls, text: str) -> str:
+        _networks(text)
+        return text
 
     @model_validator(mode="after")
     def _lease_outlasts_the_limit(self) -> Self:
@@ -269,6 +284,10 @@ class Settings(BaseSettings):
         listening = set() if self.host in EVERYWHERE else {self.host}
         return frozenset(given | LOCAL_NAMES | listening | ({public} if public else set()))
 
+    def webhook_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """Return the networks that webhooks may call although they are not public."""
+        return _networks(self.webhook_private_networks)
+
     def environment(self) -> dict[str, str]:
         """Return the variables that give another process these settings."""
         values = {name: getattr(self, name) for name in type(self).model_fields}
@@ -277,6 +296,10 @@ class Settings(BaseSettings):
             for name, value in values.items()
             if value is not None
         }
+
+
+def _networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    return tuple(ip_network(each.strip()) for each in text.split(",") if each.strip())
 
 
 def _kept_secret(path: Path) -> str:

@@ -27,6 +27,7 @@ pytest_plugins = (
     "tests.fixtures.invariants",
     "tests.fixtures.live_site",
     "tests.fixtures.proxy",
+    "tests.fixtures.receivers",
     "tests.fixtures.rescorings",
     "tests.fixtures.service",
     "tests.fixtures.smtp",

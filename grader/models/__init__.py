@@ -22,6 +22,7 @@ from grader.models.solutions import ScoringVersion, ScoringVersionState, Solutio
 from grader.models.standings import STANDING_ORDER, DailyRank, FinalBoard, FinalStanding, Standing
 from grader.models.submissions import Dispute, Submission, SubmissionGrant, SubmissionStatus
 from grader.models.teams import MergeRequest, RequestState, Team, TeamInvite, TeamMember
+from grader.models.webhooks import BodyFormat, Delivery, OffReason, Webhook
 from grader.ranking.selection import SubmissionKind
 
 __all__ = [
@@ -30,11 +31,13 @@ __all__ = [
     "Announcement",
     "ApiToken",
     "AuditEntry",
+    "BodyFormat",
     "Competition",
     "CompetitionState",
     "DailyRank",
     "DataCheckState",
     "DataFile",
+    "Delivery",
     "Dispute",
     "EntryMode",
     "FinalBoard",
@@ -45,6 +48,7 @@ __all__ = [
     "Login",
     "Mail",
     "MergeRequest",
+    "OffReason",
     "Organizer",
     "OrganizerJob",
     "OrganizerJobKind",
@@ -69,4 +73,5 @@ __all__ = [
     "TeamInvite",
     "TeamMember",
     "User",
+    "Webhook",
 ]

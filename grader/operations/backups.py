@@ -22,6 +22,7 @@ from grader.db import Database
 from grader.errors import OrganizerError
 from grader.operations import after_restore, database_copies, schema
 from grader.operations.database_copies import Tables
+from grader.services.webhooks import outbox as webhooks
 from grader.settings import PREFIX, Settings
 from grader.storage import BlobMissing, LocalStorage, Storage
 
@@ -216,6 +217,7 @@ def restore(
     schema.upgrade(database)
     with database.write() as session:
         after_restore.free_claims(session)
+        webhooks.give_up_all(session, now=db.now(session))
         held = after_restore.hold_mails_back(
             session, made_at=datetime.fromisoformat(manifest.made_at), now=db.now(session)
         )

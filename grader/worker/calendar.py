@@ -1,4 +1,4 @@
-"""Scheduled tasks: note daily ranks, retry failed submissions, settle and reveal competitions."""
+"""Scheduled tasks: note daily ranks, retry failures, tell of deadlines, settle and reveal competitions."""
 
 import logging
 
@@ -7,6 +7,7 @@ from grader.db import Database
 from grader.models import Competition
 from grader.services.audit.log import Actor
 from grader.services.closing import close
+from grader.services.integrations import deadlines
 from grader.services.scoring import retries
 from grader.services.standings import daily_ranks
 
@@ -28,9 +29,13 @@ class Calendar:
             unsettled = close.unsettled(session, now=now)
             due = close.due(session, now=now)
             is_retry_due = retries.is_retry_due(session, now=now)
+            is_deadline_near = deadlines.is_due(session, now=now)
         if is_retry_due:
             with self._database.write() as session:
                 retries.retry_failed(session, now=now)
+        if is_deadline_near:
+            with self._database.write() as session:
+                deadlines.tell(session, now=now)
         for competition in unranked:
             self._note_ranks(competition)
         for competition in unsettled:

@@ -1,9 +1,10 @@
-"""Delete expired records: counts of wrong passwords and of mails, IP addresses of old logins."""
+"""Delete expired records: counts of wrong passwords and of mails, IP addresses, webhooks' logs."""
 
 from grader import db
 from grader.db import Database
 from grader.services.accounts import known_addresses
 from grader.services.counting import counters
+from grader.services.webhooks import outbox as webhooks
 
 INTERVAL_SECONDS = 600
 
@@ -18,9 +19,10 @@ class Forgetting:
         """Delete some expired records; return whether there may be more."""
         with self._database.read() as session:
             now = db.now(session)
-            is_due = counters.has_old(session, now=now) or known_addresses.has_old(session, now=now)
+            is_due = any(each.has_old(session, now=now) for each in (counters, known_addresses, webhooks))
         if is_due:
             with self._database.write() as session:
                 counters.forget_old(session, now=now)
                 known_addresses.forget_old(session, now=now)
+                webhooks.forget_old(session, now=now)
         return is_due

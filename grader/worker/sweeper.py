@@ -196,8 +196,14 @@ def _repeat(step: Step, wait_seconds: float, stop: threading.Event) -> None:
             stop.wait(wait_seconds)
 
 
+def _call_webhooks(settings: Settings, database: Database, stop: threading.Event) -> None:
+    from grader.worker.webhook_sender import WebhookSender  # loads an HTTP client: no score waits for that
+
+    WebhookSender(settings, database).run(stop)
+
+
 def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = None) -> None:
-    """Clear half-written files away, sweep and send e-mail until SIGTERM or SIGINT.
+    """Clear half-written files away, sweep, send e-mail and call webhooks until SIGTERM or SIGINT.
 
     The file `heartbeat` is touched whenever the database has answered: its age says whether this one lives.
     """
@@ -206,15 +212,20 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
         signal.signal(number, lambda *_: stop.set())
     storage = open_storage(settings.storage())
     storage.remove_abandoned()
-    database = Database(settings.database(), pool_size=CHILDREN + 7)
+    database = Database(settings.database(), pool_size=CHILDREN + 12)
     keeper = threading.Thread(target=Keeper(database, storage).run, args=(stop,), name="keeper", daemon=True)
     keeper.start()
     mailer = threading.Thread(target=Mailer(settings, database).run, args=(stop,), name="mailer", daemon=True)
+    webhooks = threading.Thread(
+        target=_call_webhooks, args=(settings, database, stop), name="webhooks", daemon=True
+    )
+    webhooks.start()
     try:
         if settings.sends_mail():
             mailer.start()
         Sweeper(settings, database, heartbeat=heartbeat).run(stop)
         if settings.sends_mail():
             mailer.join(STOP_GRACE_SECONDS)
+        webhooks.join(STOP_GRACE_SECONDS)
     finally:
         database.dispose()

@@ -17,11 +17,13 @@ from grader.models import (
     TeamInvite,
     TeamMember,
     User,
+    Webhook,
 )
 from grader.services.accounts import api_tokens, logins
 from grader.services.competitions import lookup, organizers
 from grader.services.people import name_shapes, names
 from grader.services.teams import rosters
+from grader.services.webhooks import outbox as webhooks
 
 NO_PASSWORD = "!"  # noqa: S105  (no hash: nothing verifies against it)
 
@@ -91,9 +93,10 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
 
 
 def _forget_traces(session: Session, person: User) -> None:
-    """Delete links and mails, and withdraw what somebody would still decide or accept."""
+    """Delete links, mails and webhooks, and withdraw what somebody would still decide or accept."""
     for table in (AccountLink, KnownAddress, Mail):
         session.execute(delete(table).where(table.user_id == person.id))
+    webhooks.remove(session, Webhook.owner_id == person.id)
     session.execute(
         update(Participation)
         .where(Participation.user_id == person.id, Participation.state == RequestState.OPEN)

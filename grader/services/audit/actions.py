@@ -52,6 +52,10 @@ WORDS = {
     "ties.publish": "published which teams are tied, under {}",
     "ties.start": "compared neighbouring teams on the leaderboards, under {}",
     "verification.start": "verified the competing submissions, under {}",
+    "webhook.change": "changed {}",
+    "webhook.create": "created {}",
+    "webhook.delete": "deleted {}",
+    "webhook.rotate": "gave a new secret to {}",
 }
 
 

@@ -30,6 +30,8 @@ from grader.services.closing import reveal_mail
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Archived
 from grader.services.standings import final_standings, places, rows
+from grader.services.webhooks import outbox as webhooks
+from grader.services.webhooks.outbox import Event
 from grader.visibility import Phase
 
 NAMED_COUNT = 10
@@ -163,6 +165,7 @@ def reveal(
     competition.revealed_at = now
     session.flush()
     reveal_mail.write(session, competition=competition, now=now)
+    webhooks.tell(session, competition_id=competition.id, event=Event.REVEALED, now=now)
     _record(
         session,
         competition,

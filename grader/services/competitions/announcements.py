@@ -12,6 +12,8 @@ from grader.models import Announcement, Competition, Participation, RequestState
 from grader.services.audit.log import Actor
 from grader.services.competitions.acting import Act
 from grader.services.mail import outbox
+from grader.services.webhooks import outbox as webhooks
+from grader.services.webhooks.outbox import Event
 from grader.text.plain import one_line, plain_text
 
 TITLE_MAX_LENGTH = 200
@@ -61,6 +63,9 @@ def post(
     made = Announcement(competition_id=competition.id, title=title, body=body, posted_at=now)
     session.add(made)
     session.flush()
+    webhooks.tell(
+        session, competition_id=competition.id, event=Event.ANNOUNCEMENT, subject_id=made.id, now=now
+    )
     mail_count = _mail(session, competition, made, now) if by_mail else 0
     Act(session, competition, actor, now).record(
         "announcement.post",

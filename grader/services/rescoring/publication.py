@@ -33,6 +33,8 @@ from grader.services.rescoring.compensation import NO_AMENDS, Amends
 from grader.services.scoring import jobs
 from grader.services.solutions import publication
 from grader.services.standings import daily_ranks, final_standings, rows
+from grader.services.webhooks import outbox as webhooks
+from grader.services.webhooks.outbox import Event
 
 
 class RescoringIncomplete(OrganizerError):
@@ -197,6 +199,9 @@ def _switch(
     )
     publication.write_again(session, competition=competition, actor=actor, now=now)
     compensation.give(session, amends, competition=competition, version=version, actor=actor, now=now)
+    webhooks.tell(
+        session, competition_id=competition.id, event=Event.RESCORING, subject_id=version.number, now=now
+    )
     if version.notice:
         mail.write(session, competition=competition, version=version, before=retired, now=now)
     reach("publish.before_commit")

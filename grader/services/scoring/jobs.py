@@ -30,6 +30,8 @@ from grader.services.quotas import limits
 from grader.services.scoring import result_mail, score_rows
 from grader.services.scoring.score_rows import Results
 from grader.services.solutions import other_labels
+from grader.services.webhooks import outbox as webhooks
+from grader.services.webhooks.outbox import Event
 
 MAX_ERRORS = 3
 MAX_LOST_LEASES = 10
@@ -43,6 +45,8 @@ STATUS_OF = {
     JobState.REJECTED: SubmissionStatus.REJECTED,
     JobState.FAILED: SubmissionStatus.FAILED,
 }
+
+EVENT_OF = {JobState.DONE: Event.SCORED, JobState.REJECTED: Event.REJECTED}
 
 Data = Sequence[dict[str, Any]]
 
@@ -355,3 +359,12 @@ def _finish(
     if competition.live_scoring_version_id == job.scoring_version_id:
         show_result(job)
         result_mail.tell_result(session, submission=job.submission, now=now)
+        if event := EVENT_OF.get(state):
+            webhooks.tell(
+                session,
+                competition_id=competition.id,
+                team_id=job.submission.team_id,
+                event=event,
+                subject_id=job.submission_id,
+                now=now,
+            )

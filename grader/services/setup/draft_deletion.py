@@ -22,6 +22,7 @@ from grader.models import (
     Solution,
     Submission,
     SubmissionGrant,
+    Webhook,
 )
 from grader.models.competitions import DELETED
 from grader.services.audit.log import Actor
@@ -29,6 +30,7 @@ from grader.services.competitions import settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.setup import drafts
+from grader.services.webhooks import outbox as webhooks
 
 # In an order in which no row is deleted before those that name it.
 STORED: tuple[type[Base], ...] = (
@@ -74,6 +76,7 @@ def delete_draft(session: Session, *, competition: Competition, actor: Actor, no
     slug, title = draft.slug, draft.title
     draft.live_scoring_version = None
     session.flush()
+    webhooks.remove(session, Webhook.competition_id == draft.id)
     for model in STORED:
         session.execute(
             delete(model)

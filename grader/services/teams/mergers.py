@@ -27,6 +27,7 @@ from grader.services.quotas import limits
 from grader.services.standings import rows, scored_submissions
 from grader.services.teams import invitations, mail, rosters
 from grader.services.teams.rosters import TeamRefusal
+from grader.services.webhooks import outbox as webhooks
 
 
 class UnknownTeam(TeamRefusal):
@@ -309,6 +310,7 @@ def _merge(session: Session, competition: Competition, *, taken: Team, into: Tea
     invitations.end_all(session, team=taken, now=now)
     invitations.end_of_members(session, team=into, now=now)
     _close_requests(session, taken, now)
+    webhooks.follow_merger(session, taken=taken, into=into)
     taken.leader_id = None
     taken.merged_into_id = into.id
     session.flush()

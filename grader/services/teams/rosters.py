@@ -16,9 +16,11 @@ from grader.models import (
     TeamInvite,
     TeamMember,
     User,
+    Webhook,
 )
 from grader.services.competitions import lookup, phases
 from grader.services.people import name_shapes, names
+from grader.services.webhooks import outbox as webhooks
 from grader.visibility import Phase
 
 
@@ -222,6 +224,7 @@ def _end(session: Session, team: Team) -> None:
     """Delete a team without people and submissions; its name is free again."""
     session.execute(delete(TeamMember).where(TeamMember.team_id == team.id))
     session.execute(delete(TeamInvite).where(TeamInvite.team_id == team.id))
+    webhooks.remove(session, Webhook.team_id == team.id)
     asked = or_(MergeRequest.from_team_id == team.id, MergeRequest.to_team_id == team.id)
     session.execute(delete(MergeRequest).where(asked))
     session.delete(team)

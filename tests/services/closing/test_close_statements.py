@@ -26,6 +26,7 @@ write
     select standing
     select mail
     insert mail
+    lock webhook
     insert audit_entry
     select standing
 """

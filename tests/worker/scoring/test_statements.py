@@ -24,6 +24,7 @@ write
     update scoring_job
     select user_account
     insert mail
+    lock webhook
     lock team
     select standing
     update standing
@@ -43,6 +44,7 @@ write
     update scoring_job
     select user_account
     insert mail
+    lock webhook
     lock team
     select standing
     insert standing
@@ -61,6 +63,7 @@ write
     update scoring_job
     select user_account
     insert mail
+    lock webhook
     lock submission, team
     select submission
 """

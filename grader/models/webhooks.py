@@ -1,0 +1,94 @@
+"""Tables of webhooks: addresses that are told of events, and the outbox of what is sent to them."""
+
+import enum
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, ForeignKey, Index, String
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from grader.db import Base, stored_enum
+from grader.models.competitions import Competition
+from grader.models.people import User
+from grader.models.teams import Team
+
+
+class BodyFormat(enum.StrEnum):
+    """What a webhook is sent: all fields as JSON, or one sentence as Slack reads it."""
+
+    JSON = "json"
+    SLACK = "slack"
+
+
+class OffReason(enum.StrEnum):
+    """Why a webhook is switched off: somebody did it, a day of failures, or its owner has left."""
+
+    SWITCHED_OFF = "switched_off"
+    FAILING = "failing"
+    OWNER_LEFT = "owner_left"
+
+
+class Webhook(Base):
+    """An address that is told of events: a team's, or without a team the organizers'.
+
+    Its owner made it or changed it last: it is told what this person may see. `available_at` is when the next
+    event may be sent: after the lease of whoever sends one now, after the pause that follows failures.
+    `ranks` holds the ranks that were told last, with the leaderboard they are of.
+    """
+
+    __tablename__ = "webhook"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"), index=True)
+    team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"), index=True)
+    owner_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), index=True)
+    url: Mapped[str] = mapped_column(String(1000))
+    format: Mapped[BodyFormat] = mapped_column(stored_enum(BodyFormat, name="format"))
+    events: Mapped[list[str]] = mapped_column(JSON().with_variant(JSONB(), "postgresql"))
+    secret: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[datetime]
+    available_at: Mapped[datetime]
+    failure_count: Mapped[int] = mapped_column(default=0)
+    failing_since: Mapped[datetime | None]
+    off_at: Mapped[datetime | None]
+    off_reason: Mapped[OffReason | None] = mapped_column(stored_enum(OffReason, name="off_reason"))
+    ranks: Mapped[dict[str, Any] | None] = mapped_column(
+        JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
+    )
+    ranks_told_at: Mapped[datetime | None]
+    deadline_told: Mapped[datetime | None]
+
+    competition: Mapped[Competition] = relationship()
+    team: Mapped[Team | None] = relationship()
+    owner: Mapped[User] = relationship()
+
+
+class Delivery(Base):
+    """One event for one webhook: what it is about, and how its last attempt went.
+
+    It holds no text: that is written when it is sent, as its receiver may see it then. `token` names it to
+    the receiver, the same at each attempt. `status` is that of the HTTP answer, None without one.
+    """
+
+    __tablename__ = "webhook_delivery"
+    __table_args__ = (
+        Index("ix_webhook_delivery_ended_at_available_at", "ended_at", "available_at"),
+        Index("ix_webhook_delivery_webhook_id_id", "webhook_id", "id"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    token: Mapped[str] = mapped_column(String(32), unique=True)
+    webhook_id: Mapped[int] = mapped_column(ForeignKey("webhook.id"))
+    event: Mapped[str] = mapped_column(String(32))
+    subject_id: Mapped[int | None]
+    details: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime]
+    available_at: Mapped[datetime]
+    attempt_count: Mapped[int] = mapped_column(default=0)
+    attempted_at: Mapped[datetime | None]
+    status: Mapped[int | None]
+    duration_ms: Mapped[int | None]
+    ended_at: Mapped[datetime | None]
+
+    webhook: Mapped[Webhook] = relationship()

@@ -1,0 +1,247 @@
+"""What a webhook is sent of an event: as JSON or one sentence for Slack, and only what its receiver may see.
+
+A body is written when it is sent, by the phase and the feedback of that moment. Of what is not there any more
+(an announcement that was withdrawn, a deadline that was moved) nothing is sent.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from grader.models import (
+    Announcement,
+    BodyFormat,
+    Competition,
+    Delivery,
+    ScoringVersion,
+    Split,
+    Submission,
+    Team,
+    Webhook,
+)
+from grader.services.competitions import lookup, phases
+from grader.services.integrations import subscriptions
+from grader.services.leaderboards import submission_results
+from grader.services.standings import places
+from grader.services.webhooks.outbox import Event
+from grader.text.wording import counted
+from grader.visibility import Field, visible_fields
+
+RANK_FIELDS = {Split.PUBLIC: Field.PUBLIC_RANK, Split.PRIVATE: Field.PRIVATE_RANK}
+_SLACK_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+Fields = dict[str, Any]
+
+
+class OwnerLeft(Exception):
+    """Nobody is there whose eyes the webhook sees with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """What is to be sent, and where to."""
+
+    url: str
+    secret: str
+    event: str
+    token: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """An event, with who is told of it and what they may see."""
+
+    session: Session
+    delivery: Delivery
+    competition: Competition
+    team_id: int | None
+    allowed: frozenset[Field]
+    site: str
+    now: datetime
+
+    @property
+    def page(self) -> str:
+        return f"{self.site}/competitions/{self.competition.slug}"
+
+
+def letter_of(session: Session, *, delivery_id: int, site: str, now: datetime) -> Letter | None:
+    """Return what is to be sent of an event, None if there is nothing to tell any more; raise OwnerLeft."""
+    delivery = session.scalar(
+        select(Delivery)
+        .where(Delivery.id == delivery_id)
+        .options(
+            joinedload(Delivery.webhook).options(
+                joinedload(Webhook.competition), joinedload(Webhook.owner), joinedload(Webhook.team)
+            )
+        )
+    )
+    if delivery is None:
+        return None
+    webhook = delivery.webhook
+    viewer = subscriptions.viewer_of(session, webhook=webhook)
+    if viewer is None:
+        raise OwnerLeft
+    competition, phase = webhook.competition, phases.phase(webhook.competition, now)
+    allowed = visible_fields(viewer, phase, competition.feedback)
+    case = _Case(session, delivery, competition, webhook.team_id, allowed, site, now)
+    told = _WRITERS[Event(delivery.event)](case)
+    if told is None:
+        return None
+    fields, sentence, link = told
+    body = _slack(competition, sentence, link) if webhook.format is BodyFormat.SLACK else _json(case, fields)
+    return Letter(webhook.url, webhook.secret, delivery.event, delivery.token, body)
+
+
+def _json(case: _Case, fields: Fields) -> bytes:
+    competition = case.competition
+    everything = {
+        "event": case.delivery.event,
+        "delivery": case.delivery.token,
+        "happened_at": _iso(case.delivery.created_at),
+        "competition": {"slug": competition.slug, "title": competition.title, "url": case.page},
+        **fields,
+    }
+    return json.dumps(everything, ensure_ascii=False).encode()
+
+
+def _slack(competition: Competition, sentence: str, link: str) -> bytes:
+    text = f"{competition.title}: {sentence}".translate(_SLACK_ESCAPES)
+    return json.dumps({"text": f"{text} {link}"}, ensure_ascii=False).encode()
+
+
+_Told = tuple[Fields, str, str] | None  # the fields, one sentence, the page to look at
+
+
+def _submission(case: _Case) -> _Told:
+    query = select(Submission).where(Submission.id == case.delivery.subject_id)
+    found = case.session.scalar(query.options(joinedload(Submission.team)))
+    is_own = found is not None and case.team_id in (None, found.team_id)
+    if found is None or not is_own or Field.FILE not in case.allowed:
+        return None
+    results = submission_results.split_results(
+        case.session, submission=found, version=lookup.live(case.competition), allowed=case.allowed
+    )
+    link = f"{case.page}/submissions/{found.id}"
+    scores: Fields = {split.value: None for split in Split}
+    for split, result in results.items():
+        scores[split.value] = {"score": result.score, "terms": dict(result.terms) or None}
+    fields = {
+        "submission": {
+            "id": found.id,
+            "url": link,
+            "status": found.status.value,
+            "kind": found.kind.value,
+            "file_name": found.file_name,
+            "team": {"id": found.team_id, "name": found.team.name},
+            "submitted_at": _iso(found.submitted_at),
+            "problem_count": len(found.problems),
+            **scores,
+        }
+    }
+    told = ", ".join(f"{split.value} score {each.score}" for split, each in sorted(results.items()))
+    sentence = f"submission #{found.id} of {found.team.name}: {told or found.status.value}."
+    return fields, sentence, link
+
+
+def _ranks(case: _Case) -> _Told:
+    split = Split(case.delivery.details["split"])
+    if RANK_FIELDS[split] not in case.allowed:
+        return None
+    changes = case.delivery.details["changes"]
+    query = select(Team.id, Team.name).where(Team.id.in_([each["team_id"] for each in changes]))
+    names: Mapping[int, str] = dict(case.session.execute(query).all())
+    told = [
+        {
+            "team": {"id": each["team_id"], "name": names[each["team_id"]]},
+            "rank": each["rank"],
+            "previous_rank": each["previous_rank"],
+        }
+        for each in changes
+        if each["team_id"] in names
+    ]
+    if not told:
+        return None
+    first = told[0]
+    before = f", before {first['previous_rank']:,}" if first["previous_rank"] else ""
+    more = f" {counted(len(told) - 1, 'other team')} moved too." if len(told) > 1 else ""
+    sentence = (
+        f"{first['team']['name']} is ranked {first['rank']:,} on the {split.value} leaderboard{before}.{more}"
+    )
+    return {"leaderboard": split.value, "changes": told}, sentence, f"{case.page}/leaderboard"
+
+
+def _announcement(case: _Case) -> _Told:
+    found = case.session.get(Announcement, case.delivery.subject_id)
+    if found is None or found.withdrawn_at is not None:
+        return None
+    fields = {"id": found.id, "title": found.title, "body": found.body, "posted_at": _iso(found.posted_at)}
+    return {"announcement": fields}, found.title, case.page
+
+
+def _rescoring(case: _Case) -> _Told:
+    found = case.session.scalar(
+        select(ScoringVersion).where(
+            ScoringVersion.competition_id == case.competition.id,
+            ScoringVersion.number == case.delivery.subject_id,
+        )
+    )
+    if found is None or found.id != case.competition.live_scoring_version_id:
+        return None
+    fields = {"scoring_version": found.number, "reason": found.reason}
+    sentence = f"all scores now use scoring version {found.number}: {found.reason}"
+    return {"rescoring": fields}, sentence, f"{case.page}/leaderboard"
+
+
+def _deadline(case: _Case) -> _Told:
+    closes_at = case.competition.closes_at
+    if closes_at is None or closes_at <= case.now or _iso(closes_at) != case.delivery.details["closes_at"]:
+        return None
+    sentence = f"submissions close at {closes_at:%Y-%m-%d %H:%M} UTC."
+    return {"closes_at": _iso(closes_at)}, sentence, case.page
+
+
+def _revealed(case: _Case) -> _Told:
+    revealed_at = case.competition.revealed_at
+    if revealed_at is None or Field.PRIVATE_RANK not in case.allowed:
+        return None
+    fields: Fields = {"revealed_at": _iso(revealed_at)}
+    sentence = "the private leaderboard is revealed."
+    version_id = lookup.live(case.competition).id
+    if case.team_id is not None:
+        for split in Split:
+            ranks = places.ranks(
+                case.session, scoring_version_id=version_id, split=split, team_ids=[case.team_id]
+            )
+            fields[f"{split.value}_rank"] = ranks.get(case.team_id)
+        if rank := fields["private_rank"]:
+            sentence = f"the private leaderboard is revealed. Your team is ranked {rank:,}."
+    fields["team_count"] = places.count_teams(
+        case.session, scoring_version_id=version_id, split=Split.PRIVATE
+    )
+    return fields, sentence, f"{case.page}/leaderboard"
+
+
+def _test(case: _Case) -> _Told:
+    return {}, "this is a test of your webhook.", case.page
+
+
+_WRITERS: Mapping[Event, Callable[[_Case], _Told]] = {
+    Event.SCORED: _submission,
+    Event.REJECTED: _submission,
+    Event.RANK_CHANGED: _ranks,
+    Event.ANNOUNCEMENT: _announcement,
+    Event.RESCORING: _rescoring,
+    Event.DEADLINE: _deadline,
+    Event.REVEALED: _revealed,
+    Event.TEST: _test,
+}
+
+
+def _iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,1 @@
+"""Webhooks: which addresses may be called, the outbox of events, signatures."""

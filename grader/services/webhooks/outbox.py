@@ -1,0 +1,293 @@
+"""Outbox of webhooks: write events in the transaction of the fact, claim them for sending, record attempts.
+
+A webhook is sent one event at a time: who sends holds the webhook under a lease. An event that could not be
+delivered waits longer and longer, and so does all of a webhook that fails again and again, so that a
+receiver that is gone costs one attempt in each pause. Who lost the lease records nothing.
+"""
+
+import enum
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, delete, insert, or_, select, update
+from sqlalchemy.orm import Session, contains_eager
+
+from grader.models import Delivery, OffReason, Team, Webhook
+
+LEASE = timedelta(seconds=30)  # well above what sending may take
+FIRST_PAUSE = timedelta(seconds=30)
+LONGEST_PAUSE = timedelta(hours=1)
+OFF_AFTER = timedelta(hours=24)
+GIVEN_UP_AFTER = timedelta(hours=26)  # the last attempt of a day of failures comes before
+LOG_LENGTH = 50
+KEPT = timedelta(days=7)
+CHUNK = 5000
+
+
+class Event(enum.StrEnum):
+    """What a webhook can be told of."""
+
+    SCORED = "submission.scored"
+    REJECTED = "submission.rejected"
+    RANK_CHANGED = "rank.changed"
+    ANNOUNCEMENT = "announcement.posted"
+    RESCORING = "rescoring.published"
+    DEADLINE = "deadline.near"
+    REVEALED = "leaderboard.revealed"
+    TEST = "test"
+    """Sent by the test button alone."""
+
+
+EVENTS = tuple(event for event in Event if event is not Event.TEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """An event that its holder is to send now: `attempt` is the number of this attempt."""
+
+    delivery_id: int
+    webhook_id: int
+    attempt: int
+
+
+def tell(
+    session: Session,
+    *,
+    competition_id: int,
+    event: Event,
+    now: datetime,
+    team_id: int | None = None,
+    subject_id: int | None = None,
+    details: Mapping[str, Any] | None = None,
+) -> int:
+    """Write an event for the organizers' webhooks and those of a team, or without one of all teams.
+
+    Nothing is written for a webhook that is off or did not choose the event. Returns for how many it was.
+    """
+    query = select(Webhook.id, Webhook.events).where(
+        Webhook.competition_id == competition_id, Webhook.off_at.is_(None)
+    )
+    if team_id is not None:
+        query = query.where(or_(Webhook.team_id.is_(None), Webhook.team_id == team_id))
+    # Nobody deletes a webhook before its events are there: the transaction of the fact would break.
+    found = session.execute(query.order_by(Webhook.id).with_for_update(read=True, key_share=True))
+    chosen = [webhook_id for webhook_id, events in found if event.value in events]
+    write(session, webhook_ids=chosen, event=event, subject_id=subject_id, details=details, now=now)
+    return len(chosen)
+
+
+def write(
+    session: Session,
+    *,
+    webhook_ids: Iterable[int],
+    event: Event,
+    now: datetime,
+    subject_id: int | None = None,
+    details: Mapping[str, Any] | None = None,
+) -> None:
+    """Write an event for webhooks that are locked against being deleted."""
+    rows = [
+        {
+            "token": secrets.token_hex(16),
+            "webhook_id": webhook_id,
+            "event": event.value,
+            "subject_id": subject_id,
+            "details": dict(details or {}),
+            "created_at": now,
+            "available_at": now,
+            "attempt_count": 0,
+        }
+        for webhook_id in webhook_ids
+    ]
+    if rows:
+        session.execute(insert(Delivery), rows)
+
+
+def something_waits(session: Session, *, now: datetime) -> bool:
+    """Return whether `claim` would find an event."""
+    query = select(Delivery.id).join(Delivery.webhook).where(_is_due(now)).limit(1)
+    return session.scalar(query) is not None
+
+
+def claim(session: Session, *, now: datetime) -> Claimed | None:
+    """Take a test or the event that waits for longest, and its webhook for the time of a lease.
+
+    None if nothing waits.
+    """
+    delivery = session.scalar(
+        select(Delivery)
+        .join(Delivery.webhook)
+        .where(_is_due(now))
+        .options(contains_eager(Delivery.webhook))
+        .order_by(Delivery.event != Event.TEST.value, Delivery.available_at, Delivery.id)
+        .limit(1)
+        .with_for_update(skip_locked=True, key_share=True, of=Webhook)
+    )
+    if delivery is None:
+        return None
+    delivery.webhook.available_at = now + LEASE
+    delivery.available_at = now + LEASE
+    delivery.attempt_count += 1
+    delivery.attempted_at, delivery.status, delivery.duration_ms = now, None, None
+    session.flush()
+    return Claimed(delivery.id, delivery.webhook_id, delivery.attempt_count)
+
+
+def record_delivered(
+    session: Session, *, claimed: Claimed, status: int, duration_ms: int, now: datetime
+) -> None:
+    """Record that a receiver took an event: its webhook has no failures any more."""
+    held = _held(session, claimed)
+    if held is None:
+        return
+    held.status, held.duration_ms, held.ended_at = status, duration_ms, now
+    held.webhook.failure_count, held.webhook.failing_since = 0, None
+    held.webhook.available_at = now
+    _shorten_log(session, held.webhook_id)
+
+
+def record_failed(
+    session: Session, *, claimed: Claimed, status: int | None, duration_ms: int | None, now: datetime
+) -> Webhook | None:
+    """Record that a receiver did not take an event; the next pause is twice as long.
+
+    Returns the webhook if it has failed for a day and is off now.
+    """
+    held = _held(session, claimed)
+    if held is None:
+        return None
+    webhook = held.webhook
+    held.status, held.duration_ms = status, duration_ms
+    held.available_at = now + pause_after(held.attempt_count)
+    if held.event == Event.TEST:
+        held.ended_at = now  # who pressed the button looks at the log now, and presses again
+    else:
+        webhook.failure_count += 1
+        webhook.failing_since = webhook.failing_since or now
+    webhook.available_at = now + pause_after(webhook.failure_count)
+    _shorten_log(session, held.webhook_id)
+    if webhook.failing_since is None or now - webhook.failing_since < OFF_AFTER:
+        return None
+    switch_off(session, webhook=webhook, reason=OffReason.FAILING, now=now)
+    return webhook
+
+
+def drop(session: Session, *, claimed: Claimed, now: datetime) -> None:
+    """End an event that there is nothing to tell of any more."""
+    held = _held(session, claimed)
+    if held is not None:
+        held.webhook.available_at = now
+        session.flush()
+        session.delete(held)
+        session.flush()
+
+
+def switch_off(session: Session, *, webhook: Webhook, reason: OffReason, now: datetime) -> None:
+    """Switch a webhook off, and forget what waits for it."""
+    webhook.off_at, webhook.off_reason = now, reason
+    session.flush()
+    session.execute(delete(Delivery).where(Delivery.webhook_id == webhook.id, Delivery.ended_at.is_(None)))
+
+
+def switch_on(session: Session, *, webhook: Webhook, now: datetime) -> None:
+    """Switch a webhook on; it is told of what happens from now on."""
+    webhook.off_at = webhook.off_reason = webhook.failing_since = None
+    webhook.failure_count, webhook.available_at = 0, now
+    webhook.ranks = webhook.ranks_told_at = None
+    session.flush()
+
+
+def remove(session: Session, *conditions: ColumnElement[bool]) -> None:
+    """Delete webhooks with their events."""
+    of_them = select(Webhook.id).where(*conditions)
+    # First the locks: who writes an event for one of them at this moment comes before.
+    session.execute(of_them.order_by(Webhook.id).with_for_update())
+    session.execute(
+        delete(Delivery).where(Delivery.webhook_id.in_(of_them)).execution_options(synchronize_session=False)
+    )
+    session.execute(delete(Webhook).where(*conditions).execution_options(synchronize_session=False))
+
+
+def follow_merger(session: Session, *, taken: Team, into: Team) -> None:
+    """Give a team's webhooks to the team that took it in."""
+    session.execute(update(Webhook).where(Webhook.team_id == taken.id).values(team_id=into.id, ranks=None))
+
+
+def give_up_all(session: Session, *, now: datetime) -> None:
+    """Send nothing of what waits: after a restore it may have been sent before."""
+    session.execute(update(Delivery).where(Delivery.ended_at.is_(None)).values(ended_at=now))
+
+
+def log_of(session: Session, *, webhook: Webhook) -> list[Delivery]:
+    """Return the events of a webhook that were tried, the newest first."""
+    query = select(Delivery).where(Delivery.webhook_id == webhook.id, Delivery.attempt_count > 0)
+    return list(session.scalars(query.order_by(Delivery.id.desc()).limit(LOG_LENGTH)))
+
+
+def pause_after(attempt: int) -> timedelta:
+    """Return how long after so many failures the next attempt comes."""
+    if not attempt:
+        return timedelta()
+    pause: timedelta = FIRST_PAUSE * 2 ** min(attempt - 1, 20)
+    return min(pause, LONGEST_PAUSE)
+
+
+def has_old(session: Session, *, now: datetime) -> bool:
+    """Return whether `forget_old` would delete something."""
+    return session.scalar(select(Delivery.id).where(_is_old(now)).limit(1)) is not None
+
+
+def forget_old(session: Session, *, now: datetime) -> None:
+    """Delete some of the events that ended a week ago or were given up."""
+    old = select(Delivery.id).where(_is_old(now)).limit(CHUNK)
+    session.execute(delete(Delivery).where(Delivery.id.in_(old)))
+
+
+def _is_old(now: datetime) -> ColumnElement[bool]:
+    return or_(
+        Delivery.ended_at <= now - KEPT,
+        and_(Delivery.ended_at.is_(None), Delivery.available_at <= now, Delivery.created_at <= now - KEPT),
+    )
+
+
+def _is_due(now: datetime) -> ColumnElement[bool]:
+    return and_(
+        Delivery.ended_at.is_(None),
+        Delivery.available_at <= now,
+        Delivery.created_at > now - GIVEN_UP_AFTER,
+        Webhook.available_at <= now,
+        Webhook.off_at.is_(None),
+    )
+
+
+def _held(session: Session, claimed: Claimed) -> Delivery | None:
+    """Lock an event and its webhook for who holds them, None if the lease was lost and taken by another."""
+    webhook = session.get(Webhook, claimed.webhook_id, with_for_update={"key_share": True})
+    if webhook is None:
+        return None
+    return session.scalar(
+        select(Delivery)
+        .where(
+            Delivery.id == claimed.delivery_id,
+            Delivery.attempt_count == claimed.attempt,
+            Delivery.ended_at.is_(None),
+        )
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+
+
+def _shorten_log(session: Session, webhook_id: int) -> None:
+    """Delete what no log shows any more, so that each has a bound."""
+    session.flush()
+    ended = select(Delivery.id).where(Delivery.webhook_id == webhook_id, Delivery.ended_at.is_not(None))
+    oldest = session.scalar(ended.order_by(Delivery.id.desc()).offset(LOG_LENGTH).limit(1))
+    if oldest is not None:
+        session.execute(
+            delete(Delivery).where(
+                Delivery.webhook_id == webhook_id, Delivery.ended_at.is_not(None), Delivery.id <= oldest
+            )
+        )

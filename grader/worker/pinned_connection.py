@@ -1,0 +1,144 @@
+"""POST to a webhook's URL: its name is looked up once, and only a checked address is connected to.
+
+All of it together ends in time; redirects are not followed and the body of the answer is not read. TLS
+checks the certificate against the name in the URL, whatever address it has.
+"""
+
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotResolved
+from ipaddress import ip_address
+from typing import Any
+
+import httpcore2
+
+from grader.services.webhooks.addresses import Address, Network, may_call
+
+SECONDS = 5.0
+MOST_ADDRESSES = 3  # of one name that are tried
+
+Resolve = Callable[[str, int], Sequence[str]]
+
+
+class NoAnswer(Exception):
+    """The receiver was not reached, may not be called, or gave no answer in time; which, is not said."""
+
+
+class Deadline:
+    """When something has to be over."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Return the seconds left; raise NoAnswer if there are none."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise NoAnswer
+        return left
+
+
+class PinnedBackend(httpcore2.NetworkBackend):
+    """Connects to checked addresses only, within a deadline."""
+
+    def __init__(self, *, networks: Sequence[Network], resolve: Resolve, deadline: Deadline) -> None:
+        self._networks, self._resolve, self._deadline = networks, resolve, deadline
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ARG002 - the deadline is shorter
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.NetworkStream:
+        """Connect to the first address of the host that answers; none, if one of them may not be called."""
+        backend, addresses = httpcore2.SyncBackend(), self._addresses(host, port)
+        for place, address in enumerate(addresses, 1):
+            try:
+                stream = backend.connect_tcp(
+                    str(address), port, self._deadline.left(), local_address, socket_options
+                )
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                if place == len(addresses):
+                    raise
+            else:
+                return _Timed(stream, self._deadline)
+        raise NoAnswer
+
+    def _addresses(self, host: str, port: int) -> list[Address]:
+        looking = _resolvers.submit(self._resolve, host.strip("[]"), port)
+        try:
+            texts = looking.result(self._deadline.left())
+        except (OSError, UnicodeError, NotResolved):
+            raise NoAnswer from None
+        addresses = [ip_address(text) for text in dict.fromkeys(texts)]
+        if not all(may_call(address, networks=self._networks) for address in addresses):
+            raise NoAnswer
+        return addresses[:MOST_ADDRESSES]
+
+
+class _Timed(httpcore2.NetworkStream):
+    """A connection whose every step has only what is left of the deadline."""
+
+    def __init__(self, stream: httpcore2.NetworkStream, deadline: Deadline) -> None:
+        self._stream, self._deadline = stream, deadline
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
+        return self._stream.read(max_bytes, self._deadline.left())
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
+        self._stream.write(buffer, self._deadline.left())
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ARG002
+    ) -> httpcore2.NetworkStream:
+        return _Timed(
+            self._stream.start_tls(ssl_context, server_hostname, self._deadline.left()), self._deadline
+        )
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+def addresses_of(host: str, port: int) -> list[str]:
+    """Return the IP addresses of a name, as the system finds them."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(each[4][0]) for each in found]
+
+
+def post(
+    url: str,
+    *,
+    body: bytes,
+    headers: Mapping[str, str],
+    networks: Sequence[Network] = (),
+    resolve: Resolve = addresses_of,
+    seconds: float = SECONDS,
+) -> int:
+    """Send a body and return the status of the answer, whatever it is; raise NoAnswer."""
+    deadline = Deadline(seconds)
+    backend = PinnedBackend(networks=networks, resolve=resolve, deadline=deadline)
+    try:
+        with (
+            httpcore2.ConnectionPool(
+                ssl_context=ssl.create_default_context(), network_backend=backend
+            ) as pool,
+            pool.stream("POST", url, headers=list(headers.items()), content=body) as response,
+        ):
+            return response.status
+    except (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, OSError, ValueError):
+        raise NoAnswer from None
+
+
+# A name whose servers are silent keeps its thread longer than the deadline.
+_resolvers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="resolver")

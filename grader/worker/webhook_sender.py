@@ -1,0 +1,159 @@
+"""Send queued events to webhooks; runs in the sweeper's process, in threads of its own."""
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from grader import db
+from grader.crash_points import reach
+from grader.db import Database
+from grader.models import Delivery, OffReason, Webhook
+from grader.services.integrations import bodies, rank_changes, subscriptions
+from grader.services.integrations.bodies import Letter, OwnerLeft
+from grader.services.webhooks import outbox, signatures
+from grader.services.webhooks.outbox import Claimed
+from grader.settings import Settings
+from grader.worker import pinned_connection
+from grader.worker.pinned_connection import NoAnswer, Resolve
+from grader.worker.process.retrying import insist, tell_of
+
+THREADS = 4  # so that receivers which answer slowly hold up three others at most
+WAIT_SECONDS = 1.0
+RANKS_SECONDS = 20.0
+USER_AGENT = "Fairboard-Webhooks/1"
+
+logger = logging.getLogger(__name__)
+
+
+class WebhookSender:
+    """Takes events from the outbox and posts them, each webhook's one after the other."""
+
+    def __init__(
+        self, settings: Settings, database: Database, *, resolve: Resolve = pinned_connection.addresses_of
+    ) -> None:
+        self._settings = settings
+        self._database = database
+        self._resolve = resolve
+        self._networks = settings.webhook_networks()
+
+    def run(self, stop: threading.Event) -> None:
+        """Send events, and look for changes of rank, until `stop` is set."""
+        pause = min(WAIT_SECONDS, self._settings.sweep_interval_seconds)
+        steps: list[tuple[Callable[[], object], float]] = [
+            (partial(self.send_waiting, stop), pause) for _ in range(THREADS)
+        ]
+        steps.append((self.look_at_ranks, min(RANKS_SECONDS, 10 * pause)))
+        threads = [
+            threading.Thread(target=_repeat, args=(step, seconds, stop), name="webhooks", daemon=True)
+            for step, seconds in steps
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def send_waiting(self, stop: threading.Event | None = None) -> int:
+        """Send what waits and return how many events it was."""
+        count = 0
+        while (stop is None or not stop.is_set()) and (claimed := self._claim()) is not None:
+            reach("webhook.after_claim")
+            self._send(claimed)
+            count += 1
+        return count
+
+    def look_at_ranks(self) -> int:
+        """Write the events of ranks that have changed; return how many."""
+        with self._database.read() as session:
+            now = db.now(session)
+            looks = rank_changes.look(session, now=now)
+        if not looks:
+            return 0
+        with self._database.write() as session:
+            return rank_changes.tell(session, looks=looks, now=now)
+
+    def _claim(self) -> Claimed | None:
+        with self._database.read() as session:  # an idle sender takes no write lock
+            if not outbox.something_waits(session, now=db.now(session)):
+                return None
+        with self._database.write() as session:
+            return outbox.claim(session, now=db.now(session))
+
+    def _send(self, claimed: Claimed) -> None:
+        try:
+            letter = self._letter(claimed)
+        except OwnerLeft:
+            self._end_of_owner(claimed)
+            return
+        if letter is None:
+            with self._database.write() as session:
+                outbox.drop(session, claimed=claimed, now=db.now(session))
+            return
+        start = time.monotonic()
+        try:
+            status = self._post(letter)
+        except NoAnswer:
+            # Not even how long it took: that is as good as a look into the operator's network.
+            insist(partial(self._record_failed, claimed, None, None), patience_seconds=math.inf)
+            return
+        reach("webhook.after_send")
+        duration_ms = round(1000 * (time.monotonic() - start))
+        record = self._record_delivered if 200 <= status < 300 else self._record_failed
+        insist(partial(record, claimed, status, duration_ms), patience_seconds=math.inf)
+
+    def _letter(self, claimed: Claimed) -> Letter | None:
+        with self._database.read() as session:
+            return bodies.letter_of(
+                session, delivery_id=claimed.delivery_id, site=self._settings.site(), now=db.now(session)
+            )
+
+    def _post(self, letter: Letter) -> int:
+        timestamp = int(time.time())
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": USER_AGENT,
+            "Fairboard-Event": letter.event,
+            "Fairboard-Delivery": letter.token,
+            "Fairboard-Timestamp": str(timestamp),
+            "Fairboard-Signature": signatures.sign(letter.body, secret=letter.secret, timestamp=timestamp),
+        }
+        return pinned_connection.post(
+            letter.url, body=letter.body, headers=headers, networks=self._networks, resolve=self._resolve
+        )
+
+    def _record_delivered(self, claimed: Claimed, status: int, duration_ms: int) -> None:
+        with self._database.write() as session:
+            outbox.record_delivered(
+                session, claimed=claimed, status=status, duration_ms=duration_ms, now=db.now(session)
+            )
+
+    def _record_failed(self, claimed: Claimed, status: int | None, duration_ms: int | None) -> None:
+        with self._database.write() as session:
+            now = db.now(session)
+            switched_off = outbox.record_failed(
+                session, claimed=claimed, status=status, duration_ms=duration_ms, now=now
+            )
+            if switched_off is not None:
+                subscriptions.tell_owner(session, webhook=switched_off, now=now)
+
+    def _end_of_owner(self, claimed: Claimed) -> None:
+        with self._database.write() as session:
+            webhook = session.get(Webhook, claimed.webhook_id, with_for_update={"key_share": True})
+            delivery = session.get(Delivery, claimed.delivery_id)
+            if webhook is not None and delivery is not None:
+                outbox.switch_off(session, webhook=webhook, reason=OffReason.OWNER_LEFT, now=db.now(session))
+
+
+def _repeat(step: Callable[[], object], seconds: float, stop: threading.Event) -> None:
+    while not stop.is_set():
+        try:
+            step()
+        except SQLAlchemyError as error:
+            tell_of(error, "The database could not be asked for events of webhooks")
+        except Exception:  # nobody would miss a thread that ended
+            logger.exception("Sending to webhooks broke; it goes on.")
+        stop.wait(seconds)

@@ -1,0 +1,46 @@
+"""Senders of webhooks that are killed: nothing is lost, and what comes twice is the same delivery."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from grader import db
+from grader.models import Delivery, Webhook
+from grader.services.webhooks import outbox
+from grader.services.webhooks.outbox import Event
+from grader.worker.webhook_sender import WebhookSender
+from tests.fixtures.receivers import LOOPBACK, Receiver, deliveries, subscribe
+
+SEND = (
+    "from grader.settings import load; from grader.db import Database; "
+    "from grader.worker.webhook_sender import WebhookSender; settings = load(); "
+    "WebhookSender(settings, Database(settings.database())).send_waiting()"
+)
+
+
+@pytest.mark.parametrize(("point", "times"), [("webhook.after_claim", 1), ("webhook.after_send", 2)])
+def test_an_event_whose_sender_was_killed_is_sent_by_another_under_the_same_name(
+    service: Any, make_settings: Any, processes: Any, receiver: Receiver, point: str, times: int
+) -> None:
+    settings = make_settings(**LOOPBACK)
+    with service.database.read() as session:
+        now = db.now(session)
+    webhook = subscribe(
+        service, service.competition(), service.user("olga", is_admin=True), receiver.url, now=now
+    )
+    with service.database.write() as session:
+        outbox.write(session, webhook_ids=[webhook.id], event=Event.TEST, now=now)
+    processes.crash(settings, "-c", SEND, at=point)
+    (row,) = deliveries(service.database)
+    assert (row.ended_at, row.attempt_count) == (None, 1)
+    sender = WebhookSender(settings, service.database)
+    assert sender.send_waiting() == 0  # the dead one's lease
+    with service.database.write() as session:
+        for table in (Webhook, Delivery):
+            session.execute(update(table).values(available_at=now - timedelta(minutes=1)))
+    assert sender.send_waiting() == 1
+    assert [each.delivery for each in receiver.received] == [row.token] * times
+    (row,) = deliveries(service.database)
+    assert (row.ended_at is not None, row.attempt_count) == (True, 2)

@@ -1,0 +1,122 @@
+"""Which URLs and IP addresses webhooks may call."""
+
+from ipaddress import ip_address, ip_network
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.services.webhooks.addresses import MAX_LENGTH, InvalidWebhookUrl, clean_url, may_call, origin
+
+PRIVATE = [
+    *("0.0.0.0", "10.0.0.1", "100.64.0.1", "127.0.0.1", "127.8.8.8", "169.254.169.254", "172.16.0.1"),
+    *("192.0.0.8", "192.0.2.1", "192.168.1.1", "198.18.0.1", "198.51.100.1", "203.0.113.9", "224.0.0.1"),
+    *("239.255.255.250", "240.0.0.1", "255.255.255.255", "::", "::1", "::7f00:1", "::ffff:127.0.0.1"),
+    *("::ffff:8.8.8.8", "::ffff:0:127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::808:808", "64:ff9b:1::a00:1"),
+    *("2002:7f00:1::", "2002:808:808::", "2001:0:808:808::f7f7:f7f7", "2001:db8::1", "3fff::1", "5f00::1"),
+    *("fc00::1", "fd12::1", "fe80::1", "fec0::1", "ff02::1"),
+]
+PUBLIC = ["8.8.8.8", "1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "2a00:1450:4001:81b::200e"]
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_no_address_inside_a_network_is_called_in_whatever_form(address: str) -> None:
+    assert not may_call(ip_address(address))
+
+
+@pytest.mark.parametrize("address", PUBLIC)
+def test_public_addresses_are_called(address: str) -> None:
+    assert may_call(ip_address(address))
+
+
+def test_a_network_that_the_operator_names_is_called_and_no_other() -> None:
+    networks = (ip_network("10.1.0.0/16"), ip_network("64:ff9b::/96"))
+    assert may_call(ip_address("10.1.2.3"), networks=networks)
+    assert not may_call(ip_address("10.2.2.3"), networks=networks)
+    assert may_call(ip_address("64:ff9b::808:808"), networks=networks)
+    assert not may_call(ip_address("64:ff9b::a02:1"), networks=networks)
+    assert not may_call(ip_address("::ffff:10.1.2.3"), networks=networks)
+
+
+@given(st.ip_addresses(v=4))
+def test_an_address_hidden_in_another_is_never_called_by_default(inner: object) -> None:
+    number = int(inner)  # type: ignore[call-overload]
+    for hidden in (
+        0xFFFF << 32 | number,
+        int(ip_address("64:ff9b::")) | number,
+        0x2002 << 112 | number << 80,
+    ):
+        assert not may_call(ip_address(hidden.to_bytes(16)))
+
+
+@pytest.mark.parametrize(
+    ("entered", "called"),
+    [
+        (" https://Example.org ", "https://example.org/"),
+        ("https://example.org:8443/a/b?c=d#e", "https://example.org:8443/a/b?c=d"),
+        ("https://bücher.example/x", "https://xn--bcher-kva.example/x"),
+        ("https://[2606:4700:4700::1111]/", "https://[2606:4700:4700::1111]/"),
+        ("https://8.8.8.8", "https://8.8.8.8/"),
+    ],
+)
+def test_a_url_is_kept_in_the_form_that_is_called(entered: str, called: str) -> None:
+    assert clean_url(entered, allows_http=False) == called
+    assert clean_url(called, allows_http=False) == called
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "example.org",
+        "http://example.org/",
+        "ftp://example.org/",
+        "file:///etc/passwd",
+        "javascript:alert(1)",
+        "https://",
+        "https:///path",
+        "https://ada:secret@example.org/",
+        "https://ada@example.org/",
+        "https://example.org:22/",
+        "https://example.org:0/",
+        "https://example.org:99999/",
+        "https://example.org/ space",
+        "https://example.org/\r\nX-Header: 1",
+        "https://example.org\\@127.0.0.1/",
+        "https://127.0.0.1/",
+        "https://[::1]/",
+        "https://[fe80::1%25eth0]/",
+        "https://[::ffff:127.0.0.1]/",
+        "https://169.254.169.254/latest/meta-data",
+        "https://exa_mple..org/",
+        "https://example.org/größe",
+        "https://" + "a" * MAX_LENGTH,
+        "https://[example.org]/",
+        "https://example.org/\ud800",
+    ],
+)
+def test_a_url_that_no_webhook_may_have_is_refused(url: str) -> None:
+    with pytest.raises(InvalidWebhookUrl):
+        clean_url(url, allows_http=False)
+
+
+def test_http_is_taken_where_the_operator_allows_it() -> None:
+    assert clean_url("http://example.org/", allows_http=True) == "http://example.org/"
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_url_or_refused_in_a_sentence(text: str) -> None:
+    for url in (text, f"https://{text}", f"https://example.org/{text}"):
+        try:
+            cleaned = clean_url(url, allows_http=True)
+        except InvalidWebhookUrl as error:
+            assert error.message
+        else:
+            assert cleaned.isascii() and cleaned.isprintable() and " " not in cleaned
+
+
+def test_what_is_shown_of_a_url_does_not_hold_its_path() -> None:
+    assert (
+        origin("https://hooks.example.org:8443/services/T0/B0/secret?x=1")
+        == "https://hooks.example.org:8443/…"
+    )

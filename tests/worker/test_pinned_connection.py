@@ -1,0 +1,183 @@
+"""Posting to a receiver: only to addresses that were checked, once, in time."""
+
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.worker.pinned_connection import NoAnswer, post
+from tests.fixtures.receivers import Receiver
+from tests.fixtures.smtp import self_signed
+
+LOOPBACK = (ip_network("127.0.0.0/8"),)
+
+
+def send(url: str, **options: Any) -> int:
+    return post(url, **{"body": b"{}", "headers": {"X": "1"}, "networks": LOOPBACK} | options)
+
+
+def to(*addresses: str) -> Any:
+    return lambda _host, _port: addresses
+
+
+def test_a_body_arrives_with_its_headers_and_the_status_comes_back(receiver: Receiver) -> None:
+    receiver.answers = [202]
+    assert send(receiver.url, body=b"hello") == 202
+    (came,) = receiver.received
+    assert (came.path, came.body, came.headers["X"]) == ("/hook", b"hello", "1")
+
+
+def test_nothing_is_sent_to_a_private_address_unless_the_operator_allows_it(receiver: Receiver) -> None:
+    with pytest.raises(NoAnswer):
+        send(receiver.url, networks=())
+    with pytest.raises(NoAnswer):
+        send(f"http://board.example:{receiver.port}/", networks=(), resolve=to("127.0.0.1"))
+    assert receiver.received == []
+
+
+def test_a_name_with_one_private_address_among_public_ones_is_not_called(receiver: Receiver) -> None:
+    with pytest.raises(NoAnswer):
+        send(f"http://board.example:{receiver.port}/", resolve=to("127.0.0.1", "10.0.0.1"))
+    assert receiver.received == []
+
+
+def test_a_name_is_looked_up_once_so_that_its_second_answer_is_never_used(receiver: Receiver) -> None:
+    answers = [["127.0.0.1"], ["10.0.0.1"]]
+    asked = []
+
+    def rebinding(host: str, port: int) -> list[str]:
+        asked.append((host, port))
+        return answers.pop(0)
+
+    assert send(f"http://board.example:{receiver.port}/x", resolve=rebinding) == 200
+    assert asked == [("board.example", receiver.port)]
+    assert receiver.received[0].headers["Host"] == f"board.example:{receiver.port}"
+
+
+@pytest.mark.parametrize("address", ["::ffff:127.0.0.1", "64:ff9b::7f00:1", "fe80::1%lo", "::1", "not one"])
+def test_no_other_form_of_an_address_gets_past_the_check(receiver: Receiver, address: str) -> None:
+    with pytest.raises(NoAnswer):
+        send(f"http://board.example:{receiver.port}/", resolve=to(address))
+    assert receiver.received == []
+
+
+def test_the_next_address_is_tried_where_one_refuses(receiver: Receiver) -> None:
+    assert send(f"http://board.example:{receiver.port}/", resolve=to("127.0.0.9", "127.0.0.1")) == 200
+
+
+def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
+    receiver.answers, receiver.headers = [302], {"Location": receiver.url}
+    assert send(receiver.url) == 302
+    assert len(receiver.received) == 1
+
+
+@pytest.mark.parametrize("path", ["", "?" + "x" * 200])
+def test_a_receiver_that_does_not_answer_is_left_in_time(receiver: Receiver, path: str) -> None:
+    receiver.is_silent = True
+    with pytest.raises(NoAnswer):
+        send(receiver.url + path, seconds=0.2)
+
+
+def test_a_name_whose_servers_are_silent_is_left_in_time() -> None:
+    released = threading.Event()
+
+    def silent(_host: str, _port: int) -> list[str]:
+        released.wait()
+        return []
+
+    with pytest.raises(NoAnswer):
+        send("http://board.example/", resolve=silent, seconds=0.2)
+    released.set()
+
+
+def test_an_unknown_name_is_no_answer() -> None:
+    with pytest.raises(NoAnswer):
+        send("http://nowhere.invalid/")
+
+
+def dripping(answers: bytes) -> Iterator[int]:
+    """Serve the parts of an answer that never ends, a byte at a time."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        stop = threading.Event()
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65536)
+                while not stop.is_set():
+                    for byte in answers:
+                        try:
+                            connection.sendall(bytes([byte]))
+                        except OSError:
+                            return
+                        if stop.wait(0.01):
+                            return
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield server.getsockname()[1]
+        stop.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "answer", [b"HTTP/1.1 103 Early\r\n\r\n", b"X", b"HTTP/1.1 200 OK\r\nA: b\r\n" + b"c" * 999]
+)
+def test_an_answer_that_drips_ends_with_the_time_of_all_of_it(answer: bytes) -> None:
+    for port in dripping(answer):
+        with pytest.raises(NoAnswer):
+            send(f"http://127.0.0.1:{port}/", seconds=0.3)
+
+
+def test_an_endless_body_is_not_read() -> None:
+    for port in dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n" + b"x" * 9999):
+        assert send(f"http://127.0.0.1:{port}/") == 200
+
+
+@pytest.fixture
+def encrypting(tmp_path: Path) -> Iterator[tuple[int, Path, list[str | None]]]:
+    """A TLS server with a certificate for 127.0.0.1, and the names that it was asked for."""
+    certificate, key = self_signed(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    asked: list[str | None] = []
+    context.sni_callback = lambda _socket, name, _context: asked.append(name)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        stop = threading.Event()
+
+        def serve() -> None:
+            while not stop.is_set():
+                connection, _ = server.accept()
+                with connection:
+                    try:
+                        with context.wrap_socket(connection, server_side=True) as stream:
+                            stream.recv(65536)
+                            stream.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+                    except OSError:
+                        continue
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        port = server.getsockname()[1]
+        yield port, certificate, asked
+        stop.set()
+        socket.create_connection(("127.0.0.1", port)).close()
+        thread.join()
+
+
+def test_tls_asks_for_the_name_in_the_url_and_checks_the_certificate_against_it(
+    encrypting: tuple[int, Path, list[str | None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port, certificate, asked = encrypting
+    with pytest.raises(NoAnswer):  # nobody vouches for it
+        send(f"https://127.0.0.1:{port}/")
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    assert send(f"https://127.0.0.1:{port}/") == 204
+    with pytest.raises(NoAnswer):  # it is for another name
+        send(f"https://board.example:{port}/", resolve=to("127.0.0.1"))
+    assert asked[-1] == "board.example"

@@ -1,0 +1,351 @@
+"""The sender of webhooks, with a real receiver."""
+
+import hashlib
+import hmac
+import os
+import signal
+import subprocess
+import sys
+import threading
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from grader import db
+from grader.models import Delivery, Mail, OffReason, Team, TeamMember, User, Webhook
+from grader.services.audit.log import Actor
+from grader.services.competitions import announcements
+from grader.services.integrations import subscriptions
+from grader.services.webhooks import outbox
+from grader.services.webhooks.outbox import LEASE, LOG_LENGTH, OFF_AFTER, Event
+from grader.worker.webhook_sender import WebhookSender
+from tests.fixtures.patience import HANG_SECONDS, eventually
+from tests.fixtures.receivers import LOOPBACK, Receiver, deliveries, subscribe
+
+
+@pytest.fixture
+def sender(service: Any, make_settings: Any) -> WebhookSender:
+    return WebhookSender(make_settings(**LOOPBACK, base_url="https://board.example"), service.database)
+
+
+@pytest.fixture
+def now(service: Any) -> datetime:
+    with service.database.read() as session:
+        return db.now(session)
+
+
+@pytest.fixture
+def owner(service: Any) -> User:
+    return service.user("olga", is_admin=True)  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def webhook(service: Any, owner: User, receiver: Receiver, now: datetime) -> Webhook:
+    return subscribe(service, service.competition(), owner, receiver.url, now=now)
+
+
+def tell(service: Any, webhook: Webhook, now: datetime, count: int = 1) -> None:
+    """Let announcements be posted."""
+    for number in range(count):
+        with service.database.write() as session:
+            announcements.post(
+                session,
+                competition=service.reload(webhook.competition),
+                title=f"News {number}",
+                body="All is well.",
+                by_mail=False,
+                actor=Actor(None, "tests"),
+                now=now,
+            )
+
+
+def be_due(service: Any) -> None:
+    """Let what waits for its next attempt wait no longer."""
+    with service.database.write() as session:
+        long_ago = db.now(session) - timedelta(hours=1)
+        session.execute(update(Delivery).where(Delivery.ended_at.is_(None)).values(available_at=long_ago))
+        session.execute(update(Webhook).values(available_at=long_ago))
+
+
+def reload(service: Any, webhook: Webhook) -> Webhook:
+    with service.database.read() as session:
+        return session.get_one(Webhook, webhook.id)
+
+
+def test_an_event_arrives_once_and_is_signed(
+    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
+) -> None:
+    tell(service, webhook, now)
+    assert sender.send_waiting() == 1
+    assert sender.send_waiting() == 0
+    (came,) = receiver.received
+    assert came.event == came.fields["event"] == "announcement.posted"
+    assert came.fields["announcement"]["title"] == "News 0"
+    assert came.fields["competition"]["url"] == "https://board.example/competitions/toxicity"
+    signed = f"{came.headers['Fairboard-Timestamp']}.".encode() + came.body
+    expected = hmac.new(webhook.secret.encode(), signed, hashlib.sha256).hexdigest()
+    assert came.headers["Fairboard-Signature"] == f"v1={expected}"
+    (row,) = deliveries(service.database)
+    assert (row.status, row.attempt_count, row.token) == (200, 1, came.delivery)
+    assert row.ended_at is not None and row.duration_ms is not None
+
+
+def test_events_of_one_webhook_arrive_in_their_order(
+    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
+) -> None:
+    tell(service, webhook, now, count=5)
+    assert sender.send_waiting() == 5
+    titles = [each.fields["announcement"]["title"] for each in receiver.received]
+    assert titles == [f"News {number}" for number in range(5)]
+
+
+def test_an_event_that_was_not_taken_comes_again_after_longer_and_longer_pauses_as_the_same_delivery(
+    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
+) -> None:
+    receiver.answers = [500, 404]
+    tell(service, webhook, now)
+    assert sender.send_waiting() == 1
+    (row,) = deliveries(service.database)
+    assert (row.status, row.ended_at) == (500, None)
+    assert outbox.pause_after(1) <= row.available_at - now < outbox.pause_after(2)
+    assert reload(service, webhook).failing_since is not None
+    assert sender.send_waiting() == 0  # not yet
+    be_due(service)
+    assert sender.send_waiting() == 1
+    be_due(service)
+    assert sender.send_waiting() == 1
+    assert len({each.delivery for each in receiver.received}) == 1
+    (row,) = deliveries(service.database)
+    assert (row.status, row.attempt_count) == (200, 3)
+    assert reload(service, webhook).failing_since is None
+    assert outbox.pause_after(99) == outbox.LONGEST_PAUSE
+
+
+def test_a_receiver_that_is_gone_costs_one_attempt_however_much_waits(
+    service: Any, sender: WebhookSender, webhook: Webhook, now: datetime
+) -> None:
+    with service.database.write() as session:
+        session.get_one(Webhook, webhook.id).url = "http://127.0.0.1:1/"
+    tell(service, webhook, now, count=20)
+    assert sender.send_waiting() == 1
+    assert [row.attempt_count for row in deliveries(service.database)] == [1, *[0] * 19]
+
+
+def test_the_log_says_nothing_of_why_a_receiver_was_not_reached(
+    service: Any, sender: WebhookSender, webhook: Webhook, now: datetime
+) -> None:
+    for url in ("http://127.0.0.1:1/", "http://10.0.0.1/", "http://nowhere.invalid/"):
+        with service.database.write() as session:
+            session.get_one(Webhook, webhook.id).url = url
+        tell(service, webhook, now)
+        be_due(service)
+        sender.send_waiting()
+    seen = {(row.status, row.duration_ms) for row in deliveries(service.database)}
+    assert seen == {(None, None)}
+
+
+def test_after_a_day_of_failures_a_webhook_is_off_and_its_owner_gets_a_mail(
+    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, owner: User, now: datetime
+) -> None:
+    with service.database.write() as session:
+        person = session.get_one(User, owner.id)
+        person.email, person.email_verified_at = "olga@example.org", now
+    receiver.answers = [500] * 3
+    tell(service, webhook, now, count=2)
+    sender.send_waiting()
+    with service.database.write() as session:
+        session.get_one(Webhook, webhook.id).failing_since = now - OFF_AFTER
+    be_due(service)
+    sender.send_waiting()
+    off = reload(service, webhook)
+    assert off.off_reason is OffReason.FAILING
+    assert [row for row in deliveries(service.database) if row.ended_at is None] == []
+    with service.database.read() as session:
+        (letter,) = session.scalars(select(Mail))
+    assert letter.to_address == "olga@example.org"
+    assert "127.0.0.1" in letter.body and "/hook" not in letter.body
+    tell(service, webhook, now)
+    assert sender.send_waiting() == 0
+    with service.database.write() as session:
+        subscriptions.switch(
+            session, webhook=off, is_on=True, actor=Actor.of(owner), owner=owner, now=db.now(session)
+        )
+    receiver.answers = []
+    tell(service, webhook, now)
+    assert sender.send_waiting() == 1
+
+
+def test_failures_with_a_success_between_never_switch_a_webhook_off(
+    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
+) -> None:
+    receiver.answers = [500]
+    tell(service, webhook, now)
+    sender.send_waiting()
+    with service.database.write() as session:
+        session.get_one(Webhook, webhook.id).failing_since = now - OFF_AFTER
+    be_due(service)
+    sender.send_waiting()
+    assert reload(service, webhook).off_at is None
+
+
+def test_a_webhook_whose_owner_has_left_is_told_nothing_more(
+    service: Any, sender: WebhookSender, receiver: Receiver, now: datetime
+) -> None:
+    competition = service.competition()
+    service.submit(competition, user="ada")
+    ada = service.user("ada")
+    with service.database.read() as session:
+        team = session.scalars(select(Team)).one()
+    webhook = subscribe(service, competition, ada, receiver.url, team=team, now=now)
+    with service.database.write() as session:
+        session.delete(session.scalars(select(TeamMember)).one())
+    tell(service, webhook, now, count=2)
+    sender.send_waiting()
+    assert receiver.received == []
+    assert reload(service, webhook).off_reason is OffReason.OWNER_LEFT
+    assert deliveries(service.database) == []
+
+
+def test_an_announcement_that_was_withdrawn_is_not_sent(
+    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
+) -> None:
+    tell(service, webhook, now)
+    with service.database.write() as session:
+        announcements.withdraw(
+            session, competition=webhook.competition, announcement_id=1, actor=Actor(None, "t"), now=now
+        )
+    sender.send_waiting()
+    assert receiver.received == []
+    assert deliveries(service.database) == []
+
+
+def test_slack_gets_one_sentence_in_which_nothing_is_markup(
+    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
+) -> None:
+    with service.database.write() as session:
+        session.get_one(Webhook, webhook.id).format = "slack"
+        announcements.post(
+            session,
+            competition=webhook.competition,
+            title="<!channel> R&D",
+            body="x",
+            by_mail=False,
+            actor=Actor(None, "tests"),
+            now=now,
+        )
+    sender.send_waiting()
+    (came,) = receiver.received
+    title = webhook.competition.title
+    link = "https://board.example/competitions/toxicity"
+    assert came.fields == {"text": f"{title}: &lt;!channel&gt; R&amp;D {link}"}
+
+
+def test_a_test_is_sent_once_before_what_waits_and_is_no_failure(
+    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, owner: User, now: datetime
+) -> None:
+    receiver.answers = [500, 500]
+    tell(service, webhook, now)
+    sender.send_waiting()
+    with service.database.write() as session:
+        session.get_one(Webhook, webhook.id).available_at = now + timedelta(hours=1)
+        subscriptions.test(session, webhook=webhook, user=owner, now=db.now(session))
+    assert sender.send_waiting() == 1
+    assert receiver.events == ["announcement.posted", "test"]
+    assert reload(service, webhook).failure_count == 1
+
+
+def test_a_claimed_event_is_nobody_elses_until_its_lease_ends_and_who_lost_it_records_nothing(
+    service: Any, webhook: Webhook, now: datetime
+) -> None:
+    tell(service, webhook, now)
+    with service.database.write() as session:
+        first = outbox.claim(session, now=now)
+        assert first is not None and outbox.claim(session, now=now) is None
+    with service.database.write() as session:
+        assert outbox.claim(session, now=now + LEASE / 2) is None
+        second = outbox.claim(session, now=now + LEASE)
+        assert second is not None and second.attempt == 2
+        outbox.record_delivered(session, claimed=first, status=200, duration_ms=1, now=now + LEASE)
+    (row,) = deliveries(service.database)
+    assert row.ended_at is None
+
+
+def test_senders_beside_each_other_send_each_event_once(
+    service: Any, make_settings: Any, receiver: Receiver, owner: User, now: datetime
+) -> None:
+    competition = service.competition()
+    webhooks = [subscribe(service, competition, owner, receiver.url, now=now) for _ in range(5)]
+    tell(service, webhooks[0], now, count=4)
+    senders = [WebhookSender(make_settings(**LOOPBACK), service.database) for _ in range(3)]
+    threads = [threading.Thread(target=each.send_waiting) for each in senders]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for each in senders:  # a webhook that another one held was passed over
+        each.send_waiting()
+    assert len({each.delivery for each in receiver.received}) == len(receiver.received) == 20
+
+
+def test_a_slow_receiver_holds_up_no_other(
+    service: Any, make_settings: Any, receiver: Receiver, owner: User, now: datetime
+) -> None:
+    competition = service.competition()
+    for _ in range(2):
+        webhook = subscribe(service, competition, owner, receiver.url, now=now)
+    tell(service, webhook, now)
+    receiver.is_silent = True
+    sender, stop = WebhookSender(make_settings(**LOOPBACK), service.database), threading.Event()
+    thread = threading.Thread(target=sender.run, args=(stop,))
+    thread.start()
+    eventually(lambda: len(receiver.received) == 2, "both requests at once")
+    receiver.released.set()
+    stop.set()
+    thread.join()
+
+
+def test_the_sweepers_process_calls_webhooks(
+    service: Any, make_settings: Any, receiver: Receiver, webhook: Webhook, now: datetime
+) -> None:
+    tell(service, webhook, now)
+    settings = make_settings(**LOOPBACK, sweep_interval_seconds=0.1)
+    sweeper = subprocess.Popen(
+        [sys.executable, "-m", "grader.cli", "sweeper"], env=os.environ | settings.environment()
+    )
+    try:
+        eventually(lambda: receiver.received, "an event")
+    finally:
+        sweeper.send_signal(signal.SIGTERM)
+        assert sweeper.wait(HANG_SECONDS) == 0
+
+
+def test_a_log_has_a_bound_and_an_end(
+    service: Any, sender: WebhookSender, webhook: Webhook, now: datetime
+) -> None:
+    with service.database.write() as session:
+        for _ in range(LOG_LENGTH + 10):
+            outbox.write(session, webhook_ids=[webhook.id], event=Event.TEST, now=now)
+    sender.send_waiting()
+    rows = deliveries(service.database)
+    assert len(rows) == LOG_LENGTH
+    with service.database.write() as session:
+        assert [row.id for row in outbox.log_of(session, webhook=webhook)] == [
+            row.id for row in reversed(rows)
+        ]
+        assert not outbox.has_old(session, now=now)
+        later = now + outbox.KEPT + timedelta(hours=1)
+        assert outbox.has_old(session, now=later)
+        outbox.forget_old(session, now=later)
+    assert deliveries(service.database) == []
+
+
+def test_what_waited_longer_than_a_day_of_failures_is_given_up(
+    service: Any, webhook: Webhook, now: datetime
+) -> None:
+    tell(service, webhook, now)
+    with service.database.write() as session:
+        assert not outbox.something_waits(session, now=now + outbox.GIVEN_UP_AFTER)
+        outbox.forget_old(session, now=now + outbox.KEPT)
+    assert deliveries(service.database) == []
