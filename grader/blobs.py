@@ -18,7 +18,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from grader import db
 from grader.db import Database
 from grader.errors import OrganizerError
-from grader.models import DataFile, OrganizerJob, Solution, Submission
+from grader.models import AnnouncedUpload, DataFile, OrganizerJob, Solution, Submission
 from grader.storage import ListedBlob, Storage
 
 ORPHANED_AFTER = timedelta(hours=24)
@@ -27,22 +27,26 @@ BATCH = 20  # uploads wait meanwhile, for two requests each where the storage is
 SUSPICIOUS_COUNT = 20
 
 # Whose value is the name of a blob, which must be in the storage.
-REQUIRED: tuple[InstrumentedAttribute[str], ...] = (
+REQUIRED: tuple[InstrumentedAttribute[Any], ...] = (
     Submission.sha256,
     DataFile.sha256,
     Solution.row_ids_sha256,
     Solution.prepared_sha256,
     Solution.sample_submission_sha256,
+    AnnouncedUpload.sha256,
 )
 # Which rows of a column need their blob, where not all do: the bytes of a rejected file go after a day.
-_NEEDED: dict[InstrumentedAttribute[str], ColumnElement[bool]] = {
-    Submission.sha256: Submission.file_deleted_at.is_(None)
+_NEEDED: dict[InstrumentedAttribute[Any], ColumnElement[bool]] = {
+    Submission.sha256: Submission.file_deleted_at.is_(None),
+    # Once it is used another row names it.
+    AnnouncedUpload.sha256: AnnouncedUpload.sha256.is_not(None) & AnnouncedUpload.used_at.is_(None),
 }
 # Whose value is or holds names of blobs that are kept where they are in the storage, and need not be.
 MENTIONED: tuple[InstrumentedAttribute[Any], ...] = (
     Solution.digest,
     OrganizerJob.parameters,
     OrganizerJob.result,
+    AnnouncedUpload.parts,
 )
 
 _ADVISORY_LOCK = 7777_0002
@@ -164,12 +168,12 @@ def _delete(database: Database, storage: Storage, batch: Sequence[str], age: tim
         return {name for name in batch if name not in kept and storage.delete_old(name, before=before)}
 
 
-def _values(column: InstrumentedAttribute[str], among: Collection[str] | None) -> Any:
+def _values(column: InstrumentedAttribute[Any], among: Collection[str] | None) -> Any:
     query = select(column).where(_is_needed(column)).distinct()
     return query if among is None else query.where(column.in_(among))
 
 
-def _is_needed(column: InstrumentedAttribute[str]) -> ColumnElement[bool]:
+def _is_needed(column: InstrumentedAttribute[Any]) -> ColumnElement[bool]:
     return _NEEDED.get(column, true())
 
 

@@ -6,11 +6,12 @@ from jinja2 import StrictUndefined
 from grader.db import Database
 from grader.services.accounts.accounts import password_hasher
 from grader.services.analysis.histograms import Histograms
+from grader.services.data_files.archive import Checksums
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.worker.checking.checker import Checker
 from grader.worker.hints import Hints
-from webapp import api_routes, health, routes
+from webapp import api_routes, health, kaggle_routes, routes
 from webapp.http import (
     auth,
     confirmation,
@@ -42,6 +43,7 @@ def create_app(
         database=database or Database(settings.database(), pool_size=settings.web_threads),
         storage=storage or open_storage(settings.storage()),
         histograms=Histograms.of(settings),
+        checksums=Checksums.of(settings),
         hints=hints or Hints(settings),
         checker=Checker(settings),
         passwords=password_hasher(settings),
@@ -57,7 +59,7 @@ def create_app(
     app.json.sort_keys = False  # type: ignore[attr-defined] # keys stand in the order they are explained in
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    for module in (assets, formats, organizer_access, routes, api_routes, health):
+    for module in (assets, formats, organizer_access, routes, api_routes, kaggle_routes, health):
         module.init_app(app)
     # The order of what happens before each request: for which host, rates, who asks for what, how much may
     # come, from which form.

@@ -22,12 +22,14 @@ from grader.models.solutions import ScoringVersion, ScoringVersionState, Solutio
 from grader.models.standings import STANDING_ORDER, DailyRank, FinalBoard, FinalStanding, Standing
 from grader.models.submissions import Dispute, Submission, SubmissionGrant, SubmissionStatus
 from grader.models.teams import MergeRequest, RequestState, Team, TeamInvite, TeamMember
+from grader.models.uploads import AnnouncedUpload
 from grader.models.webhooks import BodyFormat, Delivery, OffReason, Webhook
 from grader.ranking.selection import SubmissionKind
 
 __all__ = [
     "STANDING_ORDER",
     "AccountLink",
+    "AnnouncedUpload",
     "Announcement",
     "ApiToken",
     "AuditEntry",

@@ -1,12 +1,14 @@
-"""Delete expired records: counts of wrong passwords and of mails, IP addresses, webhooks' logs."""
+"""Delete expired records: counts, IP addresses of old logins, webhooks' logs, unused uploads."""
 
 from grader import db
 from grader.db import Database
 from grader.services.accounts import known_addresses
 from grader.services.counting import counters
+from grader.services.uploads import announced
 from grader.services.webhooks import outbox as webhooks
 
 INTERVAL_SECONDS = 600
+OWNERS = (counters, known_addresses, webhooks, announced)
 
 
 class Forgetting:
@@ -19,10 +21,9 @@ class Forgetting:
         """Delete some expired records; return whether there may be more."""
         with self._database.read() as session:
             now = db.now(session)
-            is_due = any(each.has_old(session, now=now) for each in (counters, known_addresses, webhooks))
+            is_due = any(each.has_old(session, now=now) for each in OWNERS)
         if is_due:
             with self._database.write() as session:
-                counters.forget_old(session, now=now)
-                known_addresses.forget_old(session, now=now)
-                webhooks.forget_old(session, now=now)
+                for each in OWNERS:
+                    each.forget_old(session, now=now)
         return is_due

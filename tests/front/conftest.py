@@ -1,21 +1,13 @@
 import dataclasses
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from grader.supervisor.listener import open_listener
+from tests.fixtures.front_server import BOUNDS, Running
 from tests.fixtures.patience import HANG_SECONDS
 from webapp.front.asking import HEAD
-from webapp.front.bounds import Bounds
-from webapp.front.server import Server
-
-# Deadlines that a busy machine does not meet by being busy; tests of deadlines set their own.
-BOUNDS = Bounds(
-    connections=40, connections_per_address=20, idle_seconds=600, head_seconds=600, grace_seconds=600
-)
 
 
 class Application:
@@ -50,75 +42,20 @@ class Application:
         return [text]
 
 
-class Running:
-    """A server in a thread of this process."""
-
-    def __init__(self, bounds: Bounds, trusted_proxies: int) -> None:
-        self.application = Application()
-        listener = open_listener("127.0.0.1", 0)
-        listener.setblocking(False)
-        self.address = listener.getsockname()
-        self.server = Server(
-            self.application, listener, threads=2, bounds=bounds, trusted_proxies=trusted_proxies
-        )
-        self._listener = listener
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            self.server.look()
-
-    def connect(self, sent: bytes = b"", *, address: str = "127.0.0.1") -> socket.socket:
-        """Return a connection on which this was sent."""
-        client = socket.create_connection(self.address, timeout=HANG_SECONDS, source_address=(address, 0))
-        client.sendall(sent)
-        return client
-
-    def ask(self, sent: bytes) -> bytes:
-        """Return all that comes back before the server closes the connection."""
-        with self.connect(sent) as client:
-            return everything(client)
-
-    def bound(self, **bounds: Any) -> None:
-        """Change bounds of the running server, also of its open connections."""
-        self.server.bounds = dataclasses.replace(self.server.bounds, **bounds)
-        for channel in self.server.channels:
-            channel.bounds = self.server.bounds
-
-    def close(self) -> None:
-        self.application.may_answer.set()
-        self.application.may_hash.set()
-        self._stop.set()
-        self._thread.join()
-        for channel in self.server.channels:
-            channel.handle_close()
-        self.server.task_dispatcher.shutdown()
-        self.server.password_dispatcher.shutdown()
-        self.server.trigger.close()
-        self._listener.close()
-
-
-def everything(client: socket.socket) -> bytes:
-    """Return what comes until the other side closes."""
-    parts = []
-    while part := client.recv(65_536):
-        parts.append(part)
-    return b"".join(parts)
-
-
 @pytest.fixture
 def make_running() -> Iterator[Callable[..., Running]]:
     """A function that returns a server with other bounds than the usual ones."""
     made: list[Running] = []
 
     def make(*, trusted_proxies: int = 0, **bounds: Any) -> Running:
-        made.append(Running(dataclasses.replace(BOUNDS, **bounds), trusted_proxies))
+        bounds_ = dataclasses.replace(BOUNDS, **bounds)
+        made.append(Running(Application(), bounds_, trusted_proxies=trusted_proxies))
         return made[-1]
 
     yield make
     for each in made:
+        each.application.may_answer.set()
+        each.application.may_hash.set()
         each.close()
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.fixtures.front_server import everything
 from tests.fixtures.patience import eventually
-from tests.front.conftest import everything
 
 GET = b"GET /a HTTP/1.1\r\nHost: localhost\r\n"
 END = b"Connection: close\r\n\r\n"

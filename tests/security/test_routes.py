@@ -9,6 +9,8 @@ import pytest
 
 HERE = "/competitions/toxicity"
 API = "/api/v1"
+KAGGLE = f"{API}/competitions.CompetitionApiService"
+KAGGLE_COMPETITION = {"competitionName": "toxicity"}
 
 
 @dataclass(frozen=True)
@@ -307,6 +309,67 @@ TABLE = {
     ("POST", "api.select"): Access(
         f"{API}/submissions/{{own}}/select", (401, 404, 200), revealed=(401, 404, 403)
     ),
+    ("POST", "kaggle.introspect_token"): Access(
+        f"{API}/security.OAuthService/IntrospectToken", (200, 200, 200), data={"token": "guessed"}
+    ),
+    ("POST", "kaggle.other_method"): Access(
+        f"{API}/datasets.DatasetApiService/ListDatasets", (403, 501, 501)
+    ),
+    ("POST", "kaggle.list_competitions"): Access(f"{KAGGLE}/ListCompetitions", (403, 200, 200)),
+    ("POST", "kaggle.get_competition"): Access(
+        f"{KAGGLE}/GetCompetition", (403, 200, 200), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.list_competition_pages"): Access(
+        f"{KAGGLE}/ListCompetitionPages", (403, 200, 200), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.list_data_files"): Access(
+        f"{KAGGLE}/ListDataFiles", (403, 200, 200), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.download_data_file"): Access(
+        f"{KAGGLE}/DownloadDataFile", (403, 404, 404), data={**KAGGLE_COMPETITION, "fileName": "guessed.csv"}
+    ),
+    ("POST", "kaggle.download_data_files"): Access(
+        f"{KAGGLE}/DownloadDataFiles", (403, 302, 302), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.start_submission_upload"): Access(
+        f"{KAGGLE}/StartSubmissionUpload", (403, 200, 200), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.start_blob_upload"): Access(
+        f"{API}/blobs.BlobApiService/StartBlobUpload",
+        (403, 403, 403),
+        data={"type": "DATASET", "name": "a.csv"},
+    ),
+    ("POST", "kaggle.create_submission"): Access(
+        f"{KAGGLE}/CreateSubmission",
+        (403, 404, 404),
+        data={**KAGGLE_COMPETITION, "blobFileTokens": "guessed"},
+    ),
+    ("POST", "kaggle.create_code_submission"): Access(
+        f"{KAGGLE}/CreateCodeSubmission", (403, 501, 501), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.list_submissions"): Access(
+        f"{KAGGLE}/ListSubmissions", (403, 200, 200), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.get_submission"): Access(
+        f"{KAGGLE}/GetSubmission", (403, 404, 200), data={"ref": "{own}"}
+    ),
+    ("POST", "kaggle.download_submission"): Access(
+        f"{KAGGLE}/DownloadSubmission", (403, 404, 302), data={"submissionId": "{own}"}
+    ),
+    ("POST", "kaggle.get_submission_limits"): Access(
+        f"{KAGGLE}/GetSubmissionLimits", (403, 200, 200), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.get_leaderboard"): Access(
+        f"{KAGGLE}/GetLeaderboard", (403, 200, 200), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.download_leaderboard"): Access(
+        f"{KAGGLE}/DownloadLeaderboard", (403, 302, 302), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.list_team_public_submissions"): Access(
+        f"{KAGGLE}/ListTeamPublicSubmissions", (403, 200, 200), data={"teamId": "1"}
+    ),
+    ("GET", "kaggle.signed_file"): Access(f"{API}/downloads/train.csv?key=guessed", (410, 410, 410)),
+    ("PUT", "kaggle.receive"): Access(f"{API}/uploads/guessed", (404, 404, 404), data={}),
 }
 ROLES = ("stranger", "outsider", "owner")
 
@@ -340,7 +403,7 @@ def test_every_route_answers_each_role_as_the_table_says(
 def test_nothing_unsafe_happens_without_the_token_of_a_form(make_scene: Any) -> None:
     scene = make_scene()
     for (method, endpoint), access in TABLE.items():
-        if method == "POST" and not endpoint.startswith("api."):
+        if method == "POST" and not endpoint.startswith(("api.", "kaggle.")):
             answer = _ask(scene, "owner", method, access, csrf_token="guessed")
             assert answer.status_code == 403, endpoint
             assert "another site" in answer.text
@@ -350,7 +413,7 @@ def test_nothing_unsafe_happens_from_a_foreign_page_even_with_the_token(make_sce
     scene = make_scene()
     for foreign in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}):
         for (method, endpoint), access in TABLE.items():
-            if method == "POST" and not endpoint.startswith("api."):
+            if method == "POST" and not endpoint.startswith(("api.", "kaggle.")):
                 answer = _ask(scene, "owner", method, access, headers=foreign)
                 assert answer.status_code == 403, endpoint
 
@@ -400,6 +463,7 @@ def _ask(
     path = access.path.format(own=scene.scored_id, token=scene.spare_token_id)
     if path.startswith(API):
         data = access.data() if callable(access.data) else access.data
+        data = {name: scene.scored_id if value == "{own}" else value for name, value in (data or {}).items()}
         client = scene.arena.app.test_client()
         return client.open(path, method=method, data=data, headers=scene.bearer(role))
     browser = scene.browser(role)

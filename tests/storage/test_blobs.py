@@ -31,6 +31,7 @@ NAME_NO_BLOB = {
     "solution.nonce": "a nonce",
     "account_link.token_sha256": "of a token",
     "api_token.token_sha256": "of a token",
+    "announced_upload.token_sha256": "of a token",
     "login.token_sha256": "of a token",
     "setup_link.token_sha256": "of a token",
     "team_invite.token_sha256": "of a token",

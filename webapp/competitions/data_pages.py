@@ -1,6 +1,6 @@
 """Data page of a competition, where participants download the data files."""
 
-from flask import Blueprint, Response, g, render_template, send_file
+from flask import Blueprint, Response, g, render_template
 from flask.typing import ResponseReturnValue
 
 from grader import db
@@ -9,8 +9,9 @@ from grader.services.data_files import release
 from grader.services.teams import participations
 from grader.services.teams.participations import EntryRefused
 from grader.visibility import Phase
+from webapp.competitions import downloads
 from webapp.competitions.views import CompetitionView
-from webapp.http import auth, lookups
+from webapp.http import auth, files, lookups
 from webapp.http.site import current_site
 from webapp.presentation import markdown
 
@@ -23,7 +24,7 @@ def show(slug: str) -> ResponseReturnValue:
     entry_fault = None
     with current_site().database.read() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
-        files = data_files.list_all(session, competition=competition)
+        listed = data_files.list_all(session, competition=competition)
         view = CompetitionView(competition, now)
         if g.user is not None and g.organizer_role is None and view.phase is not Phase.SCHEDULED:
             try:
@@ -34,8 +35,8 @@ def show(slug: str) -> ResponseReturnValue:
         "competitions/data.html",
         competition=view,
         text=markdown.render(competition.data_description),
-        files=files,
-        are_given_out={file.name: release.is_given_out(competition, file) for file in files},
+        files=listed,
+        are_given_out={file.name: release.is_given_out(competition, file) for file in listed},
         is_given_out=g.organizer_role is not None or view.phase is not Phase.SCHEDULED,
         entry_fault=entry_fault,
     )
@@ -47,18 +48,7 @@ def file(slug: str, name: str) -> Response:
     """Download a file: participants from the opening on and once it is checked, organizers at any time."""
     site = current_site()
     with site.database.read() as session:
-        competition = lookups.competition_of(session, slug)
-        if g.organizer_role is None:
-            participations.require_data_access(
-                session, competition=competition, user=g.user, now=db.now(session)
-            )
-        found = data_files.get(session, competition=competition, name=name)
-        if g.organizer_role is None:
-            release.require_given_out(competition, found)
-    return send_file(
-        site.storage.open(found.sha256),
-        mimetype="application/octet-stream",
-        as_attachment=True,
-        download_name=found.name,
-        etag=found.sha256,
+        found = downloads.data_file(session, lookups.competition_of(session, slug), name)
+    return files.send(
+        site.storage.open(found.sha256), name=found.name, etag=found.sha256, modified=found.uploaded_at
     )

@@ -27,6 +27,7 @@ from webapp.http.errors import LoginNeeded, wants_json
 from webapp.http.site import Site, current_site
 
 log = logging.getLogger(__name__)
+TOKEN_BLUEPRINTS = frozenset({"api", "kaggle"})  # asked by programs, with a token and no cookie
 READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 View = Callable[..., ResponseReturnValue]
 
@@ -50,8 +51,8 @@ def identify() -> None:
     if request.endpoint in (None, "static") or request.blueprint == "health":
         return
     site = current_site()
-    is_api = request.blueprint == "api"
-    secret = _bearer() if is_api else request.cookies.get(login_cookie(site))
+    is_api = request.blueprint in TOKEN_BLUEPRINTS
+    secret = _sent_token() if is_api else request.cookies.get(login_cookie(site))
     if not secret:
         return
     used: ApiToken | Login | None
@@ -197,8 +198,11 @@ def _is_local_path(target: str) -> bool:
     return is_printable and plain.startswith("/") and not plain.startswith("//") and "\\" not in plain
 
 
-def _bearer() -> str | None:
+def _sent_token() -> str | None:
+    """Return the API token of a request; old kaggle commands send it as a password."""
     authorization = request.authorization
+    if authorization is not None and authorization.type == "basic" and request.blueprint == "kaggle":
+        return authorization.password
     return authorization.token if authorization and authorization.type == "bearer" else None
 
 

@@ -58,7 +58,7 @@ STORAGE_AWAY = "The file storage is not responding. Please try again in a few se
 RETRY_SECONDS = 5
 FORM_EXPIRED = "This form has expired or came from another site. Go back, reload the page and try again."
 DRAIN_LIMIT_BYTES = 256_000_000
-KEPT_HEADERS = frozenset({"Allow", "Retry-After", "WWW-Authenticate"})
+KEPT_HEADERS = frozenset({"Allow", "Content-Range", "Retry-After", "WWW-Authenticate"})
 
 
 class BadRequest(ParticipantError):

@@ -134,10 +134,12 @@ def entered_number(name: str) -> int | None:
 
 
 class SentFields:
-    """The fields of a request to the API, which come as a form or as a JSON object."""
+    """The fields of a request to the API, which come as a form or as a JSON object, or are given."""
 
-    def __init__(self) -> None:
-        self._fields: Mapping[str, Any] = _json_object() if request.is_json else request.form
+    def __init__(self, fields: Mapping[str, Any] | None = None) -> None:
+        if fields is None:
+            fields = _json_object() if request.is_json else request.form
+        self._fields = fields
 
     def text(self, name: str) -> str:
         """Return a text, empty where there is none; raise Unreadable."""

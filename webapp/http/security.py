@@ -12,6 +12,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from grader.services.accounts import login_guesses
 from grader.settings import Settings
+from webapp.http.auth import TOKEN_BLUEPRINTS
 from webapp.http.rate_limit_store import TIMEOUTS, broker_url
 from webapp.http.site import Site
 
@@ -87,7 +88,7 @@ def init_app(app: Flask, site: Site) -> None:
 
 def refuse_foreign_forms() -> None:
     """Refuse an unsafe request that comes from no form of ours; bearer requests carry no cookie to abuse."""
-    if request.method in SAFE_METHODS or request.blueprint == "api" or request.endpoint is None:
+    if request.method in SAFE_METHODS or request.blueprint in TOKEN_BLUEPRINTS or request.endpoint is None:
         return  # without an endpoint nothing will happen but a 404 or 405
     if _is_foreign(request):
         raise CSRFError("The request comes from another site.")

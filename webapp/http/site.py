@@ -9,6 +9,7 @@ from flask import current_app
 from grader.db import Database
 from grader.services.accounts.password_hashing import BoundedHasher
 from grader.services.analysis.histograms import Histograms
+from grader.services.data_files.archive import Checksums
 from grader.settings import Settings
 from grader.storage import Storage
 from grader.worker.checking.checker import Checker
@@ -33,6 +34,7 @@ class Site:
     database: Database
     storage: Storage
     histograms: Histograms
+    checksums: Checksums
     hints: Hinting
     checker: Checker
     passwords: BoundedHasher

@@ -87,7 +87,7 @@ def set_limit() -> ResponseReturnValue | None:
         g.file_limit_bytes = accepting.size_cap(competition)
     request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
     if request.endpoint != CHECK_ENDPOINT:
-        _require_room()
+        require_room()
     return None
 
 
@@ -113,11 +113,11 @@ def _set_organizers_limit(limit_bytes: int | None) -> ResponseReturnValue | None
         return None
     g.file_limit_bytes = accepting.size_cap(competition) if limit_bytes is None else limit_bytes
     request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
-    _require_room()
+    require_room()
     return None
 
 
-def _require_room() -> None:
+def require_room() -> None:
     """Raise NoSpace before the first byte where the file would not leave the reserve free.
 
     Of a body over the limit nothing will be kept: it is refused for its size.
@@ -164,7 +164,7 @@ def _store_and_record(competition: Competition, upload: Upload) -> Accepted:
     upload.stream.seek(0)
     blob = current_site().storage.put(upload.stream)
     reach("accept.after_blob")
-    return _record(
+    return record(
         competition,
         blob=blob,
         file_name=upload.file_name,
@@ -178,7 +178,7 @@ def accept_again(earlier: Submission, *, description: str) -> Accepted:
     """Submit the bytes of an own submission once more; raise FileDeleted where they are not kept."""
     accepting.require_file(earlier)
     try:
-        return _record(
+        return record(
             earlier.competition,
             blob=StoredBlob(earlier.sha256, earlier.size_bytes),
             file_name=earlier.file_name,
@@ -189,7 +189,7 @@ def accept_again(earlier: Submission, *, description: str) -> Accepted:
         raise accepting.FileDeleted(earlier) from error
 
 
-def _record(competition: Competition, *, blob: StoredBlob, **what: Any) -> Accepted:
+def record(competition: Competition, *, blob: StoredBlob, **what: Any) -> Accepted:
     site = current_site()
     with site.database.write() as session:
         blobs.hold(session, storage=site.storage, sha256=blob.sha256)

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from grader.errors import ParticipantError
 from grader.models import (
     AccountLink,
+    AnnouncedUpload,
     FinalStanding,
     KnownAddress,
     Mail,
@@ -93,8 +94,8 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
 
 
 def _forget_traces(session: Session, person: User) -> None:
-    """Delete links, mails and webhooks, and withdraw what somebody would still decide or accept."""
-    for table in (AccountLink, KnownAddress, Mail):
+    """Delete links, mails, unused uploads and webhooks, and withdraw what somebody would still decide."""
+    for table in (AccountLink, AnnouncedUpload, KnownAddress, Mail):
         session.execute(delete(table).where(table.user_id == person.id))
     webhooks.remove(session, Webhook.owner_id == person.id)
     session.execute(

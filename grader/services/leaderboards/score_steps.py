@@ -7,12 +7,25 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.models import Competition, Score, Split, Submission, SubmissionKind
+from grader.errors import ErrorKind, ParticipantError
+from grader.models import Competition, Score, Split, Submission, SubmissionKind, Team
 from grader.ranking import order, selection
 from grader.ranking.order import Entry
 from grader.services.competitions import lookup
+from grader.services.standings import places
 
 TEAM_COUNT = 10
+
+
+class UnrankedTeam(ParticipantError):
+    """No leaderboard has a team with this number."""
+
+    public_name = "unranked_team"
+    kind = ErrorKind.NOT_FOUND
+
+    def __init__(self, team_id: int) -> None:
+        super().__init__(f"No team with the number {team_id} is on a leaderboard.")
+        self.team_id = team_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +34,20 @@ class TeamSteps:
 
     team_id: int
     steps: tuple[Entry, ...]
+
+
+def ranked_team(session: Session, *, team_id: int) -> tuple[Team, Competition]:
+    """Return a team that is on a public leaderboard, and its competition; raise UnrankedTeam."""
+    team = session.get(Team, team_id)
+    if team is None:
+        raise UnrankedTeam(team_id)
+    competition = session.get_one(Competition, team.competition_id)
+    version = competition.live_scoring_version
+    if version is None or not places.standing_of(
+        session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=team_id
+    ):
+        raise UnrankedTeam(team_id)
+    return team, competition
 
 
 def of_teams(session: Session, *, competition: Competition, team_ids: Collection[int]) -> list[TeamSteps]:

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from grader.db import Base
 from grader.errors import OrganizerError
 from grader.models import (
+    AnnouncedUpload,
     Announcement,
     Competition,
     DataFile,
@@ -34,6 +35,7 @@ from grader.services.webhooks import outbox as webhooks
 
 # In an order in which no row is deleted before those that name it.
 STORED: tuple[type[Base], ...] = (
+    AnnouncedUpload,
     OrganizerJob,
     DataFile,
     Announcement,

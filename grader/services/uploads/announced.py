@@ -1,0 +1,231 @@
+"""Announced uploads: announce a file, receive its parts, use it once it is whole; expiry and bounds."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from grader.errors import ErrorKind, ParticipantError
+from grader.models import AnnouncedUpload, Competition, User
+from grader.services.counting import named_locks
+from grader.storage import Storage, StoredBlob
+from grader.text.plain import one_line
+
+KEPT = timedelta(days=7)  # the kaggle command comes back to an upload for 6 days
+NAME_MAX_LENGTH = 255
+FORGOTTEN_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many files that are not used yet a person may have, and how large all of them are together."""
+
+    count: int
+    size_bytes: int
+
+
+FOR_SUBMISSIONS = Room(count=50, size_bytes=5_000_000_000)
+FOR_ORGANIZERS = Room(count=200, size_bytes=50_000_000_000)
+
+
+class UnknownUpload(ParticipantError):
+    """No upload has this token, or it has expired, or it is another person's or competition's."""
+
+    public_name = "unknown_upload"
+    kind = ErrorKind.NOT_FOUND
+
+    def __init__(self) -> None:
+        super().__init__("There is no such upload. It may have expired: please upload the file again.")
+
+
+class UploadIncomplete(ParticipantError):
+    """A file is to be used before all of it has come."""
+
+    public_name = "upload_incomplete"
+    kind = ErrorKind.CONFLICT
+
+    def __init__(self, upload: AnnouncedUpload) -> None:
+        super().__init__(
+            f"Of {upload.name} {upload.received_bytes:,} of {upload.size_bytes:,} bytes have arrived. "
+            "Please upload the file again."
+        )
+
+
+class OtherLength(ParticipantError):
+    """A file that is longer or shorter than was announced."""
+
+    public_name = "other_length"
+    kind = ErrorKind.MISMATCH
+
+    def __init__(self, upload: AnnouncedUpload, size_bytes: int) -> None:
+        super().__init__(
+            f"{upload.name} was announced with {upload.size_bytes:,} bytes; {size_bytes:,} came. "
+            "Please upload the file again."
+        )
+
+
+def announce(
+    session: Session,
+    *,
+    user: User,
+    competition: Competition | None = None,
+    name: str,
+    size_bytes: int,
+    now: datetime,
+) -> str:
+    """Begin an upload and return its token, which alone lets somebody send it.
+
+    Where a person has too many files that were never used, the oldest are forgotten.
+    """
+    named_locks.hold(session, f"announced uploads of {user.id}")
+    _make_room(session, user, competition, size_bytes)
+    token = secrets.token_urlsafe(32)
+    session.add(
+        AnnouncedUpload(
+            token_sha256=_hash(token),
+            user_id=user.id,
+            competition_id=None if competition is None else competition.id,
+            name=one_line(name.replace("\\", "/").rpartition("/")[2], NAME_MAX_LENGTH) or "file",
+            size_bytes=size_bytes,
+            parts=[],
+            created_at=now,
+            expires_at=now + KEPT,
+        )
+    )
+    session.flush()
+    return token
+
+
+def find(session: Session, *, token: str, now: datetime) -> AnnouncedUpload:
+    """Return the upload of a token; raise UnknownUpload."""
+    return _one(session, token, now, is_locked=False)
+
+
+def add_part(session: Session, *, token: str, part: StoredBlob, start: int, now: datetime) -> AnnouncedUpload:
+    """Keep a stored part that begins at `start`; at 0 the file begins again. Raises OtherLength.
+
+    A part that does not follow what is there changes nothing: the upload says how much has come.
+    """
+    upload = _one(session, token, now, is_locked=True)
+    if upload.used_at is not None or (start and start != upload.received_bytes):
+        return upload
+    if start + part.size > upload.size_bytes:
+        raise OtherLength(upload, start + part.size)
+    upload.sha256 = None
+    upload.parts = [*(upload.parts if start else []), [part.sha256, part.size]]
+    if len(upload.parts) == 1 and part.size == upload.size_bytes:
+        upload.sha256, upload.parts = part.sha256, []
+    session.flush()
+    return upload
+
+
+def is_to_join(upload: AnnouncedUpload) -> bool:
+    """Return whether all parts have come, and only have to be joined."""
+    return upload.sha256 is None and bool(upload.parts) and upload.received_bytes == upload.size_bytes
+
+
+def join(storage: Storage, upload: AnnouncedUpload) -> StoredBlob:
+    """Store the whole file from its parts."""
+    return storage.put(_Joined(storage, upload))  # type: ignore[arg-type]  # it is only read
+
+
+def set_whole(
+    session: Session, *, token: str, parts: list[list[Any]], whole: StoredBlob, now: datetime
+) -> AnnouncedUpload:
+    """Keep the file that these parts make, unless others have come meanwhile."""
+    upload = _one(session, token, now, is_locked=True)
+    if upload.parts == parts:
+        upload.sha256, upload.parts = whole.sha256, []
+        session.flush()
+    return upload
+
+
+def whole(
+    session: Session, *, token: str, user: User, competition: Competition | None = None, now: datetime
+) -> AnnouncedUpload:
+    """Return a person's whole upload for a competition; raise UnknownUpload, UploadIncomplete."""
+    upload = _one(session, token, now, is_locked=True)
+    if upload.user_id != user.id or upload.competition_id != (competition.id if competition else None):
+        raise UnknownUpload
+    if upload.sha256 is None:
+        raise UploadIncomplete(upload)
+    return upload
+
+
+def note_use(session: Session, *, token: str, now: datetime) -> None:
+    """Note that another row names the file now; the same token may come again until it expires."""
+    upload = _one(session, token, now, is_locked=True)
+    upload.used_at = upload.used_at or now
+    session.flush()
+
+
+def key_of(token: str) -> str:
+    """Return the idempotency key under which a submission with this token is accepted only once."""
+    return f"upload-{_hash(token)[:40]}"
+
+
+def has_old(session: Session, *, now: datetime) -> bool:
+    """Return whether `forget_old` would delete something."""
+    old = select(AnnouncedUpload.id).where(AnnouncedUpload.expires_at <= now).limit(1)
+    return session.scalar(old) is not None
+
+
+def forget_old(session: Session, *, now: datetime) -> None:
+    """Delete expired uploads; their bytes go with the next collection of orphans."""
+    old = select(AnnouncedUpload.id).where(AnnouncedUpload.expires_at <= now).limit(FORGOTTEN_AT_ONCE)
+    session.execute(delete(AnnouncedUpload).where(AnnouncedUpload.id.in_(old)))
+
+
+class _Joined:
+    """Parts, read one after the other as one file."""
+
+    def __init__(self, storage: Storage, upload: AnnouncedUpload) -> None:
+        self._storage, self._names = storage, [str(sha256) for sha256, _ in upload.parts]
+        self._file = storage.open(self._names.pop(0))
+
+    def read(self, size: int) -> bytes:
+        while not (data := self._file.read(size)) and self._names:
+            self._file.close()
+            self._file = self._storage.open(self._names.pop(0))
+        if not data:
+            self._file.close()
+        return data
+
+
+def _one(session: Session, token: str, now: datetime, *, is_locked: bool) -> AnnouncedUpload:
+    query = select(AnnouncedUpload).where(
+        AnnouncedUpload.token_sha256 == _hash(token), AnnouncedUpload.expires_at > now
+    )
+    if is_locked:
+        query = query.with_for_update().execution_options(populate_existing=True)
+    upload = session.scalar(query)
+    if upload is None:
+        raise UnknownUpload
+    return upload
+
+
+def _make_room(session: Session, user: User, competition: Competition | None, size_bytes: int) -> None:
+    """Forget the oldest unused files of a person beyond the room that one more needs."""
+    room = FOR_ORGANIZERS if competition is None else FOR_SUBMISSIONS
+    is_of_kind = AnnouncedUpload.competition_id.is_not(None)
+    mine = session.scalars(
+        select(AnnouncedUpload)
+        .where(
+            AnnouncedUpload.user_id == user.id,
+            AnnouncedUpload.used_at.is_(None),
+            is_of_kind if competition is not None else ~is_of_kind,
+        )
+        .order_by(AnnouncedUpload.id.desc())
+    )
+    for count, upload in enumerate(mine.all(), 2):
+        size_bytes += upload.size_bytes
+        if count > room.count or size_bytes > room.size_bytes:
+            session.delete(upload)
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()

@@ -1,0 +1,123 @@
+"""What participants do with the kaggle command."""
+
+import csv
+import json
+import zipfile
+
+import pytest
+
+from grader.models import DataCheckState
+from grader.services.accounts.api_tokens import Scope
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
+from grader.services.data_files import files as data_files
+from tests.kaggle_client.conftest import Desk, Hall
+
+SLUG = "toxicity"
+TRAIN = b"id,text\n1,a\n2,b\n" * 1000
+
+
+@pytest.fixture(scope="module")
+def ann(hall: Hall) -> Desk:
+    """Ann, who has joined a competition with a data file."""
+    arena = hall.arena
+    arena.competition(overview="What it is about.", rules="Be nice.", max_daily_submissions=3)
+    with arena.database.write() as session:
+        competition = lookup.get(session, slug=SLUG)
+        blob = arena.storage.put(TRAIN)
+        file = data_files.add(
+            session,
+            competition=competition,
+            name="train (1).csv",
+            blob=blob,
+            actor=Actor(None, "tests"),
+            now=arena.now(),
+        )
+        file.check_state, file.findings = DataCheckState.PASSED, {"sha256": blob.sha256}
+    ann = hall.desk("Ann")
+    told = ann.run("competitions", "download", SLUG)
+    assert told.code == 1
+    assert told.err == "You have not joined this competition yet. Join it on its page “Rules”.\n"
+    ann.join(SLUG)
+    return ann
+
+
+def test_competitions_are_listed(ann: Desk) -> None:
+    told = ann.ok("competitions", "list", "-v", "-s", "toxic")
+    (line,) = csv.DictReader(told.splitlines())
+    assert line["ref"] == SLUG
+    assert line["userHasEntered"] == "True"
+    assert "No competitions found" in ann.ok("competitions", "list", "-s", "nothing like it")
+
+
+def test_files_are_listed_and_downloaded_one_and_all(ann: Desk) -> None:
+    assert "sample_submission.csv" in ann.ok("competitions", "files", SLUG)
+    ann.ok("competitions", "download", SLUG, "-f", "train (1).csv")
+    assert (ann.folder / "train%20(1).csv").read_bytes() == TRAIN
+    ann.ok("competitions", "download", SLUG)
+    with zipfile.ZipFile(ann.folder / f"{SLUG}.zip") as packed:
+        assert packed.testzip() is None
+        assert packed.read("train (1).csv") == TRAIN
+        assert packed.read("sample_submission.csv").startswith(b"id,prediction")
+    assert "Skipping" in ann.ok("competitions", "download", SLUG)
+    told = ann.run("competitions", "download", SLUG, "-f", "guessed.csv")
+    assert (told.code, told.err) == (1, "There is no file 'guessed.csv' here.\n")
+
+
+def test_a_submission_is_sent_scored_and_listed(ann: Desk, hall: Hall) -> None:
+    predictions = hall.arena.truth.predictions(noise=1.5, seed=1)
+    ann.write("sub.csv", predictions)
+    told = ann.ok("competitions", "submit", SLUG, "-f", "sub.csv", "-m", "first try")
+    assert "2 submissions remaining today." in told
+    assert "Successfully submitted to Toxicity" in told
+    (line,) = csv.DictReader(ann.ok("competitions", "submissions", SLUG, "-v").splitlines())
+    assert (line["fileName"], line["description"]) == ("sub.csv", "first try")
+    assert line["status"] == "SubmissionStatus.COMPLETE"
+    assert float(line["publicScore"]) > 0.5
+    assert line["privateScore"] == ""
+    assert "Ann" in ann.ok("competitions", "leaderboard", SLUG, "--show")
+    ann.ok("competitions", "leaderboard", SLUG, "--download")
+    with zipfile.ZipFile(ann.folder / f"{SLUG}.zip") as packed:
+        (board,) = (packed.read(name).decode() for name in packed.namelist())
+    (ranked,) = csv.DictReader(board.splitlines())
+    assert (ranked["Rank"], ranked["TeamName"], ranked["Score"]) == ("1", "Ann", line["publicScore"])
+    assert line["publicScore"] in ann.ok("competitions", "team-submissions", ranked["TeamId"])
+
+
+def test_what_is_wrong_with_a_file_is_told_and_costs_nothing(ann: Desk) -> None:
+    ann.write("bad.csv", b"id,prediction\n7000000,x\n")
+    ann.write("empty.csv", b"")
+    for name in ("bad.csv", "empty.csv"):
+        ann.ok("competitions", "submit", SLUG, "-f", name, "-m", "oops", "-q")
+    empty, bad, *_ = csv.DictReader(ann.ok("competitions", "submissions", SLUG, "-v").splitlines())
+    assert empty["status"] == bad["status"] == "SubmissionStatus.ERROR"
+    assert bad["description"].startswith("oops | ")
+    told = ann.ok("competitions", "submission-limits", SLUG, "--json")
+    assert json.loads(told)["numAllowedNow"] > 0
+
+
+def test_only_organizers_send_test_submissions(ann: Desk, hall: Hall) -> None:
+    ann.write("test.csv", hall.arena.truth.predictions(noise=1.6, seed=2))
+    told = ann.run("competitions", "submit", SLUG, "-f", "test.csv", "-m", "test", "--sandbox", "-q")
+    assert told.code == 1
+    assert told.err.startswith("Only organizers send test submissions")
+
+
+def test_refusals_are_readable(ann: Desk, hall: Hall) -> None:
+    told = ann.run("competitions", "files", "nowhere")
+    assert (told.code, told.err) == (1, "There is no competition 'nowhere'.\n")
+    told = ann.run("datasets", "list")
+    assert told.code == 1
+    assert "Fairboard does not have this" in told.err
+    reader = hall.desk("Rea", scopes=[Scope.READ])
+    reader.write("sub.csv", b"id,prediction\n")
+    told = reader.run("competitions", "submit", SLUG, "-f", "sub.csv", "-m", "x")
+    assert told.code == 1
+    assert "may only read" in told.err
+
+
+def test_pages_are_read(ann: Desk) -> None:
+    told = ann.ok("competitions", "pages", "-c", SLUG, "--content")
+    assert "What it is about." in told
+    assert "Be nice." in told
+    assert "Subgroup" in told

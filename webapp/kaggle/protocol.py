@@ -1,0 +1,132 @@
+"""How the kaggle command calls: one address for each method, a token, JSON both ways, readable refusals."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import wraps
+from typing import Any
+
+from flask import Blueprint, Flask, g, request, url_for
+from flask.typing import ResponseReturnValue
+from werkzeug.routing import BaseConverter
+
+from grader.errors import ErrorKind, ParticipantError
+from grader.services.accounts import api_tokens
+from grader.services.accounts.api_tokens import Scope
+from webapp.http import errors, hosts
+from webapp.http.parameters import SentFields, Unreadable, whole_number
+from webapp.http.site import current_site
+
+COMPETITIONS = "competitions.CompetitionApiService"
+BLOBS = "blobs.BlobApiService"
+OAUTH = "security.OAuthService"
+LOCALHOST = "localhost"  # as the command says that takes this site for its proxy
+
+blueprint = Blueprint("kaggle", __name__, url_prefix="/api/v1")
+# Nobody has a token yet, or the address itself is the secret.
+OPEN_ENDPOINTS = frozenset({"kaggle.introspect_token", "kaggle.receive", "kaggle.signed_file"})
+
+Handler = Callable[[SentFields], ResponseReturnValue]
+
+
+class TokenNeeded(ParticipantError):
+    """A call without a valid API token; the kaggle command hides what an error 401 says."""
+
+    public_name = "token_needed"
+    kind = ErrorKind.FORBIDDEN
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This needs a valid API token of this site, in the variable KAGGLE_API_TOKEN. "
+            "You can create one on your account page."
+        )
+
+
+class Service(BaseConverter):
+    """The name of one of Kaggle's services, such as `datasets.DatasetApiService`."""
+
+    regex = r"[a-z_]{1,40}(?:\.[A-Za-z_]{1,40}){1,4}"
+
+
+def init_app(app: Flask) -> None:
+    """Register the calls."""
+    app.url_map.converters["kaggle_service"] = Service
+    app.register_blueprint(blueprint)
+
+
+@blueprint.before_request
+def require_token() -> None:
+    """Refuse a call without a valid token."""
+    if request.endpoint not in OPEN_ENDPOINTS and g.token is None:
+        raise TokenNeeded
+
+
+def require_scope(scope: Scope) -> None:
+    """Raise ScopeMissing if the token of this call was not made for this."""
+    api_tokens.require_scope(g.token, scope)
+
+
+def call(service: str, method: str, scope: Scope = Scope.READ) -> Callable[[Handler], Handler]:
+    """Let a function answer a method of a service, for tokens with this scope."""
+
+    def register(handler: Handler) -> Handler:
+        @wraps(handler)
+        def view() -> ResponseReturnValue:
+            require_scope(scope)
+            return handler(SentFields())
+
+        address = f"/{service}/{method}"
+        blueprint.add_url_rule(address, endpoint=handler.__name__, view_func=view, methods=["POST"])
+        return handler
+
+    return register
+
+
+def not_offered(what: str) -> ResponseReturnValue:
+    """Return the answer to a call for something that this site does not have."""
+    return errors.answer(501, name="not_offered", message=f"{what} Fairboard does not have this.")
+
+
+def address(endpoint: str, **values: Any) -> str:
+    """Return an absolute address on the host that the command asked."""
+    scheme = "http" if request.host == LOCALHOST else request.scheme
+    return f"{scheme}://{request.host}{url_for(endpoint, **values)}"
+
+
+def page_address(endpoint: str, **values: Any) -> str:
+    """Return the address of a page for a browser, which does not take this site for its proxy."""
+    settings = current_site().settings
+    if request.host == LOCALHOST and not settings.base_url:
+        return settings.site() + url_for(endpoint, **values)
+    return hosts.link(endpoint, **values)
+
+
+def time_text(moment: datetime | None) -> str | None:
+    """Return a time in whole seconds of UTC, which is all that the command reads without a fault."""
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if moment else None
+
+
+def asked_time(sent: SentFields, name: str) -> datetime | None:
+    """Return a time, None where there is none; the command can write `…00.000+00:00Z`. Raises Unreadable."""
+    text = sent.text(name)
+    if not text:
+        return None
+    plain = text.removesuffix("Z") if "+" in text[10:] or "-" in text[10:] else text
+    try:
+        moment = datetime.fromisoformat(plain)
+    except ValueError:
+        raise Unreadable(name, text, "a date and time, such as 2030-01-01T00:00:00Z") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def asked_paging(sent: SentFields, *, usual_size: int, most: int = 1000) -> tuple[int, int]:
+    """Return the page and its size; a page token is the number of a page. Raises Unreadable."""
+    token = sent.text("pageToken")
+    page = whole_number(token) if token else sent.number("page")
+    if token and page is None:
+        raise Unreadable("pageToken", token, "a page token of this site")
+    return page or 1, min(sent.number("pageSize") or usual_size, most)
+
+
+def next_token(page: int, page_count: int) -> str:
+    """Return the token of the page after this one, empty after the last."""
+    return str(page + 1) if page < page_count else ""
