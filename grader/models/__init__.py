@@ -16,7 +16,16 @@ from grader.models.competitions import (
 from grader.models.counting import Tally
 from grader.models.mail import Mail
 from grader.models.organizer_jobs import OrganizerJob, OrganizerJobKind
-from grader.models.people import AccountLink, ApiToken, KnownAddress, LinkPurpose, Login, SetupLink, User
+from grader.models.people import (
+    AccountLink,
+    ApiToken,
+    KnownAddress,
+    LinkPurpose,
+    Login,
+    RepeatableRequest,
+    SetupLink,
+    User,
+)
 from grader.models.scoring import JobState, Score, ScoringJob, Split
 from grader.models.solutions import ScoringVersion, ScoringVersionState, Solution
 from grader.models.standings import STANDING_ORDER, DailyRank, FinalBoard, FinalStanding, Standing
@@ -55,6 +64,7 @@ __all__ = [
     "OrganizerJob",
     "OrganizerJobKind",
     "Participation",
+    "RepeatableRequest",
     "RequestState",
     "RevealRule",
     "Role",

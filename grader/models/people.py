@@ -2,11 +2,15 @@
 
 import enum
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
+
+if TYPE_CHECKING:
+    from grader.models.competitions import Competition
 
 
 class User(Base):
@@ -71,7 +75,10 @@ class KnownAddress(Base):
 
 
 class ApiToken(Base):
-    """A bearer token for programs; shown once, kept as its sha256."""
+    """A bearer token for programs; shown once, kept as its sha256.
+
+    One that is bound to a competition serves there alone. `made_with_id` is the token that asked for it.
+    """
 
     __tablename__ = "api_token"
 
@@ -83,12 +90,30 @@ class ApiToken(Base):
     scopes: Mapped[list[str]] = mapped_column(
         JSON, default=lambda: ["read", "submit"], server_default='["read", "submit"]'
     )
+    competition_id: Mapped[int | None] = mapped_column(ForeignKey("competition.id"), index=True)
+    made_with_id: Mapped[int | None] = mapped_column(ForeignKey("api_token.id"), index=True)
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime | None]
     last_used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
 
     user: Mapped[User] = relationship(back_populates="tokens")
+    competition: Mapped["Competition | None"] = relationship()
+
+
+class RepeatableRequest(Base):
+    """A request to the API with an Idempotency-Key; without a status it is under way, or was cut down."""
+
+    __tablename__ = "repeatable_request"
+    __table_args__ = (UniqueConstraint("user_id", "key"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
+    key: Mapped[str] = mapped_column(String(128))
+    fingerprint: Mapped[str] = mapped_column(String(64))
+    at: Mapped[datetime] = mapped_column(index=True)
+    status: Mapped[int | None]
+    answer: Mapped[str | None] = mapped_column(Text)
 
 
 class SetupLink(Base):

@@ -1,10 +1,10 @@
 """Pages of long lists: how many there are, and which rows one of them holds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
 Row = TypeVar("Row")
@@ -23,6 +23,17 @@ class Page(Generic[Row]):
     def with_rows(self, rows: Iterable[Shown]) -> "Page[Shown]":
         """Return the same page with something else to show in each row."""
         return Page(tuple(rows), self.page, self.page_count, self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice(Generic[Row]):
+    """The rows of a list from some row on, and after which one the next slice begins, None at the end.
+
+    Rows that arrive while somebody reads slice after slice neither repeat a row nor hide one.
+    """
+
+    rows: tuple[Row, ...]
+    following: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +75,23 @@ def page_of_query(session: Session, query: Select[Row], *, page: int, page_size:
     count = session.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
     place = paging(count, page=page, page_size=page_size)
     return place.of(session.scalars(query.limit(page_size).offset(place.first)))
+
+
+def slice_of_query(
+    session: Session, query: Select[Row], *, key: ColumnElement[int], after: int | None, size: int
+) -> Slice[Row]:
+    """Return the next rows of a query by a falling key; those after `after`, the first ones without it."""
+    if after is not None:
+        query = query.where(key < after)
+    rows = list(session.execute(query.order_by(None).order_by(key.desc()).limit(size + 1).add_columns(key)))
+    following = rows[size - 1][-1] if len(rows) > size else None
+    return Slice(tuple(row[0] for row in rows[:size]), following)
+
+
+def slice_of_list(
+    rows: Sequence[Row], *, key: Callable[[Row], int], after: int | None, size: int
+) -> Slice[Row]:
+    """Return the next of some rows that are all at hand, by a falling key."""
+    falling = sorted(rows, key=key, reverse=True)
+    left = [row for row in falling if after is None or key(row) < after]
+    return Slice(tuple(left[:size]), key(left[size - 1]) if len(left) > size else None)

@@ -292,6 +292,8 @@ TABLE = {
     ("POST", "account.revoke_token"): Access("/account/tokens/{token}/revoke", (302, 404, 409)),
     ("POST", "account.log_out_everywhere"): Access("/account/logins/end", (302, 302, 302)),
     ("POST", "account.log_out"): Access("/logout", (302, 302, 302)),
+    ("GET", "openapi.description"): Access("/api/openapi.json", (200, 200, 200)),
+    ("GET", "openapi.show"): Access("/api", (200, 200, 200)),
     ("GET", "api.competition_list"): Access(f"{API}/competitions", (401, 200, 200)),
     ("GET", "api.competition"): Access(f"{API}/competitions/toxicity", (401, 200, 200)),
     ("POST", "api.join"): Access(f"{API}/competitions/toxicity/join", (401, 200, 200)),

@@ -13,7 +13,7 @@ API = "/api/v1/competitions/toxicity"
 UPLOAD_BY_API = """
 read
     select clock_timestamp
-    select api_token, user_account
+    select api_token, user_account, competition
 read
     select competition, organizer, scoring_version, solution
 read
@@ -63,7 +63,7 @@ write
 FIRST_UPLOAD = """
 read
     select clock_timestamp
-    select api_token, user_account
+    select api_token, user_account, competition
 read
     select competition, organizer, scoring_version, solution
 read
@@ -118,7 +118,7 @@ read
 LIST_BY_API = """
 read
     select clock_timestamp
-    select api_token, user_account
+    select api_token, user_account, competition
 read
     select competition, scoring_version, solution
     select clock_timestamp

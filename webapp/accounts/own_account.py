@@ -18,13 +18,12 @@ from grader.services.accounts import (
     logins,
     password_hashing,
 )
-from grader.services.accounts.api_tokens import Scope
 from grader.services.mail import addresses as mail_addresses
 from grader.services.mail import limits
 from grader.services.people import directory
 from webapp.accounts import password_guesses
 from webapp.accounts.views import LIFETIMES, NOTICES, SCOPES, LoginLine, TokenLine
-from webapp.http import auth, errors
+from webapp.http import auth, errors, lookups
 from webapp.http.confirmation import Question, confirm
 from webapp.http.site import current_site
 
@@ -113,7 +112,8 @@ def change_password() -> ResponseReturnValue:
 def create_token() -> ResponseReturnValue:
     """Make an API token and show it once: the answer itself holds it, and no address ever does."""
     days = LIFETIMES.get(request.form.get("lifetime", "90"), 90)
-    scopes = SCOPES.get(request.form.get("scope", ""), tuple(Scope))
+    scopes = SCOPES.get(request.form.get("scope", ""), api_tokens.USUAL_SCOPES)
+    slug = request.form.get("competition", "").strip()
     with current_site().database.write() as session:
         token, text = api_tokens.create(
             session,
@@ -121,6 +121,7 @@ def create_token() -> ResponseReturnValue:
             name=request.form.get("token_name", ""),
             scopes=scopes,
             lifetime=None if days is None else timedelta(days=days),
+            competition=lookups.competition_of(session, slug) if slug else None,
             now=db.now(session),
         )
     return _page(new_token=text, new_token_name=token.name), 201

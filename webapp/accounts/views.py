@@ -3,12 +3,18 @@
 from datetime import datetime
 
 from grader.models import ApiToken, Login
-from grader.services.accounts.api_tokens import Scope
+from grader.services.accounts.api_tokens import USUAL_SCOPES, Scope
 from grader.services.mail.outbox import Notice
 from webapp.accounts.browser_names import browser_name
 
 LIFETIMES: dict[str, int | None] = {"7": 7, "30": 30, "90": 90, "365": 365, "never": None}
-SCOPES = {"both": tuple(Scope), "read": (Scope.READ,), "submit": (Scope.SUBMIT,)}
+SCOPES = {
+    "both": USUAL_SCOPES,
+    "read": (Scope.READ,),
+    "submit": (Scope.SUBMIT,),
+    "organize": (*USUAL_SCOPES, Scope.ORGANIZE),
+    "all": tuple(Scope),
+}
 NOTICES = {
     Notice.SCORED: "Results of my team's submissions",
     Notice.TEAM: "Invitations, merge requests and changes to my team",
@@ -22,7 +28,8 @@ class TokenLine:
 
     def __init__(self, token: ApiToken, now: datetime) -> None:
         self.id, self.name, self.prefix = token.id, token.name, token.prefix
-        self.scopes = " and ".join(token.scopes)
+        self.scopes = ", ".join(token.scopes)
+        self.competition = token.competition.slug if token.competition else ""
         self.created_at, self.last_used_at = token.created_at, token.last_used_at
         self.expires_at = token.expires_at
         self.has_expired = token.expires_at is not None and token.expires_at <= now

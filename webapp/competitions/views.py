@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from urllib.parse import quote
 
 from grader.models import Competition, CompetitionState
@@ -128,7 +127,7 @@ class CompetitionView:
 
     def metric(self) -> MetricView:
         """Return how the live scoring version scores; of a draft without one, how it is to score."""
-        rules = self._scoring_rules()
+        rules = self.scoring_rules()
         metric = rules.metric
         label = self._version.solution.report["label"] if self._version else "label"
         weights = metric.weights.as_dict()
@@ -141,40 +140,8 @@ class CompetitionView:
             command=_command(rules, label=label),
         )
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the API's form."""
-        return {
-            "slug": self.slug,
-            "title": self.title,
-            "phase": self.phase.value,
-            "opens_at": formats.iso(self.opens_at),
-            "closes_at": formats.iso(self.closes_at),
-            "rows": self.row_count,
-        }
-
-    def details_json(self) -> dict[str, Any]:
-        """Return the API's form of one competition alone: what a program needs before it sends a file."""
-        rules = self._scoring_rules()
-        return {
-            **self.as_json(),
-            "classes": {"positive": self.positive_name, "negative": self.negative_name},
-            "paused": self.pause_message if self.paused_at else None,
-            "rules": self.rules or None,
-            "rules_version": self.rules_version if self.rules else None,
-            "must_join": self.must_ask,
-            "entry_mode": self.entry_mode.value,
-            "is_entry_open": self.is_entry_open,
-            "entry_deadline": formats.iso(self.entry_deadline),
-            "merger_deadline": formats.iso(self.merger_deadline),
-            "reveals_at": formats.iso(self.reveals_at),
-            "max_team_size": self.max_team_size,
-            "max_daily_submissions": self.max_daily_submissions,
-            "max_total_submissions": self.max_total_submissions,
-            "selection_count": self.selection_count,
-            "metric": {**rules.metric.as_dict(), "identities": list(rules.identities)},
-        }
-
-    def _scoring_rules(self) -> Rules:
+    def scoring_rules(self) -> Rules:
+        """Return how the live scoring version scores; of a draft without one, how it is to score."""
         if self._version is None:
             return Rules(identities=self._choice.identities or (), metric=self._choice.metric)
         return Rules.from_dict(self._version.metric_settings)

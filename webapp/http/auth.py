@@ -15,20 +15,17 @@ from urllib.parse import unquote
 from flask import Flask, Response, g, make_response, redirect, request, session, url_for
 from flask.globals import request_ctx
 from flask.typing import ResponseReturnValue
-from werkzeug.datastructures import WWWAuthenticate
-from werkzeug.exceptions import Forbidden, HTTPException, Unauthorized
+from werkzeug.exceptions import Forbidden, HTTPException
 
 from grader import db, disk
 from grader.models import ApiToken, Login, User
 from grader.services.accounts import api_tokens, known_addresses, login_guesses, logins
-from grader.services.accounts.api_tokens import Scope
 from webapp.http import devices
 from webapp.http.errors import LoginNeeded, wants_json
 from webapp.http.site import Site, current_site
 
 log = logging.getLogger(__name__)
 TOKEN_BLUEPRINTS = frozenset({"api", "kaggle"})  # asked by programs, with a token and no cookie
-READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 View = Callable[..., ResponseReturnValue]
 
 
@@ -77,13 +74,6 @@ def _note_use(site: Site, used: ApiToken | Login, now: datetime) -> None:
         if not (disk.is_full(error) or db.is_unavailable(error)):
             raise
         log.warning("Could not store when a login was last used: %s", error)  # boards go on
-
-
-def require_token() -> None:
-    """Refuse an API request without a valid token, or with one that was made for something else."""
-    if g.token is None:
-        raise Unauthorized(www_authenticate=WWWAuthenticate("bearer"))
-    api_tokens.require_scope(g.token, Scope.READ if request.method in READING_METHODS else Scope.SUBMIT)
 
 
 def login_required(view: View) -> View:

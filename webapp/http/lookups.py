@@ -8,7 +8,7 @@ from grader import db
 from grader.models import Competition, CompetitionState, Role, ScoringVersion, Team
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.lookup import UnknownCompetition
-from grader.services.paging import Page, page_of_list
+from grader.services.paging import Page, Slice, page_of_list, slice_of_list
 from grader.services.rescoring import preparation
 from grader.services.submissions import accepting, situation
 from grader.services.submissions.repeats import SentFile
@@ -63,6 +63,14 @@ def listed_page(session: Any, *, page: int, archived_last: bool = False) -> Page
     if archived_last:
         found.sort(key=lambda competition: competition.state is CompetitionState.ARCHIVED)
     return page_of_list(found, page=page, page_size=PAGE_SIZE)
+
+
+def listed_slice(session: Any, *, after: int | None) -> Slice[Competition]:
+    """Return the next of the competitions that the current user, and their token, may see."""
+    found = listed(session)
+    if g.token is not None and g.token.competition_id is not None:
+        found = [competition for competition in found if competition.id == g.token.competition_id]
+    return slice_of_list(found, key=lambda each: each.id, after=after, size=PAGE_SIZE)
 
 
 def listed(session: Any) -> list[Competition]:

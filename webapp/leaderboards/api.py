@@ -3,7 +3,6 @@
 from typing import Any
 
 from flask import g, request, url_for
-from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.services.competitions import phases
@@ -13,17 +12,19 @@ from grader.services.standings import final_standings as final_boards
 from grader.services.teams import rosters
 from webapp.http import lookups
 from webapp.http.api import blueprint
-from webapp.http.conditional import conditional
+from webapp.http.operations import operation
 from webapp.http.parameters import asked_page
 from webapp.http.site import current_site
-from webapp.leaderboards import requests
-from webapp.leaderboards.counted_view import counted_json
-from webapp.leaderboards.views import board_json, final_json
+from webapp.leaderboards import answers, requests
+from webapp.leaderboards.answers import BoardPage, BoardQuery, CountedSubmission, FinalStandings, PageQuery
+
+TAG = "leaderboards"
 
 
 @blueprint.get("/competitions/<slug>/leaderboard")
-def leaderboard(slug: str) -> ResponseReturnValue:
-    """Return a page of the public leaderboard, or with `?split=private` of the private one."""
+@operation(None, answers=BoardPage, tag=TAG)
+def leaderboard(slug: str, query: BoardQuery) -> BoardPage:  # noqa: ARG001  (`requests` reads it)
+    """Return a page of the public leaderboard, or with `split=private` of the private one."""
     split = requests.asked_split()
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
@@ -44,11 +45,12 @@ def leaderboard(slug: str) -> ResponseReturnValue:
             name: request.args[name] for name in ("sort", "order", "q") if name in request.args
         }
         next_page = url_for("api.leaderboard", slug=slug, split=split.value, page=board.page + 1, **carried)
-    return conditional(board_json(board, next_page=next_page))
+    return answers.board_page(board, next_page=next_page)
 
 
 @blueprint.get("/competitions/<slug>/leaderboard/private/<int:submission_id>")
-def counted(slug: str, submission_id: int) -> ResponseReturnValue:
+@operation(None, answers=CountedSubmission, tag=TAG)
+def counted(slug: str, submission_id: int) -> CountedSubmission:
     """Return both splits' scores of a submission that counts for its team, after the reveal."""
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
@@ -59,11 +61,12 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
             viewer=lookups.viewer(),
             phase=phases.phase(competition, db.now(session)),
         )
-    return conditional(counted_json(found))
+    return answers.counted_submission(found)
 
 
 @blueprint.get("/competitions/<slug>/final-standings/<int:number>")
-def final_standings(slug: str, number: int) -> ResponseReturnValue:
+@operation(None, answers=FinalStandings, tag=TAG)
+def final_standings(slug: str, number: int, query: PageQuery) -> FinalStandings:  # noqa: ARG001
     """Return a page of final standings as they were stored."""
     page = asked_page()
     with current_site().database.read() as session:
@@ -72,4 +75,4 @@ def final_standings(slug: str, number: int) -> ResponseReturnValue:
     next_page = None
     if found.page < found.page_count:
         next_page = url_for("api.final_standings", slug=slug, number=number, page=found.page + 1)
-    return conditional(final_json(found, next_page=next_page))
+    return answers.final_standings(found, next_page=next_page)

@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from grader.models import Split
 from grader.services.leaderboards.leaderboard import Asked, Board
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.sorting import Sort
-from grader.services.standings.final_standings import FinalPage, FinalRow
+from grader.services.standings.final_standings import FinalPage
 from webapp.presentation import formats
 from webapp.presentation.terms import TERMS, Term
 
@@ -154,11 +153,12 @@ def _row(row: BoardRow, board: Board, own_team_id: int | None) -> RowView:
         change=text,
         direction=direction,
         is_own=row.team_id == own_team_id and not row.is_benchmark,
-        counted_id=_counted_id(row, board),
+        counted_id=counted_id(row, board),
     )
 
 
-def _counted_id(row: BoardRow, board: Board) -> int | None:
+def counted_id(row: BoardRow, board: Board) -> int | None:
+    """Return the submission behind a line of the private leaderboard."""
     return None if board.split is Split.PUBLIC or row.is_benchmark else row.submission_id
 
 
@@ -174,58 +174,3 @@ def change(rank_change: int | None) -> tuple[str, str]:
     if rank_change == 0:
         return "=", "quiet"
     return (f"↑ {rank_change:,}", "up") if rank_change > 0 else (f"↓ {-rank_change:,}", "down")
-
-
-def board_json(board: Board, *, next_page: str | None) -> dict[str, Any]:
-    """Return the API's form of one page of a leaderboard."""
-    return {
-        "split": board.split.value,
-        "scoring_version": board.scoring_version,
-        "row_share": round(board.row_share, 4),
-        "team_count": board.team_count,
-        "found_count": board.found_count,
-        "page": board.page,
-        "page_count": board.page_count,
-        "rows": [_row_json(row, board) for row in board.rows],
-        "own": _row_json(board.pinned, board) if board.pinned else None,
-        "next": next_page,
-    }
-
-
-def _row_json(row: BoardRow, board: Board) -> dict[str, Any]:
-    line = {
-        "rank": row.rank,
-        "team": row.team,
-        "members": list(row.members),
-        "is_benchmark": row.is_benchmark,
-        "score": float(row.score),
-        "terms": dict(row.terms) or None,
-        "entries": row.entry_count,
-        "last_submitted_at": formats.iso(row.last_submitted_at),
-        "rank_change": row.rank_change,
-    }
-    return line if board.split is Split.PUBLIC else line | {"submission": _counted_id(row, board)}
-
-
-def final_json(final: FinalPage, *, next_page: str | None) -> dict[str, Any]:
-    """Return the API's form of one page of final standings."""
-    return {
-        "number": final.number,
-        "newest": final.newest,
-        "reason": final.reason,
-        "created_at": formats.iso(final.created_at),
-        "scoring_version": final.scoring_version,
-        "team_count": final.count,
-        "rows": [_final_row_json(row) for row in final.rows],
-        "next": next_page,
-    }
-
-
-def _final_row_json(row: FinalRow) -> dict[str, Any]:
-    return {
-        "rank": row.rank,
-        "team": row.team,
-        "score": float(row.score),
-        "public_rank": row.public_rank,
-        "rank_change": row.rank_change,
-    }

@@ -2,18 +2,15 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from grader.models import Competition
 from grader.services.quotas.limits import Allowance
-from webapp.presentation import formats
 
 
 class AllowanceView:
     """The limits of a competition and what a team has left of them."""
 
     def __init__(self, allowance: Allowance) -> None:
-        self._allowance = allowance
         self.max_daily = allowance.max_daily
         self.max_total = allowance.max_total
         self.granted_today = allowance.granted_today if allowance.max_daily is not None else 0
@@ -23,23 +20,6 @@ class AllowanceView:
         self.resets_at = allowance.resets_at
         # With nothing left in all, the next day brings nothing.
         self.next_day_helps = allowance.left_today is not None and allowance.left_total != allowance.left
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the API's form."""
-        allowance = self._allowance
-        return {
-            "left": allowance.left,
-            "max_daily": allowance.max_daily,
-            "granted_today": allowance.granted_today,
-            "used_today": allowance.used_today,
-            "left_today": allowance.left_today,
-            "resets_at": formats.iso(allowance.resets_at),
-            "max_total": allowance.max_total,
-            "used_total": allowance.used_total,
-            "left_total": allowance.left_total,
-            "max_pending": allowance.max_pending,
-            "pending": allowance.pending,
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,88 +1,113 @@
 """API: upload a submission or check a file, list submissions, select, download."""
 
+from datetime import timedelta
+from typing import Any
+
 from flask import Response, g, send_file, url_for
-from flask.typing import ResponseReturnValue
 
 from grader import db
+from grader.errors import ErrorKind, ParticipantError
+from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
 from grader.services.submissions import accepting, selections, viewers
 from webapp.http import lookups
 from webapp.http.api import blueprint
-from webapp.http.parameters import SentFields, asked_page
+from webapp.http.fields import Asked
+from webapp.http.lists import following
+from webapp.http.operations import operation
 from webapp.http.site import current_site
-from webapp.submissions import checking, uploads
-from webapp.submissions.allowance import AllowanceView
-from webapp.submissions.views import choice_json, submission_json, submission_line_json
-
-BUSY_RETRY_SECONDS = 5
-BUSY = (
-    "Too many files are being checked right now. Try again in a few seconds, or submit: submitting always "
-    "checks the file."
+from webapp.submissions import answers, checking, uploads
+from webapp.submissions.answers import (
+    Accepted,
+    Checked,
+    Selected,
+    SelectRequest,
+    SubmissionDetails,
+    SubmissionList,
 )
+
+TAG = "submissions"
+
+
+class CheckersBusy(ParticipantError):
+    """No checker was free in time."""
+
+    public_name = "busy"
+    kind = ErrorKind.NOT_YET
+    retry_after = timedelta(seconds=5)
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Too many files are being checked right now. Try again in a few seconds, or submit: submitting "
+            "always checks the file."
+        )
 
 
 @blueprint.post("/competitions/<slug>/submissions")
-def submit(slug: str) -> ResponseReturnValue:
-    """Take in a file; a worker finds its problems later. A repeated `Idempotency-Key` is answered 200."""
+@operation(Scope.SUBMIT, answers=Accepted, status=201, tag=TAG, takes_file=True, keeps_key=True)
+def submit(slug: str) -> Any:
+    """Submit a file; a worker finds its problems later. A repeated `Idempotency-Key` is answered 200.
+
+    The file is the field `file` of a form, or the whole body. Beside it, or in the address, `description` and
+    `again` (true for a file that was sent before).
+    """
     upload = uploads.arrived()
     competition = uploads.require_acceptable(slug, upload)
     accepted = uploads.accept(competition, upload)
     submission = accepted.submission
     location = url_for("api.submission", submission_id=submission.id)
-    answer = {
-        "id": submission.id,
-        "status": submission.status.value,
-        "url": location,
-        "limits": AllowanceView(accepted.allowance).as_json(),
-    }
+    answer = Accepted(
+        id=submission.id,
+        status=submission.status.value,
+        url=location,
+        limits=answers.allowance(accepted.allowance),
+    )
     return answer, 201 if accepted.is_new else 200, {"Location": location}
 
 
 @blueprint.post("/competitions/<slug>/check")
-def check(slug: str) -> ResponseReturnValue:
+@operation(Scope.SUBMIT, answers=Checked, tag=TAG, takes_file=True)
+def check(slug: str) -> Checked:
     """Return all problems of a file without using a submission."""
     upload = uploads.arrived()
     with current_site().database.read() as session:
         found = lookups.situation_in(session, slug)
     checked = checking.check(found.competition, upload)
     if checked is None:
-        answer = {"code": 503, "error": "busy", "message": BUSY}
-        return answer, 503, {"Retry-After": str(BUSY_RETRY_SECONDS)}
-    return {
-        "is_clean": not checked.problems,
-        "problems": checked.problems,
-        "notes": checked.notes,
-        "limits": AllowanceView(found.allowance).as_json(),
-    }
+        raise CheckersBusy
+    return Checked(
+        is_clean=not checked.problems,
+        problems=checked.problems,
+        notes=checked.notes,
+        limits=answers.allowance(found.allowance),
+    )
 
 
 @blueprint.get("/competitions/<slug>/submissions")
-def submission_list(slug: str) -> ResponseReturnValue:
-    """Return a page of the submissions of the person's team, the newest first, and what it may still send."""
-    number = asked_page()
+@operation(Scope.READ, answers=SubmissionList, tag=TAG)
+def submission_list(slug: str, query: Asked) -> SubmissionList:
+    """List the submissions of the person's team, the newest first, and what it may still send."""
     with current_site().database.read() as session:
         found = lookups.situation_in(session, slug)
-        page = accepting.list_of(session, team=found.team, page=number)
+        page = accepting.slice_of(session, team=found.team, after=query.after)
         scores = submission_results.public_scores(
             session, submissions=page.rows, version=lookup.live(found.competition)
         )
         choice = None
         if found.team is not None and not found.is_test:
             choice = selections.would_count(session, competition=found.competition, team=found.team)
-    following = None
-    if page.page < page.page_count:
-        following = url_for("api.submission_list", slug=slug, page=page.page + 1)
-    return {
-        "submissions": [submission_line_json(each, scores.get(each.id)) for each in page.rows],
-        "selection": choice_json(choice) if choice else None,
-        "limits": AllowanceView(found.allowance).as_json(),
-        "next": following,
-    }
+    return SubmissionList(
+        submissions=[answers.line(each, scores.get(each.id)) for each in page.rows],
+        selection=answers.selection(choice) if choice else None,
+        limits=answers.allowance(found.allowance),
+        next=following(page),
+    )
 
 
 @blueprint.get("/submissions/<int:submission_id>")
-def submission(submission_id: int) -> ResponseReturnValue:
+@operation(Scope.READ, answers=SubmissionDetails, tag=TAG)
+def submission(submission_id: int) -> SubmissionDetails:
     """Return a submission of one's own team, or of a competition that one organizes."""
     with current_site().database.read() as session:
         opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
@@ -90,10 +115,11 @@ def submission(submission_id: int) -> ResponseReturnValue:
         summary = submission_results.summary(
             session, submission=opened.submission, viewer=opened.viewer, phase=phase
         )
-        return submission_json(opened.submission, summary)
+        return answers.details(opened.submission, summary)
 
 
 @blueprint.get("/submissions/<int:submission_id>/file")
+@operation(Scope.READ, tag=TAG, answers_file="application/octet-stream")
 def submission_file(submission_id: int) -> Response:
     """Return the bytes of a submission as they were uploaded."""
     site = current_site()
@@ -110,10 +136,10 @@ def submission_file(submission_id: int) -> Response:
 
 
 @blueprint.post("/submissions/<int:submission_id>/select")
-def select(submission_id: int) -> ResponseReturnValue:
-    """Select a submission for the private leaderboard, or deselect it with `selected=false`."""
-    is_selected = SentFields().flag("selected", default=True)
+@operation(Scope.SUBMIT, answers=Selected, tag=TAG)
+def select(submission_id: int, json: SelectRequest) -> Selected:
+    """Select a submission for the private leaderboard, or deselect it with `selected` false."""
     with current_site().database.write() as session:
-        own = selections.select(session, user=g.user, submission_id=submission_id, is_selected=is_selected)
+        own = selections.select(session, user=g.user, submission_id=submission_id, is_selected=json.selected)
         choice = selections.would_count(session, competition=own.competition, team=own.team)
-    return {"id": own.id, "is_selected": own.is_selected, "selection": choice_json(choice)}
+    return Selected(id=own.id, is_selected=own.is_selected, selection=answers.selection(choice))

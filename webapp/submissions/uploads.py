@@ -2,7 +2,9 @@
 
 import hashlib
 import os
+import shutil
 from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
 from flask import Request, g, request
@@ -29,6 +31,8 @@ PAGE_ENDPOINT = "submissions.submit"
 CHECK_ENDPOINT = "api.check"  # stores nothing
 ENDPOINTS = frozenset({PAGE_ENDPOINT, "api.submit", CHECK_ENDPOINT})
 FORM_OVERHEAD_BYTES = 64_000
+FORM_TYPES = ("multipart/form-data", "application/x-www-form-urlencoded")
+MEMORY_BYTES = 500_000  # of a body; more goes to a file, as with a form
 # What an organizer may send, by endpoint, None for as much as a submission; only an editor's body is read.
 ORGANIZERS_LIMITS = {
     "organize_data.upload": files.MAX_BYTES,
@@ -92,8 +96,12 @@ def set_limit() -> ResponseReturnValue | None:
 
 
 def received_file() -> FileStorage:
-    """Return the file of this form, at its beginning; raise FileMissing or FileTooLarge."""
-    file = request.files.get("file")
+    """Return the file of this form, at its beginning; raise FileMissing or FileTooLarge.
+
+    In the API the whole body may be the file, for a program that reads it piece by piece.
+    """
+    is_form = request.blueprint != "api" or request.mimetype in FORM_TYPES
+    file = request.files.get("file") if is_form else _body()
     if file is None or not file.filename:
         raise FileMissing
     size_bytes = file.stream.seek(0, os.SEEK_END)
@@ -101,6 +109,16 @@ def received_file() -> FileStorage:
         raise FileTooLarge(size_bytes, g.file_limit_bytes)
     file.stream.seek(0)
     return file
+
+
+def _body() -> FileStorage | None:
+    """Return the body as a file, None for an empty one; its name is asked for in the address."""
+    stream = SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115  (closed with the request)
+    request.__dict__.setdefault("received", []).append(stream)
+    shutil.copyfileobj(request.stream, stream)
+    if not stream.tell():
+        return None
+    return FileStorage(stream, filename=request.args.get("file_name") or "body")
 
 
 def _set_organizers_limit(limit_bytes: int | None) -> ResponseReturnValue | None:
@@ -136,8 +154,8 @@ def arrived() -> Upload:
         stream=file.stream,
         file_name=file.filename or "",
         sha256=hashlib.file_digest(file.stream, "sha256").hexdigest(),  # type: ignore[arg-type]
-        description=request.form.get("description", ""),
-        again=request.form.get("again", "").strip().lower() in YES,
+        description=request.values.get("description", ""),
+        again=request.values.get("again", "").strip().lower() in YES,
         idempotency_key=request.headers.get("Idempotency-Key"),
     )
 

@@ -10,6 +10,7 @@ from grader.cli.group import SubcommandGroup
 from grader.cli.installation import opened
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
+from grader.services.competitions import lookup
 from grader.services.people import directory
 
 
@@ -26,14 +27,15 @@ def token() -> None:
     "scopes",
     type=click.Choice([scope.value for scope in Scope]),
     multiple=True,
-    help="What the token may do; by default both.",
+    help="What the token may do; by default read and submit.",
 )
+@click.option("--competition", "slug", help="The token serves in this competition alone.")
 @click.option(
     "--days",
     type=click.IntRange(1, 36_500),
     help=("The token expires after this many days; by default never."),
 )
-def create(user: str, name: str, scopes: tuple[str, ...], days: int | None) -> None:
+def create(user: str, name: str, scopes: tuple[str, ...], slug: str | None, days: int | None) -> None:
     """Create an API token for USER and print it; it is not shown again.
 
     \b
@@ -44,8 +46,9 @@ def create(user: str, name: str, scopes: tuple[str, ...], days: int | None) -> N
             session,
             user=directory.get(session, name=user),
             name=name,
-            scopes=[Scope(scope) for scope in scopes] or tuple(Scope),
+            scopes=[Scope(scope) for scope in scopes] or api_tokens.USUAL_SCOPES,
             lifetime=None if days is None else timedelta(days=days),
+            competition=lookup.get(session, slug=slug) if slug else None,
             now=db.now(session),
         )
     click.echo(text)

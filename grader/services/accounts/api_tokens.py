@@ -1,4 +1,4 @@
-"""API tokens: create, list and revoke; name, permission (read or submit) and expiry of a token."""
+"""API tokens: create, list and revoke; name, scopes, competition and expiry of a token."""
 
 import enum
 from collections.abc import Collection
@@ -8,7 +8,7 @@ from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.models import ApiToken, User
+from grader.models import ApiToken, Competition, Submission, User
 from grader.services.accounts import secret_tokens
 from grader.text.plain import one_line
 
@@ -21,6 +21,11 @@ class Scope(enum.StrEnum):
 
     READ = "read"
     SUBMIT = "submit"
+    ORGANIZE = "organize"
+    ADMIN = "admin"
+
+
+USUAL_SCOPES = (Scope.READ, Scope.SUBMIT)
 
 
 class UnknownToken(ParticipantError):
@@ -42,10 +47,32 @@ class ScopeMissing(ParticipantError):
 
     def __init__(self, token: ApiToken, needed: Scope) -> None:
         super().__init__(
-            f"The API token {token.name!r} may only {' and '.join(token.scopes)}. This needs a token that "
-            f"may {needed}; create one on your account page."
+            f"The API token {token.name!r} has only the scope{'s' * (len(token.scopes) != 1)} "
+            f"{' and '.join(token.scopes)}. This needs a token with the scope {needed}; create one on your "
+            "account page."
         )
         self.needed = needed
+
+
+class OtherCompetition(ParticipantError):
+    """A token was used for something outside the competition that it is bound to."""
+
+    public_name = "other_competition"
+    kind = ErrorKind.FORBIDDEN
+
+    def __init__(self, token: ApiToken) -> None:
+        slug = token.competition.slug if token.competition else ""
+        super().__init__(f"The API token {token.name!r} serves in the competition {slug} alone.")
+
+
+class TooMuchAsked(ParticipantError):
+    """A token asks for a token that may do more than itself."""
+
+    public_name = "too_much_asked"
+    kind = ErrorKind.FORBIDDEN
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"A token cannot make one that may do more than itself: {what}.")
 
 
 def create(
@@ -54,10 +81,18 @@ def create(
     user: User,
     name: str,
     now: datetime,
-    scopes: Collection[Scope] = tuple(Scope),
+    scopes: Collection[Scope] = USUAL_SCOPES,
     lifetime: timedelta | None = None,
+    competition: Competition | None = None,
+    made_with: ApiToken | None = None,
 ) -> tuple[ApiToken, str]:
-    """Make an API token and return it with its text, which is shown once."""
+    """Make an API token and return it with its text, which is shown once.
+
+    Raises TooMuchAsked where a token, `made_with`, asks for more than it may do itself.
+    """
+    expires_at = None if lifetime is None else now + lifetime
+    if made_with is not None:
+        expires_at = _bounded(made_with, scopes=scopes, competition=competition, expires_at=expires_at)
     text = secret_tokens.new(PREFIX)
     token = ApiToken(
         user_id=user.id,
@@ -65,8 +100,10 @@ def create(
         prefix=text[: len(PREFIX) + 6],
         token_sha256=secret_tokens.sha256(text),
         scopes=[scope.value for scope in Scope if scope in scopes],
+        competition_id=competition.id if competition else None,
+        made_with_id=made_with.id if made_with else None,
         created_at=now,
-        expires_at=None if lifetime is None else now + lifetime,
+        expires_at=expires_at,
         last_used_at=None,
         revoked_at=None,
     )
@@ -84,7 +121,7 @@ def find(session: Session, *, token: str, now: datetime) -> ApiToken | None:
             ApiToken.revoked_at.is_(None),
             or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > now),
         )
-        .options(joinedload(ApiToken.user))
+        .options(joinedload(ApiToken.user), joinedload(ApiToken.competition))
     )
 
 
@@ -94,18 +131,36 @@ def require_scope(token: ApiToken, needed: Scope) -> None:
         raise ScopeMissing(token, needed)
 
 
+def require_submission(session: Session, token: ApiToken, *, submission_id: int) -> None:
+    """Raise OtherCompetition if a submission is outside the competition that a token is bound to."""
+    query = select(Submission.id).where(
+        Submission.id == submission_id, Submission.competition_id == token.competition_id
+    )
+    if session.scalar(query) is None:
+        raise OtherCompetition(token)
+
+
 def list_own(session: Session, *, user: User) -> list[ApiToken]:
     """Return a person's API tokens that are not revoked, newest first, with those that expired."""
-    query = select(ApiToken).where(ApiToken.user_id == user.id, ApiToken.revoked_at.is_(None))
-    return list(session.scalars(query.order_by(ApiToken.id.desc())))
+    query = (
+        select(ApiToken)
+        .where(ApiToken.user_id == user.id, ApiToken.revoked_at.is_(None))
+        .options(joinedload(ApiToken.competition))
+        .order_by(ApiToken.id.desc())
+    )
+    return list(session.scalars(query))
 
 
 def revoke(session: Session, *, user: User, token_id: int, now: datetime) -> ApiToken:
-    """Make one of a person's API tokens useless; raise UnknownToken if it is not theirs."""
+    """Make one of a person's API tokens useless, and all that were made with it; raise UnknownToken."""
     token = session.get(ApiToken, token_id)
     if token is None or token.user_id != user.id:
         raise UnknownToken(token_id)
-    token.revoked_at = token.revoked_at or now
+    ending = [token]
+    while ending:
+        each = ending.pop()
+        each.revoked_at = each.revoked_at or now
+        ending += session.scalars(select(ApiToken).where(ApiToken.made_with_id == each.id))
     session.flush()
     return token
 
@@ -113,3 +168,18 @@ def revoke(session: Session, *, user: User, token_id: int, now: datetime) -> Api
 def forget_all(session: Session, *, user: User) -> None:
     """Delete all of a person's API tokens with the names that they gave them."""
     session.execute(delete(ApiToken).where(ApiToken.user_id == user.id))
+
+
+def _bounded(
+    asking: ApiToken,
+    *,
+    scopes: Collection[Scope],
+    competition: Competition | None,
+    expires_at: datetime | None,
+) -> datetime | None:
+    """Return when a token ends that another asks for: with that one at the latest; raise TooMuchAsked."""
+    if more := [scope for scope in scopes if scope.value not in asking.scopes]:
+        raise TooMuchAsked(f"it has not the scope {' or '.join(more)}")
+    if asking.competition_id is not None and (competition is None or competition.id != asking.competition_id):
+        raise TooMuchAsked("it serves in one competition alone")
+    return min(filter(None, (expires_at, asking.expires_at)), default=None)

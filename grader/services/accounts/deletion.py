@@ -13,6 +13,7 @@ from grader.models import (
     KnownAddress,
     Mail,
     Participation,
+    RepeatableRequest,
     RequestState,
     Team,
     TeamInvite,
@@ -95,7 +96,7 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
 
 def _forget_traces(session: Session, person: User) -> None:
     """Delete links, mails, unused uploads and webhooks, and withdraw what somebody would still decide."""
-    for table in (AccountLink, AnnouncedUpload, KnownAddress, Mail):
+    for table in (AccountLink, AnnouncedUpload, KnownAddress, Mail, RepeatableRequest):
         session.execute(delete(table).where(table.user_id == person.id))
     webhooks.remove(session, Webhook.owner_id == person.id)
     session.execute(

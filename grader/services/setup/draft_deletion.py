@@ -14,6 +14,7 @@ from grader.errors import OrganizerError
 from grader.models import (
     AnnouncedUpload,
     Announcement,
+    ApiToken,
     Competition,
     DataFile,
     Organizer,
@@ -36,6 +37,7 @@ from grader.services.webhooks import outbox as webhooks
 # In an order in which no row is deleted before those that name it.
 STORED: tuple[type[Base], ...] = (
     AnnouncedUpload,
+    ApiToken,
     OrganizerJob,
     DataFile,
     Announcement,

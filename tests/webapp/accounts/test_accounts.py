@@ -265,7 +265,7 @@ def test_a_token_does_what_it_was_made_for_and_nothing_else(arena: Any) -> None:
     assert api.get("/api/v1/competitions", headers=reading).status_code == 200
     answer = api.post(path, headers=reading, data={"file": (io.BytesIO(b"x"), "p.csv")})
     assert (answer.status_code, answer.json["error"]) == (403, "scope_missing")
-    assert "may only read" in answer.json["message"]
+    assert "only the scope read" in answer.json["message"]
     answer = api.get("/api/v1/competitions", headers=writing)
     assert (answer.status_code, answer.json["error"]) == (403, "scope_missing")
     file = (io.BytesIO(arena.truth.predictions()), "p.csv")

@@ -1,4 +1,4 @@
-"""Pages of lists: a loop over them ends, and what is no page number is told, in the API and on the pages."""
+"""Pages and cursors of lists: a loop over them ends, and what is no page number is told."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,12 +12,10 @@ from grader.services.competitions import lookup
 HERE = "/competitions/toxicity"
 API = "/api/v1"
 API_LISTS = {
-    f"{API}/competitions": "competitions",
     f"{API}{HERE}/leaderboard": "rows",
     f"{API}{HERE}/leaderboard?split=private": "rows",
     f"{API}{HERE}/leaderboard?sort=team": "rows",
     f"{API}{HERE}/leaderboard?q=n": "rows",
-    f"{API}{HERE}/submissions": "submissions",
     f"{API}{HERE}/final-standings/1": "rows",
 }
 PAGES = (
@@ -104,3 +102,30 @@ def test_what_is_no_page_number_is_told_on_a_page(people: Any) -> None:
             answer = browser.get(with_page(address, page))
             assert answer.status_code == 400, (address, page)
             assert "`page` must be a whole number from 1" in answer.text, (address, page)
+
+
+def test_a_list_of_the_api_goes_on_where_it_was_while_rows_arrive(people: Any) -> None:
+    ann, _ = people
+    arena, api = ann.arena, ann.arena.app.test_client()
+    arena.competition(slug="second")
+    numbers = [arena.submit(ann, arena.truth.predictions(seed=seed), slug="second") for seed in range(52)]
+    address: str | None = f"{API}/competitions/second/submissions"
+    seen: list[int] = []
+    while address:
+        answer = api.get(address, headers=ann.bearer).json
+        seen += [each["id"] for each in answer["submissions"]]
+        address = answer["next"]
+        arena.submit(ann, arena.truth.predictions(seed=100 + len(seen)), slug="second")
+    assert seen == sorted(numbers, reverse=True)
+
+
+def test_a_list_with_cursors_refuses_page_numbers_and_what_is_no_cursor(people: Any) -> None:
+    ann, _ = people
+    api = ann.arena.app.test_client()
+    for address in (f"{API}/competitions", f"{API}{HERE}/submissions"):
+        for value in ("x", "-1", "1.5", "2147483648", "9" * 5000):
+            answer = api.get(f"{address}?cursor={value}", headers=ann.bearer)
+            assert (answer.status_code, answer.json["error"]) == (400, "unreadable"), value
+            assert answer.json["message"].startswith("`cursor`"), value
+        answer = api.get(with_page(address, 2), headers=ann.bearer)
+        assert (answer.status_code, answer.json["message"]) == (400, "`page` is not a field of this request.")

@@ -1,0 +1,137 @@
+"""Repeatable requests: an Idempotency-Key makes a request take effect once, however often it is sent."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from grader.errors import ErrorKind, ParticipantError
+from grader.models import RepeatableRequest, User
+from grader.services.counting import named_locks
+
+KEY_MAX_LENGTH = 128
+KEPT = timedelta(days=1)
+LONGEST = timedelta(minutes=5)  # that a request is under way; after it, it was cut down
+FORGOTTEN_AT_ONCE = 1000
+
+
+class InvalidKey(ParticipantError):
+    """An Idempotency-Key that is empty or too long."""
+
+    public_name = "invalid_key"
+
+    def __init__(self) -> None:
+        super().__init__(f"An Idempotency-Key has 1 to {KEY_MAX_LENGTH} visible ASCII characters.")
+
+
+class KeyUsed(ParticipantError):
+    """An Idempotency-Key that came before with another request."""
+
+    public_name = "key_used"
+    kind = ErrorKind.CONFLICT
+
+    def __init__(self) -> None:
+        super().__init__("This Idempotency-Key was sent with another request before. Use a new one.")
+
+
+class UnderWay(ParticipantError):
+    """A request whose first sending is still under way."""
+
+    public_name = "under_way"
+    kind = ErrorKind.CONFLICT
+    retry_after = timedelta(seconds=2)
+
+    def __init__(self) -> None:
+        super().__init__("The same request is under way. Send it again in a moment to get its answer.")
+
+
+class OutcomeUnknown(ParticipantError):
+    """A request whose first sending was cut down, so that nobody knows whether it took effect."""
+
+    public_name = "outcome_unknown"
+    kind = ErrorKind.CONFLICT
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The server was stopped while it did this, so it may have taken effect. Look whether it did; if "
+            "not, send the request with a new Idempotency-Key."
+        )
+
+
+class AnswerNotKept(ParticipantError):
+    """A request that took effect, and whose answer held a secret that is shown once."""
+
+    public_name = "answer_not_kept"
+    kind = ErrorKind.CONFLICT
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This request took effect when it came first. Its answer held a secret, which is shown once."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The answer that the first sending of a request got."""
+
+    status: int
+    answer: str
+
+
+def begin(
+    session: Session, *, user: User, key: str, fingerprint: str, now: datetime
+) -> Repeated | RepeatableRequest:
+    """Note that a request begins; return the earlier answer instead if it came before.
+
+    Raises InvalidKey, KeyUsed, UnderWay, OutcomeUnknown, AnswerNotKept.
+    """
+    if not (0 < len(key) <= KEY_MAX_LENGTH and key.isascii() and key.isprintable()):
+        raise InvalidKey
+    named_locks.hold(session, f"request {user.id} {key}")
+    query = select(RepeatableRequest).where(
+        RepeatableRequest.user_id == user.id, RepeatableRequest.key == key
+    )
+    earlier = session.scalar(query)
+    if earlier is not None and earlier.at <= now - KEPT:
+        session.delete(earlier)
+        session.flush()
+    elif earlier is not None:
+        if earlier.fingerprint != fingerprint:
+            raise KeyUsed
+        if earlier.status is not None and earlier.answer is None:
+            raise AnswerNotKept
+        if earlier.status is not None:
+            return Repeated(earlier.status, earlier.answer or "")
+        raise OutcomeUnknown if earlier.at <= now - LONGEST else UnderWay
+    request = RepeatableRequest(user_id=user.id, key=key, fingerprint=fingerprint, at=now)
+    session.add(request)
+    session.flush()
+    return request
+
+
+def finish(session: Session, *, request_id: int, status: int, answer: str | None) -> None:
+    """Keep the answer of a request for when it is sent again, None where it holds a secret."""
+    request = session.get(RepeatableRequest, request_id)
+    if request is not None:
+        request.status, request.answer = status, answer
+        session.flush()
+
+
+def release(session: Session, *, request_id: int) -> None:
+    """Forget a request that was refused: it may be sent again with the same key."""
+    session.execute(delete(RepeatableRequest).where(RepeatableRequest.id == request_id))
+
+
+def has_old(session: Session, *, now: datetime) -> bool:
+    """Return whether there are requests that need not be known any more."""
+    return (
+        session.scalar(select(RepeatableRequest.id).where(RepeatableRequest.at <= now - KEPT).limit(1))
+        is not None
+    )
+
+
+def forget_old(session: Session, *, now: datetime) -> None:
+    """Delete some requests that need not be known any more."""
+    old = select(RepeatableRequest.id).where(RepeatableRequest.at <= now - KEPT).limit(FORGOTTEN_AT_ONCE)
+    session.execute(delete(RepeatableRequest).where(RepeatableRequest.id.in_(old)))

@@ -1,0 +1,196 @@
+"""Operations of the API: scopes, bound tokens, repeatable requests, strict fields, and their description."""
+
+import io
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from grader.models import RepeatableRequest
+from grader.services.accounts import api_tokens
+from grader.services.accounts.api_tokens import Scope
+from grader.services.competitions import lookup
+from webapp.http.operations import OPERATIONS
+
+API = "/api/v1"
+HERE = f"{API}/competitions/toxicity"
+
+
+@pytest.fixture
+def ann(make_arena: Any, database_url: str) -> Any:
+    """Ann, on a site with two competitions."""
+    arena = make_arena(database_url=database_url)
+    arena.competition()
+    arena.competition("second")
+    return arena.person("Ann")
+
+
+def bearer(person: Any, *scopes: Scope, slug: str | None = None) -> dict[str, str]:
+    arena = person.arena
+    with arena.database.write() as session:
+        _, text = api_tokens.create(
+            session,
+            user=person.user,
+            name="t",
+            scopes=scopes or tuple(Scope),
+            competition=lookup.get(session, slug=slug) if slug else None,
+            now=arena.now(),
+        )
+    return {"Authorization": f"Bearer {text}"}
+
+
+def call(person: Any, method: str, path: str, headers: dict[str, str] | None = None, **sent: Any) -> Any:
+    client = person.arena.app.test_client()
+    return client.open(path, method=method, headers={**person.bearer, **(headers or {})}, **sent)
+
+
+def test_a_token_makes_another_that_may_do_no_more(ann: Any) -> None:
+    reading = bearer(ann, Scope.READ)
+    made = call(ann, "POST", f"{API}/tokens", reading, json={"name": "child", "scopes": ["read"]})
+    assert made.status_code == 201
+    child = {"Authorization": f"Bearer {made.json['token']}"}
+    assert call(ann, "GET", f"{API}/me", child).json["token"]["name"] == "child"
+    more = call(ann, "POST", f"{API}/tokens", reading, json={"name": "more", "scopes": ["submit"]})
+    assert (more.status_code, more.json["error"]) == (403, "too_much_asked")
+    bound = bearer(ann, slug="second")
+    wider = call(ann, "POST", f"{API}/tokens", bound, json={"name": "wider"})
+    assert (wider.status_code, wider.json["error"]) == (403, "too_much_asked")
+
+
+def test_who_revokes_a_token_revokes_those_that_were_made_with_it(ann: Any) -> None:
+    texts = [bearer(ann)]
+    for name in ("child", "grandchild"):
+        made = call(ann, "POST", f"{API}/tokens", texts[-1], json={"name": name})
+        texts.append({"Authorization": f"Bearer {made.json['token']}"})
+    parent_id = call(ann, "GET", f"{API}/me", texts[0]).json["token"]["id"]
+    assert call(ann, "DELETE", f"{API}/tokens/{parent_id}").status_code == 204
+    assert [call(ann, "GET", f"{API}/me", text).status_code for text in texts] == [401, 401, 401]
+
+
+def test_a_token_of_one_competition_serves_nowhere_else(ann: Any) -> None:
+    there = ann.arena.submit(ann, ann.arena.truth.predictions(), slug="second")
+    here = ann.arena.submit(ann, ann.arena.truth.predictions())
+    bound = bearer(ann, slug="second")
+    assert call(ann, "GET", f"{API}/competitions/second/team", bound).status_code == 200
+    assert call(ann, "GET", f"{API}/submissions/{there}", bound).status_code == 200
+    listed = call(ann, "GET", f"{API}/competitions", bound).json["competitions"]
+    assert [each["slug"] for each in listed] == ["second"]
+    for path in (f"{HERE}/team", f"{API}/submissions/{here}", f"{API}/submissions/999", f"{API}/tokens"):
+        answer = call(ann, "GET", path, bound)
+        assert (answer.status_code, answer.json["error"]) == (403, "other_competition"), path
+
+
+def test_every_operation_refuses_a_token_without_its_scope_and_one_of_another_competition(ann: Any) -> None:
+    values = {"slug": "toxicity"}
+    rules = [rule for rule in ann.arena.app.url_map.iter_rules() if rule.endpoint.startswith("api.")]
+    adapter = ann.arena.app.url_map.bind("localhost")
+    for rule in rules:
+        known = OPERATIONS[rule.endpoint.removeprefix("api.")]
+        if known.scope is None:
+            continue
+        arguments = {
+            name: values.get(name) or next(iter(getattr(rule._converters[name], "items", ())), 1)
+            for name in rule.arguments
+        }
+        method = next(iter(rule.methods - {"HEAD", "OPTIONS"}))
+        path = adapter.build(rule.endpoint, arguments, method)
+        others = bearer(ann, *(scope for scope in Scope if scope is not known.scope))
+        answer = call(ann, method, path, others)
+        assert (answer.status_code, answer.json["error"]) == (403, "scope_missing"), path
+        if not known.spans:
+            answer = call(ann, method, path, bearer(ann, slug="second"))
+            assert (answer.status_code, answer.json["error"]) == (403, "other_competition"), path
+
+
+def test_a_request_with_a_key_takes_effect_once(ann: Any) -> None:
+    key = {"Idempotency-Key": "a-key"}
+    first = call(ann, "POST", f"{API}/tokens", key, json={"name": "once"})
+    again = call(ann, "POST", f"{API}/tokens", key, json={"name": "once"})
+    assert (first.status_code, again.status_code, again.json["error"]) == (201, 409, "answer_not_kept")
+    other = call(ann, "POST", f"{API}/tokens", key, json={"name": "other"})
+    assert (other.status_code, other.json["error"]) == (409, "key_used")
+    names = [each["name"] for each in call(ann, "GET", f"{API}/tokens").json["tokens"]]
+    assert names.count("once") == 1
+
+
+def test_a_refused_request_frees_its_key(ann: Any) -> None:
+    key = {"Idempotency-Key": "a-key"}
+    refused = call(ann, "POST", f"{API}/tokens", key, json={"name": "once", "competition": "none"})
+    assert refused.status_code == 404
+    assert call(ann, "POST", f"{API}/tokens", key, json={"name": "once"}).status_code == 201
+
+
+@pytest.mark.parametrize(("age_minutes", "name"), [(0, "under_way"), (6, "outcome_unknown")])
+def test_a_request_that_was_cut_down_says_so(ann: Any, age_minutes: int, name: str) -> None:
+    key = {"Idempotency-Key": "a-key"}
+    call(ann, "POST", f"{API}/tokens", key, json={"name": "once"})
+    with ann.arena.database.write() as session:
+        kept = session.query(RepeatableRequest).one()
+        kept.status = kept.answer = None
+        kept.at = ann.arena.now() - timedelta(minutes=age_minutes)
+    answer = call(ann, "POST", f"{API}/tokens", key, json={"name": "once"})
+    assert (answer.status_code, answer.json["error"]) == (409, name)
+
+
+@pytest.mark.parametrize(
+    ("sent", "name", "words"),
+    [
+        ({"data": b"{", "content_type": "application/json"}, "unreadable_body", "one JSON object"),
+        ({"data": b"[]", "content_type": "application/json"}, "unreadable_body", "one JSON object"),
+        ({"data": b"9" * 9999, "content_type": "application/json"}, "unreadable_body", "one JSON object"),
+        ({"data": b"[" * 99_999, "content_type": "application/json"}, "unreadable_body", "one JSON object"),
+        ({"data": b"name=x", "content_type": "text/plain"}, "not_json", "Content-Type"),
+        ({"json": {}}, "unreadable", "`name` is missing."),
+        ({"json": {"name": "x", "nmae": 1}}, "unreadable", "`nmae` is not a field of this request."),
+        ({"json": {"name": 7, "days": "two"}}, "unreadable", "`days` must be a whole number, not 'two'."),
+        ({"json": {"name": 7, "days": "two"}}, "unreadable", "`name` must be a text, not 7."),
+        ({"json": {"name": "a\0b"}}, "unreadable", "`name` must be a text without NUL"),
+        ({"json": {"name": "x", "days": 10**400}}, "unreadable", "`days`"),
+        ({"json": {"name": "x", "days": True}}, "unreadable", "`days`"),
+    ],
+)
+def test_fields_that_cannot_be_read_are_all_named(ann: Any, sent: Any, name: str, words: str) -> None:
+    answer = call(ann, "POST", f"{API}/tokens", **sent)
+    assert (answer.status_code, answer.json["error"]) == (400, name)
+    assert words in answer.json["message"]
+
+
+def test_the_whole_body_may_be_the_file(ann: Any) -> None:
+    file = ann.arena.truth.predictions()
+    path = f"{HERE}/submissions?description=raw&file_name=mine.csv"
+    answer = call(ann, "POST", path, data=io.BytesIO(file), content_type="text/csv")
+    assert answer.status_code == 201
+    sent = call(ann, "GET", answer.json["url"])
+    assert (sent.json["description"], sent.json["file_name"]) == ("raw", "mine.csv")
+    assert call(ann, "GET", f"{answer.json['url']}/file").data == file
+    empty = call(ann, "POST", f"{HERE}/submissions", data=b"", content_type="text/csv")
+    assert (empty.status_code, empty.json["error"]) == (400, "file_missing")
+
+
+def test_an_answer_that_did_not_change_is_not_sent_again(ann: Any) -> None:
+    submission_id = ann.arena.submit(ann, ann.arena.truth.predictions())
+    first = call(ann, "GET", f"{API}/submissions/{submission_id}")
+    known = {"If-None-Match": first.headers["ETag"]}
+    assert call(ann, "GET", f"{API}/submissions/{submission_id}", known).status_code == 304
+    ann.arena.score_all()
+    assert call(ann, "GET", f"{API}/submissions/{submission_id}", known).status_code == 200
+
+
+def test_every_operation_is_described_once_and_by_models_of_different_names(ann: Any) -> None:
+    described = ann.arena.app.test_client().get("/api/openapi.json").json
+    operations = [one for methods in described["paths"].values() for one in methods.values()]
+    routes = [rule for rule in ann.arena.app.url_map.iter_rules() if rule.endpoint.startswith("api.")]
+    assert described["openapi"] == "3.1.0"
+    assert sorted(one["operationId"] for one in operations) == sorted(
+        r.endpoint.removeprefix("api.") for r in routes
+    )
+    assert all(one["summary"].endswith(".") for one in operations)
+    models = set(described["components"]["schemas"])
+    assert "Error" in models
+    assert not [name for name in models if "." in name]
+
+
+def test_the_page_of_the_api_shows_every_operation_without_scripts_of_others(ann: Any) -> None:
+    page = ann.arena.app.test_client().get("/api").text
+    assert all(f'id="{name}"' in page for name in OPERATIONS)
+    assert "http://" not in page.replace("http://www.w3.org", "")

@@ -1,0 +1,83 @@
+"""The API's requests and answers about a person: who asks, with which token, and their tokens."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from grader.models import ApiToken, User
+from grader.services.accounts.api_tokens import NAME_MAX_LENGTH, USUAL_SCOPES, Scope
+from webapp.http.fields import Answer, Moment, Sent, Text, Whole
+
+LONGEST_DAYS = 36_500
+
+
+class TokenRequest(Sent):
+    """A token to make, which may do no more than the one that asks for it."""
+
+    name: Annotated[Text, Field(min_length=1, max_length=NAME_MAX_LENGTH)]
+    scopes: Annotated[list[Scope], Field(min_length=1, default_factory=lambda: [*USUAL_SCOPES])]
+    competition: Annotated[Text | None, Field(description="The token serves in this one alone.")] = None
+    days: Annotated[Whole | None, Field(ge=1, le=LONGEST_DAYS, description="Null for no end.")] = 90
+
+
+class Token(Answer):
+    """An API token, without its text."""
+
+    id: int
+    name: str
+    begins_with: str
+    scopes: list[str]
+    competition: str | None
+    created_at: Moment
+    expires_at: Moment | None
+    last_used_at: Moment | None
+
+
+class NewToken(Token):
+    """A token that was just made; its text is shown this once."""
+
+    token: str
+
+
+class TokenList(Answer):
+    """A person's tokens that are not revoked, the newest first."""
+
+    tokens: list[Token]
+    next: None = None
+
+
+class Asker(Answer):
+    """Who asks, and with which token."""
+
+    id: int
+    name: str
+    is_admin: bool
+    token: Token
+
+
+def token(found: ApiToken) -> Token:
+    """Return a token."""
+    return Token(**_fields(found))
+
+
+def new_token(made: ApiToken, text: str) -> NewToken:
+    """Return a token with its text."""
+    return NewToken(**_fields(made), token=text)
+
+
+def asker(user: User, used: ApiToken) -> Asker:
+    """Return the person who asks."""
+    return Asker(id=user.id, name=user.name, is_admin=user.is_admin, token=token(used))
+
+
+def _fields(found: ApiToken) -> dict[str, Any]:
+    return {
+        "id": found.id,
+        "name": found.name,
+        "begins_with": found.prefix,
+        "scopes": found.scopes,
+        "competition": found.competition.slug if found.competition else None,
+        "created_at": found.created_at,
+        "expires_at": found.expires_at,
+        "last_used_at": found.last_used_at,
+    }

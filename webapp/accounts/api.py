@@ -1,0 +1,65 @@
+"""API: who asks, and the person's API tokens."""
+
+from datetime import timedelta
+from typing import Any
+
+from flask import g
+
+from grader import db
+from grader.services.accounts import api_tokens
+from grader.services.accounts.api_tokens import Scope
+from webapp.accounts import answers
+from webapp.accounts.answers import Asker, NewToken, TokenList, TokenRequest
+from webapp.http import lookups
+from webapp.http.api import blueprint
+from webapp.http.operations import operation
+from webapp.http.site import current_site
+
+TAG = "account"
+
+
+@blueprint.get("/me")
+@operation(Scope.READ, answers=Asker, tag=TAG, spans=True)
+def me() -> Asker:
+    """Return who asks, and what the token may do."""
+    return answers.asker(g.user, g.token)
+
+
+@blueprint.get("/tokens")
+@operation(Scope.READ, answers=TokenList, tag=TAG)
+def token_list() -> TokenList:
+    """List the person's API tokens, without their texts."""
+    with current_site().database.read() as session:
+        found = api_tokens.list_own(session, user=g.user)
+    return TokenList(tokens=[answers.token(each) for each in found], next=None)
+
+
+@blueprint.post("/tokens")
+@operation(Scope.READ, answers=NewToken, status=201, tag=TAG, creates=True, shows_secret=True, spans=True)
+def create_token(json: TokenRequest) -> tuple[NewToken, int]:
+    """Make an API token that may do no more than the one that asks, and ends with it at the latest.
+
+    Its text is shown in this answer alone. Who revokes a token also revokes those that were made with it.
+    """
+    with current_site().database.write() as session:
+        made, text = api_tokens.create(
+            session,
+            user=g.user,
+            name=json.name,
+            scopes=json.scopes,
+            lifetime=None if json.days is None else timedelta(days=json.days),
+            competition=lookups.competition_of(session, json.competition) if json.competition else None,
+            made_with=g.token,
+            now=db.now(session),
+        )
+        session.refresh(made)
+        return answers.new_token(made, text), 201
+
+
+@blueprint.delete("/tokens/<int:token_id>")
+@operation(Scope.READ, status=204, tag=TAG)
+def revoke_token(token_id: int) -> Any:
+    """Revoke one of the person's API tokens, and those that were made with it."""
+    with current_site().database.write() as session:
+        api_tokens.revoke(session, user=g.user, token_id=token_id, now=db.now(session))
+    return "", 204

@@ -1,0 +1,101 @@
+"""The API's answers about competitions: a line of the list, and all that a program needs to send a file."""
+
+from typing import Any
+
+from webapp.competitions.views import CompetitionView
+from webapp.http.fields import Answer, Moment
+
+
+class CompetitionLine(Answer):
+    """A competition in a list."""
+
+    slug: str
+    title: str
+    phase: str
+    opens_at: Moment | None
+    closes_at: Moment | None
+    rows: int
+
+
+class CompetitionList(Answer):
+    """A part of the list of competitions, the newest first."""
+
+    competitions: list[CompetitionLine]
+    next: str | None
+
+
+class Classes(Answer):
+    """The names of the two classes."""
+
+    positive: str
+    negative: str
+
+
+class ScoringRules(Answer):
+    """The metric's settings and the identities that count; an infinite power is a text."""
+
+    power: float | str
+    weights: dict[str, float]
+    label_threshold: float
+    identity_threshold: float
+    undefined: str
+    identities: list[str]
+
+
+class CompetitionDetails(CompetitionLine):
+    """A competition with its rules, limits and how it scores."""
+
+    classes: Classes
+    paused: str | None
+    rules: str | None
+    rules_version: int | None
+    must_join: bool
+    entry_mode: str
+    is_entry_open: bool
+    entry_deadline: Moment | None
+    merger_deadline: Moment | None
+    reveals_at: Moment | None
+    max_team_size: int
+    max_daily_submissions: int | None
+    max_total_submissions: int | None
+    selection_count: int
+    metric: ScoringRules
+
+
+def line(view: CompetitionView) -> CompetitionLine:
+    """Return a competition as it is in a list."""
+    return CompetitionLine(**_line(view))
+
+
+def details(view: CompetitionView) -> CompetitionDetails:
+    """Return one competition with what a program needs before it sends a file."""
+    rules = view.scoring_rules()
+    return CompetitionDetails(
+        **_line(view),
+        classes=Classes(positive=view.positive_name, negative=view.negative_name),
+        paused=view.pause_message if view.paused_at else None,
+        rules=view.rules or None,
+        rules_version=view.rules_version if view.rules else None,
+        must_join=view.must_ask,
+        entry_mode=view.entry_mode.value,
+        is_entry_open=view.is_entry_open,
+        entry_deadline=view.entry_deadline,
+        merger_deadline=view.merger_deadline,
+        reveals_at=view.reveals_at,
+        max_team_size=view.max_team_size,
+        max_daily_submissions=view.max_daily_submissions,
+        max_total_submissions=view.max_total_submissions,
+        selection_count=view.selection_count,
+        metric=ScoringRules(**rules.metric.as_dict(), identities=list(rules.identities)),
+    )
+
+
+def _line(view: CompetitionView) -> dict[str, Any]:
+    return {
+        "slug": view.slug,
+        "title": view.title,
+        "phase": view.phase.value,
+        "opens_at": view.opens_at,
+        "closes_at": view.closes_at,
+        "rows": view.row_count,
+    }

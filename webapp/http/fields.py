@@ -1,0 +1,86 @@
+"""Fields of the API's requests and answers: texts, whole numbers, times, and the models' base classes."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+)
+
+from grader.text.plain import is_storable
+from webapp.http.parameters import LARGEST
+from webapp.presentation import formats
+
+
+def _storable(text: str) -> str:
+    if not is_storable(text):
+        raise ValueError("must be a text without NUL (U+0000) and lone surrogates")
+    return text
+
+
+def _no_flag(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("must be a whole number")  # noqa: TRY004  (pydantic takes it for a fault of the field)
+    return value
+
+
+def _aware(time: datetime) -> datetime:
+    if time.tzinfo is None:
+        raise ValueError("must name its time zone, as in 2030-01-31T12:00:00Z")
+    return time.astimezone(UTC)
+
+
+Text = Annotated[str, AfterValidator(_storable)]
+Whole = Annotated[int, BeforeValidator(_no_flag)]
+Number = Annotated[Whole, Field(ge=0, le=LARGEST)]
+Moment = Annotated[
+    datetime,
+    AfterValidator(_aware),
+    PlainSerializer(formats.iso, return_type=str),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+
+
+class Sent(BaseModel):
+    """What a request holds; a name that is not known is refused, so that no misspelt field is lost."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Asked(Sent):
+    """What an address asks for after its `?`: where in a list to go on."""
+
+    cursor: Annotated[Number | None, Field(description="Where the list goes on: take it from `next`.")] = None
+
+    @property
+    def after(self) -> int | None:
+        """The key of the row after which the list goes on."""
+        return self.cursor
+
+
+class Answer(BaseModel):
+    """What an answer holds, in the order in which it is explained."""
+
+    model_config = ConfigDict(extra="forbid", from_attributes=True)
+
+
+class Nothing(Sent):
+    """A request without fields."""
+
+
+class ErrorAnswer(BaseModel):
+    """What every error answers, whatever its status."""
+
+    model_config = ConfigDict(extra="allow", title="Error")
+
+    code: Annotated[int, Field(description="The HTTP status.")]
+    error: Annotated[str, Field(description="The name of the error, which stays when its sentence changes.")]
+    message: Annotated[str, Field(description="What is wrong and what can be done, for a person.")]
+    problems: Annotated[list[Any] | None, Field(description="All problems, where there are several.")] = None
+    incident: Annotated[str | None, Field(description="By which the operators find an error of ours.")] = None

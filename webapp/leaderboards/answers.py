@@ -1,0 +1,181 @@
+"""The API's answers about leaderboards: public, private and final, and a submission that counts."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from grader.models import Split
+from grader.services.leaderboards.counted_submission import Counted
+from grader.services.leaderboards.leaderboard import Board
+from grader.services.leaderboards.lines import BoardRow
+from grader.services.leaderboards.sorting import Sort
+from grader.services.leaderboards.submission_results import SplitResult
+from grader.services.standings.final_standings import FinalPage
+from webapp.http.fields import Answer, Moment, Sent
+from webapp.leaderboards.views import counted_id
+from webapp.submissions.answers import identities
+
+
+def _one_of(words: list[str], description: str) -> Any:
+    """Return a text of an address that `requests` reads, with the words it knows."""
+    return Field(default=None, description=description, json_schema_extra={"enum": [*words]})
+
+
+class PageQuery(Sent):
+    """Which page of a list to return."""
+
+    page: Annotated[
+        str | None, Field(default=None, description="From 1.", json_schema_extra={"pattern": "^[0-9]{1,10}$"})
+    ]
+
+
+class BoardQuery(PageQuery):
+    """Which lines of a leaderboard to return, and in which order."""
+
+    split: Annotated[str | None, _one_of([*Split], "The private one answers after the reveal.")]
+    sort: Annotated[str | None, _one_of([*Sort], "The column to sort by; by default the rank.")]
+    order: Annotated[str | None, _one_of(["asc", "desc"], "By default as the column is usually read.")]
+    q: Annotated[str | None, Field(default=None, description="A part of a team's or member's name.")]
+
+
+class BoardLine(Answer):
+    """A line of a leaderboard; `submission`, on the private one, is the one that counts."""
+
+    rank: int | None
+    team: str
+    members: list[str]
+    is_benchmark: bool
+    score: float
+    terms: dict[str, float] | None
+    entries: int
+    last_submitted_at: Moment
+    rank_change: int | None
+    submission: int | None = None
+
+
+class BoardPage(Answer):
+    """A page of a leaderboard; `own` is the asker's line where it is not among the rows."""
+
+    split: str
+    scoring_version: int
+    row_share: float
+    team_count: int
+    found_count: int
+    page: int
+    page_count: int
+    rows: list[BoardLine]
+    own: BoardLine | None
+    next: str | None
+
+
+class FinalLine(Answer):
+    """A line of final standings."""
+
+    rank: int
+    team: str
+    score: float
+    public_rank: int | None
+    rank_change: int | None
+
+
+class FinalStandings(Answer):
+    """A page of final standings as they were stored; `number` counts the times that they were."""
+
+    number: int
+    newest: int
+    reason: str
+    created_at: Moment
+    scoring_version: int
+    team_count: int
+    rows: list[FinalLine]
+    next: str | None
+
+
+class SplitScore(Answer):
+    """What a submission got on one split."""
+
+    score: float
+    terms: dict[str, float]
+    identities: list[dict[str, Any]] | None
+
+
+class CountedSubmission(Answer):
+    """A submission that counts for its team."""
+
+    submission: int
+    team: str
+    rank: int
+    team_count: int
+    public: SplitScore | None = None
+    private: SplitScore | None = None
+
+
+def board_page(board: Board, *, next_page: str | None) -> BoardPage:
+    """Return one page of a leaderboard."""
+    return BoardPage(
+        split=board.split.value,
+        scoring_version=board.scoring_version,
+        row_share=round(board.row_share, 4),
+        team_count=board.team_count,
+        found_count=board.found_count,
+        page=board.page,
+        page_count=board.page_count,
+        rows=[_line(row, board) for row in board.rows],
+        own=_line(board.pinned, board) if board.pinned else None,
+        next=next_page,
+    )
+
+
+def _line(row: BoardRow, board: Board) -> BoardLine:
+    counts = {} if board.split is Split.PUBLIC else {"submission": counted_id(row, board)}
+    return BoardLine(
+        rank=row.rank,
+        team=row.team,
+        members=list(row.members),
+        is_benchmark=row.is_benchmark,
+        score=float(row.score),
+        terms=dict(row.terms) or None,
+        entries=row.entry_count,
+        last_submitted_at=row.last_submitted_at,
+        rank_change=row.rank_change,
+        **counts,
+    )
+
+
+def final_standings(final: FinalPage, *, next_page: str | None) -> FinalStandings:
+    """Return one page of final standings."""
+    return FinalStandings(
+        number=final.number,
+        newest=final.newest,
+        reason=final.reason,
+        created_at=final.created_at,
+        scoring_version=final.scoring_version,
+        team_count=final.count,
+        rows=[
+            FinalLine(
+                rank=row.rank,
+                team=row.team,
+                score=float(row.score),
+                public_rank=row.public_rank,
+                rank_change=row.rank_change,
+            )
+            for row in final.rows
+        ],
+        next=next_page,
+    )
+
+
+def counted_submission(counted: Counted) -> CountedSubmission:
+    """Return a submission that counts, with both splits."""
+    results = {split.value: _split(result) for split, result in counted.results.items()}
+    return CountedSubmission(
+        submission=counted.submission_id,
+        team=counted.team,
+        rank=counted.rank,
+        team_count=counted.team_count,
+        **results,
+    )
+
+
+def _split(result: SplitResult) -> SplitScore:
+    return SplitScore(score=float(result.score), terms=dict(result.terms), identities=identities(result))

@@ -1,0 +1,182 @@
+"""The API's answers about submissions: status, scores, problems, what counts, and what is left to send."""
+
+from typing import Any
+
+from grader.models import Submission
+from grader.services.leaderboards.submission_results import SplitResult, Summary
+from grader.services.quotas.limits import Allowance
+from grader.services.submissions.selections import Choice
+from webapp.http.fields import Answer, Moment, Sent
+
+
+class Limits(Answer):
+    """What a team may still send; null where nothing limits it."""
+
+    left: int | None
+    max_daily: int | None
+    granted_today: int
+    used_today: int
+    left_today: int | None
+    resets_at: Moment | None
+    max_total: int | None
+    used_total: int
+    left_total: int | None
+    max_pending: int
+    pending: int
+
+
+class Counted(Answer):
+    """A submission that would count, and why."""
+
+    submission: int
+    reason: str
+
+
+class Selection(Answer):
+    """Which submissions would count on the private leaderboard."""
+
+    limit: int
+    selected: list[int]
+    counts: list[Counted]
+
+
+class Accepted(Answer):
+    """A file that was taken in."""
+
+    id: int
+    status: str
+    url: str
+    limits: Limits
+
+
+class Checked(Answer):
+    """What was found in a file, without using a submission."""
+
+    is_clean: bool
+    problems: list[dict[str, Any]]
+    notes: list[dict[str, Any]]
+    limits: Limits
+
+
+class SubmissionLine(Answer):
+    """A submission in a list."""
+
+    id: int
+    status: str
+    kind: str
+    file_name: str
+    description: str
+    submitted_at: Moment
+    public_score: float | None
+    is_selected: bool
+
+
+class SubmissionList(Answer):
+    """A part of a team's submissions, the newest first."""
+
+    submissions: list[SubmissionLine]
+    selection: Selection | None
+    limits: Limits
+    next: str | None
+
+
+class SubmissionDetails(Answer):
+    """A submission with its scores and problems; private values only for whom they are shown."""
+
+    id: int
+    competition: str
+    status: str
+    kind: str
+    file_name: str
+    description: str
+    is_selected: bool
+    submitted_at: Moment
+    finished_at: Moment | None
+    file_deleted_at: Moment | None
+    public_score: float | None
+    terms: dict[str, float] | None
+    identities: list[dict[str, Any]] | None
+    problems: list[dict[str, Any]]
+    notes: list[dict[str, Any]]
+    incident: str | None
+    private_score: float | None = None
+    private_terms: dict[str, float] | None = None
+    private_identities: list[dict[str, Any]] | None = None
+
+
+class SelectRequest(Sent):
+    """Whether a submission is to be selected."""
+
+    selected: bool = True
+
+
+class Selected(Answer):
+    """A submission that was selected or deselected, and what would count now."""
+
+    id: int
+    is_selected: bool
+    selection: Selection
+
+
+def allowance(found: Allowance) -> Limits:
+    """Return the limits of a competition and what a team has left of them."""
+    return Limits.model_validate(found)
+
+
+def selection(choice: Choice) -> Selection:
+    """Return which submissions would count on the private leaderboard, and why."""
+    counts = [Counted(submission=each, reason=reason.value) for each, reason in choice.reasons.items()]
+    return Selection(limit=choice.limit, selected=list(choice.picked_ids), counts=counts)
+
+
+def line(submission: Submission, result: SplitResult | None) -> SubmissionLine:
+    """Return a submission as it is in a list."""
+    return SubmissionLine(
+        id=submission.id,
+        status=submission.status.value,
+        kind=submission.kind.value,
+        file_name=submission.file_name,
+        description=submission.description,
+        submitted_at=submission.submitted_at,
+        public_score=float(result.score) if result else None,
+        is_selected=submission.is_selected,
+    )
+
+
+def details(submission: Submission, summary: Summary) -> SubmissionDetails:
+    """Return a submission; it has private values only where the summary has them."""
+    public, private = summary.public, summary.private
+    hidden: dict[str, Any] = {}
+    if private is not None:
+        hidden = {
+            "private_score": float(private.score),
+            "private_terms": dict(private.terms),
+            "private_identities": identities(private),
+        }
+    return SubmissionDetails(
+        id=submission.id,
+        competition=submission.competition.slug,
+        status=submission.status.value,
+        kind=submission.kind.value,
+        file_name=submission.file_name,
+        description=submission.description,
+        is_selected=submission.is_selected,
+        submitted_at=submission.submitted_at,
+        finished_at=submission.finished_at,
+        file_deleted_at=submission.file_deleted_at,
+        public_score=float(public.score) if public else None,
+        terms=(dict(public.terms) or None) if public else None,
+        identities=identities(public) if public else None,
+        problems=submission.problems,
+        notes=submission.notes,
+        incident=submission.incident,
+        **hidden,
+    )
+
+
+def identities(result: SplitResult) -> list[dict[str, Any]] | None:
+    """Return the table of a result: each identity's cells that the viewer may see, null where undefined.
+
+    None where the viewer may not see the table.
+    """
+    return [{"name": row.name, **row.cells} for row in result.identities] or None
