@@ -125,7 +125,6 @@ read
     select competition, organizer, participation, team_member, team
     select submission, submission_grant, team
     select submission
-    select submission
     select score
     select submission, score
     select submission

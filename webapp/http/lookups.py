@@ -6,6 +6,7 @@ from flask import g
 
 from grader import db
 from grader.models import Competition, CompetitionState, Role, ScoringVersion, Team
+from grader.services.accounts.api_tokens import OtherCompetition
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.paging import Page, Slice, page_of_list, slice_of_list
@@ -45,7 +46,12 @@ def own_team(session: Any, competition: Competition) -> Team | None:
 
 
 def _show(competition: Competition, role: Role | None) -> None:
-    """Keep the current user's role in a competition; raise UnknownCompetition for a draft without one."""
+    """Keep the current user's role in a competition; raise UnknownCompetition for a draft without one.
+
+    Raises OtherCompetition for a token that is bound to another one.
+    """
+    if g.token is not None and g.token.competition_id not in (None, competition.id):
+        raise OtherCompetition(g.token)
     g.organizer_role = role
     if competition.state is CompetitionState.DRAFT and role is None:
         raise UnknownCompetition(competition.slug)
@@ -66,16 +72,15 @@ def listed_page(session: Any, *, page: int, archived_last: bool = False) -> Page
 
 
 def listed_slice(session: Any, *, after: int | None) -> Slice[Competition]:
-    """Return the next of the competitions that the current user, and their token, may see."""
-    found = listed(session)
-    if g.token is not None and g.token.competition_id is not None:
-        found = [competition for competition in found if competition.id == g.token.competition_id]
-    return slice_of_list(found, key=lambda each: each.id, after=after, size=PAGE_SIZE)
+    """Return the next of the competitions that the current user may see, the newest first."""
+    return slice_of_list(listed(session), key=lambda each: each.id, after=after, size=PAGE_SIZE)
 
 
 def listed(session: Any) -> list[Competition]:
     """Return the competitions that the current user may see, the newest first."""
     found = lookup.list_all(session)
+    if g.token is not None and g.token.competition_id is not None:
+        found = [each for each in found if each.id == g.token.competition_id]
     if g.user is not None and g.user.is_admin:
         return found
     own = organizers.roles(session, user=g.user)
