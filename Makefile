@@ -73,6 +73,6 @@ secrets: ## make the passwords and a trial certificate that docker-compose.yml r
 
 lock: ## resolve requirements/*.lock again from pyproject.toml
 	$(COMPILE) --extra server pyproject.toml -o requirements/app.lock
-	$(COMPILE) --extra server --extra client --extra mcp --extra dev pyproject.toml -o requirements/dev.lock
+	$(COMPILE) --extra server --extra client --extra dev pyproject.toml -o requirements/dev.lock
 	echo hatchling | $(COMPILE) --constraints requirements/dev.lock - -o requirements/build.lock
 	$(COMPILE) --constraints requirements/dev.lock --group mutants -o requirements/mutants.lock

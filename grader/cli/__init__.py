@@ -39,7 +39,9 @@ main = CommandGroup(
             "submission": Entry("grader.cli.client.submissions", "Show one submission.", "client"),
             "select": Entry("grader.cli.client.submissions", "Select a submission for the end.", "client"),
             "leaderboard": Entry("grader.cli.client.leaderboard", "Print the leaderboard.", "client"),
+            "download": Entry("grader.cli.client.download", "Download the data files.", "client"),
             "team": Entry("grader.cli.client.team", "Show your entry, team and limits.", "client"),
+            "mcp": Entry("grader.cli.client.mcp", "Let an agent take part (MCP).", "client"),
         },
         "The service": {
             "serve": Entry("grader.cli.operate.serve", "Run the site with its queue, worker and sweeper."),
@@ -60,7 +62,11 @@ main = CommandGroup(
             "user": Entry(
                 "grader.cli.operate.user", ("Create and list accounts, invitations and reset links.")
             ),
-            "token": Entry("grader.cli.operate.token", "Create, list and revoke API tokens."),
+            "token": Entry(
+                "grader.cli.operate.token",
+                "Create, list and revoke API tokens.",
+                over_http="grader.cli.remote.tokens",
+            ),
         },
         "What is stored": {
             "migrate": Entry("grader.cli.operate.migrate", "Bring the database to this version's tables."),

@@ -3,9 +3,10 @@
 Exit code 2 says that a file was rejected, so click's usage errors, which would be 2 too, end with 1.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -15,6 +16,8 @@ from click.shell_completion import CompletionItem
 from grader.errors import FairboardError
 
 REJECTED = 2
+SERVER = "FAIRBOARD_SERVER"
+OVER_HTTP = "grader.cli.over_http"  # of a context: whether the line names a server
 WHOLE = 200  # characters: no first sentence has as many
 
 
@@ -25,6 +28,8 @@ class Entry:
     module: str
     summary: str
     extra: str = "server"
+    over_http: str = ""
+    """The module that has it for a site of another machine, of the commands that also work on this one's."""
 
 
 class SubcommandGroup(click.Group):
@@ -49,19 +54,30 @@ class CommandGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self._entries)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command of a line; one that names a server works over HTTP and opens nothing here."""
+        words = args[: args.index("--")] if "--" in args else args
+        names_server = any(word == "--server" or word.startswith("--server=") for word in words)
+        ctx.meta[OVER_HTTP] = names_server or bool(os.environ.get(SERVER))
+        return super().resolve_command(ctx, args)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self._entries:
             return None
+        entry = self._entries[cmd_name]
+        if ctx.meta.get(OVER_HTTP) and entry.over_http:
+            entry = replace(entry, module=entry.over_http, extra="client")
         try:
-            module = import_module(self._entries[cmd_name].module)
+            module = import_module(entry.module)
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] in {"grader", "webapp", "migrations"}:
                 raise
-            extra = self._entries[cmd_name].extra
             raise click.ClickException(
-                f"`{cmd_name}` needs {error.name}, which is not installed: "
-                f"Install the wheel that `make wheel` builds with all that the {extra} needs, pip install "
-                f"'./fairboard-VERSION-py3-none-any.whl[{extra}]', or run `make setup` in a checkout."
+                f"`{cmd_name}` needs {error.name}, which is not installed: Install the wheel that "
+                f"`make wheel` builds with all that the {entry.extra} needs, pip install "
+                f"'./fairboard-VERSION-py3-none-any.whl[{entry.extra}]', or run `make setup` in a checkout."
             ) from error
         command: click.Command = getattr(module, cmd_name)
         return command

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
-from grader.client.errors import NotScoredInTime, Unusable
+from grader.client.errors import NotScoredInTime, Refused, Unusable
 from grader.client.files import CountedFile, OnProgress, as_file, download
 from grader.client.records import (
     BoardRow,
@@ -95,6 +95,36 @@ class Client:
     def server(self) -> str:
         """The address of the site."""
         return self._transport.server
+
+    def call(self, method: str, path: str, *, json: Any = None, **query: Any) -> dict[str, Any]:
+        """Send any request of the API and return its JSON, also one that has no method here.
+
+        Parameters
+        ----------
+        method : str
+            ``GET``, ``POST``, ``PUT``, ``PATCH`` or ``DELETE``.
+        path : str
+            Below ``/api/v1/``; the page ``/api`` of a site describes them all.
+        json : object, optional
+            The body.
+        **query
+            The parameters of the address; None is left out.
+
+        Returns
+        -------
+        dict
+            The answer, empty where it has no body.
+        """
+        return self._transport.call(method, path, json=json, query=query)
+
+    def scopes(self) -> frozenset[str]:
+        """Return what the token may do: ``read``, ``submit``, ``organize``, ``admin``.
+
+        Returns
+        -------
+        frozenset of str
+        """
+        return frozenset(self._transport.get("me")["token"]["scopes"])
 
     def competitions(self) -> list[Competition]:
         """Return all competitions, the newest first.
@@ -213,7 +243,7 @@ class Client:
             If the bytes are not the server's.
         """
         path = Path(folder) / _file_name(name)
-        address = f"{self._place(competition)}/data/{quote(name, safe='')}"
+        address = f"{self._place(competition)}/data/{quote(name, safe='', errors='replace')}"
         return download(self._transport, address, path, on_progress=on_progress)
 
     def check(
@@ -292,19 +322,23 @@ class Client:
             If it is still pending then.
         """
         deadline = time.monotonic() + timeout_seconds
-        address, pause, tag = f"submissions/{_number(submission)}", FIRST_PAUSE_SECONDS, ""
+        address, pause, longest = f"submissions/{_number(submission)}", FIRST_PAUSE_SECONDS, WAIT_SECONDS
         found: Submission | None = None
+        headers: dict[str, str] | None = None
         while True:
             began = time.monotonic()
-            held = max(0, min(WAIT_SECONDS, int(deadline - began)))
-            answer = self._transport.ask(
-                "GET",
-                address,
-                params={"wait": held} if held else None,
-                headers={"If-None-Match": tag} if tag else None,
-            )
+            held = int(max(0, min(longest, deadline - began)))
+            query = {"wait": held} if held else None
+            try:
+                answer = self._transport.ask("GET", address, params=query, headers=headers)
+            except Refused as error:
+                if error.status != 400 or not held:
+                    raise
+                longest = 0  # an older server, which knows no `wait`
+                continue
             if answer.status_code != 304 or found is None:
-                found, tag = Submission.of(answer.json()), answer.headers.get("ETag", "")
+                found = Submission.of(answer.json())
+                headers = {"If-None-Match": answer.headers["ETag"]} if "ETag" in answer.headers else None
             now = time.monotonic()
             if found.is_final:
                 return found
@@ -447,7 +481,7 @@ class Client:
             if len(slugs) != 1:
                 raise Unusable(f"Name the competition: {', '.join(slugs) or 'there is none yet'}.")
             self._competition = slug = slugs[0]
-        return f"competitions/{quote(slug, safe='')}"
+        return f"competitions/{quote(slug, safe='', errors='replace')}"
 
 
 def _number(submission: Submission | int) -> int:

@@ -50,8 +50,8 @@ class Refused(ClientError):
     ----------
     name : str
         The server's name of the error, such as ``daily_limit_reached``.
-    problems : sequence of mappings
-        What is wrong with a file, one entry for each kind of problem.
+    problems : sequence
+        All that is wrong: with a file one mapping for each kind of problem, with settings sentences.
     """
 
     public_name = "refused_by_server"
@@ -64,7 +64,7 @@ class Refused(ClientError):
         self.answer = answer
         self.retry_after = retry_after
         self.name = str(answer.get("error") or f"http_{status}")
-        self.problems: Sequence[Mapping[str, Any]] = answer.get("problems") or ()
+        self.problems: Sequence[Any] = answer.get("problems") or ()
         super().__init__(str(answer.get("message") or f"The server answered {status}."))
 
     @property

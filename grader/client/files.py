@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 OnProgress = Callable[[int, int], None]
 COLUMNS = ["id", "prediction"]
 FRAME_NAME = "predictions.csv"
+PARTS = (".part", ".part-etag")  # of a download under way
 _SHA256 = re.compile(r'"?([0-9a-f]{64})"?')
 
 
@@ -106,10 +107,15 @@ def download(
     ------
     DamagedDownload
         If the bytes are not those whose sha256 the server names.
+    Unusable
+        If the file cannot be written here.
     """
     transfer = _Transfer(path, on_progress)
-    if transport.persistently(lambda: transfer.attempt(transport, address)):
-        transfer.finish()
+    try:
+        if transport.persistently(lambda: transfer.attempt(transport, address)):
+            transfer.finish()
+    except OSError as error:
+        raise Unusable(f"{path} cannot be written: {error.strerror}.") from error
     return path
 
 
@@ -118,8 +124,8 @@ class _Transfer:
 
     def __init__(self, path: Path, on_progress: OnProgress | None) -> None:
         self._path = path
-        self._part = path.with_name(f"{path.name}.part")
-        self._tag = path.with_name(f"{path.name}.part-etag")
+        self._part = path.with_name(f"{path.name}{PARTS[0]}")
+        self._tag = path.with_name(f"{path.name}{PARTS[1]}")
         self._on_progress = on_progress
         self._sha256 = ""
 

@@ -80,12 +80,18 @@ class Transport:
 
     def get(self, path: str, **query: Any) -> Json:
         """Return the JSON at a path below ``/api/v1/``; raise Refused or Unreachable."""
-        return _json(self.ask("GET", path, params=_given(query)))
+        return self.call("GET", path, query=query)
 
     def post(self, path: str, *, key: str | None = None, **sent: Any) -> Json:
         """Send a request that the server does once, and return its JSON; raise Refused or Unreachable."""
-        headers = {"Idempotency-Key": key or str(uuid.uuid4())}
-        return _json(self.ask("POST", path, headers=headers, **sent))
+        return self.call("POST", path, key=key, **sent)
+
+    def call(
+        self, method: str, path: str, *, query: Json | None = None, key: str | None = None, **sent: Any
+    ) -> Json:
+        """Return the JSON with which a request is answered, empty where it has none."""
+        headers = {} if method == "GET" else {"Idempotency-Key": key or str(uuid.uuid4())}
+        return _json(self.ask(method, path, params=_given(query or {}), headers=headers, **sent))
 
     def pages(self, path: str, **query: Any) -> Iterator[Json]:
         """Yield the pages of a list, one request each."""
@@ -114,6 +120,8 @@ class Transport:
                     response.read()
                     raise _refused(response)
                 yield response
+        except (UnicodeEncodeError, httpx.InvalidURL, httpx.LocalProtocolError) as error:
+            raise Unusable(f"This cannot be sent: {error}.") from error
         except httpx.HTTPError as error:
             raise Unreachable(f"{self.server} gave no answer: {_reason(error)}.") from error
 

@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import socket
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -142,6 +143,31 @@ def test_an_upload_that_is_cut_half_way_is_sent_again_whole(
     assert (count(service), len(naps)) == (1, 1)
     assert (tmp_path / "back.csv").read_bytes() == path.read_bytes()
     assert seen[-1] == (path.stat().st_size, path.stat().st_size)
+
+
+def test_a_large_file_is_sent_in_pieces_and_never_held(live_site: Any, tmp_path: Path) -> None:
+    path, size = tmp_path / "large.csv", 40_000_000
+    with path.open("wb") as file:
+        file.truncate(size)
+    arrived = []
+
+    def swallow(_site: Any, environ: Any, start: Any) -> Any:
+        left = int(environ["CONTENT_LENGTH"])
+        arrived.append(left)
+        while left:
+            left -= len(environ["wsgi.input"].read(min(left, 65_536)))
+        return answer(start, "201 Created", b'{"id": 1, "status": "pending"}')
+
+    live_site.around = swallow
+    with live_site.client(competition="c") as client:
+        tracemalloc.start()
+        try:
+            client.submit(path)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert arrived[0] > size
+    assert peak < size / 2
 
 
 def test_a_busy_server_is_asked_again_after_the_time_that_it_names(

@@ -12,11 +12,12 @@ import click
 from click.shell_completion import CompletionItem
 
 from grader.cli.client import stored_login
+from grader.cli.group import SERVER
 from grader.client import Client, ClientError, NotScoredInTime, Refused, TokenRefused, Unreachable
 from grader.client.transport import site_address
 
 REFUSED, NOT_IN_TIME, NOT_REACHED = 3, 4, 5
-SERVER, TOKEN, COMPETITION = "FAIRBOARD_SERVER", "FAIRBOARD_TOKEN", "FAIRBOARD_COMPETITION"
+TOKEN, COMPETITION = "FAIRBOARD_TOKEN", "FAIRBOARD_COMPETITION"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -111,7 +112,8 @@ def _end(error: ClientError, *, as_json: bool) -> NoReturn:
         click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
     click.echo(f"Error: {error.message}", err=True)
     for problem in getattr(error, "problems", ()):
-        click.echo(f"- {problem.get('message', problem)}", err=True)
+        sentence = problem.get("message") if isinstance(problem, dict) else problem
+        click.echo(f"- {sentence}", err=True)
     if isinstance(error, TokenRefused):
         click.echo("`fairboard login` stores another token; the account page of the site has them.", err=True)
     raise click.exceptions.Exit(code) from error

@@ -14,7 +14,7 @@ ROWS = 50
 @competition_option
 @click.option("--private", is_flag=True, help="The private leaderboard, after the reveal.")
 @click.option("--search", help="Only teams whose name contains this.")
-@click.option("--rows", type=click.IntRange(1), default=ROWS, show_default=True, help="How many rows.")
+@click.option("--rows", type=click.IntRange(1, 10**6), default=ROWS, show_default=True, help="How many rows.")
 @click.option("--all", "is_whole", is_flag=True, help="All rows.")
 @connection_options
 def leaderboard(

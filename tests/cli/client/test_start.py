@@ -22,7 +22,7 @@ print(json.dumps([code, loaded]), file=sys.stderr)
 """
 
 
-def loaded_after(environment: dict[str, str], *arguments: str) -> tuple[int, set[str]]:
+def loaded_after(environment: dict[str, str], *arguments: str, stdin: str = "") -> tuple[int, set[str]]:
     """Return the exit code of a command and the packages that its process has loaded at the end."""
     code = AFTER.format(arguments=list(arguments))
     # `httpx` loads rich where it is installed, for a command of its own.
@@ -30,6 +30,7 @@ def loaded_after(environment: dict[str, str], *arguments: str) -> tuple[int, set
     done = subprocess.run(
         [sys.executable, "-c", without_rich + code],
         env=os.environ | environment,
+        input=stdin,
         capture_output=True,
         text=True,
     )
@@ -47,6 +48,14 @@ def test_submitting_loads_no_server_and_no_pandas(
     ended, loaded = loaded_after(environment, "submit", str(tmp_path / "p.csv"))
     assert ended == 0
     assert not loaded & (SERVER | {"pandas", "numpy", "keyring"})
+
+
+def test_serving_an_agent_loads_no_server_and_no_pandas(tmp_path: Path) -> None:
+    environment = {"FAIRBOARD_SERVER": "http://127.0.0.1:9", "FAIRBOARD_TOKEN": "fb_x"}
+    hello = '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}\n'
+    ended, loaded = loaded_after(environment, "mcp", str(tmp_path), stdin=hello)
+    assert ended == 0
+    assert not loaded & (SERVER | {"pandas", "numpy", "keyring", "mcp", "starlette"})
 
 
 def test_a_table_loads_pandas_only_when_it_is_asked_for() -> None:

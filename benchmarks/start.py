@@ -1,0 +1,90 @@
+"""How soon a command over HTTP is at work: its first request, or the answer to an agent's first message.
+
+Run ``python benchmarks/start.py``; it takes about half a minute. Each figure is the median of some runs, and
+its ratio to ``python -c "import httpx, click"`` in the same run. Nothing leaves this machine.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from statistics import median
+
+RUNS = 11
+INITIALIZE = b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}\n'
+REFUSED = b'{"error": "unauthorized", "message": "No."}'
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """Answers that the token is wrong, and notes when it was asked."""
+
+    asked_at = 0.0
+
+    def do_GET(self) -> None:
+        type(self).asked_at = time.perf_counter()
+        self.send_response(401)
+        self.send_header("Content-Length", str(len(REFUSED)))
+        self.end_headers()
+        self.wfile.write(REFUSED)
+
+    def do_POST(self) -> None:
+        self.do_GET()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def python(code: str) -> float:
+    begin = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], check=True)
+    return time.perf_counter() - begin
+
+
+def command(environment: dict[str, str], *words: str) -> float:
+    begin = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "grader.cli", *words], env=environment, capture_output=True)
+    return Refusing.asked_at - begin
+
+
+def agent(environment: dict[str, str], folder: str) -> float:
+    begin = time.perf_counter()
+    words = [sys.executable, "-m", "grader.cli", "mcp", folder]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, env=environment, **pipes) as process:  # type: ignore[call-overload]
+        process.stdin.write(INITIALIZE)
+        process.stdin.flush()
+        assert process.stdout.readline()
+        return time.perf_counter() - begin
+
+
+def main() -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}"
+    environment = os.environ | {"FAIRBOARD_SERVER": address, "FAIRBOARD_TOKEN": "fb_x"}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "predictions.csv"
+        file.write_text("id,prediction\n1,0.5\n")
+        measured: dict[str, Callable[[], float]] = {
+            'python -c "import httpx, click"': lambda: python("import httpx, click"),
+            "python -c pass": lambda: python("pass"),
+            "fairboard submit: first request": lambda: command(environment, "submit", str(file), "-c", "x"),
+            "fairboard leaderboard: first request": lambda: command(environment, "leaderboard", "-c", "x"),
+            "fairboard mcp: first answer": lambda: agent(environment, folder),
+        }
+        times: dict[str, list[float]] = {name: [] for name in measured}
+        for _ in range(RUNS):  # in turns, so that a busy moment slows all
+            for name, run in measured.items():
+                times[name].append(run())
+    (base, *_) = times.values()
+    for name, seconds in times.items():
+        print(f"{name:40} {1000 * median(seconds):6.0f} ms  {median(seconds) / median(base):5.2f}x")
+
+
+if __name__ == "__main__":
+    main()

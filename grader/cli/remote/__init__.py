@@ -1,0 +1,1 @@
+"""Commands of organizers and administrators on a site of another machine: same words, same output."""

@@ -1,0 +1,106 @@
+"""The Model Context Protocol on two streams: one JSON-RPC message a line, tools and nothing else."""
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TextIO
+
+from grader.client.errors import ClientError
+from grader.mcp.tools import Tools
+
+VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # of those, tools are all the same
+INSTRUCTIONS = (
+    "A site of competitions that score predictions for accuracy and unintended bias. Read a competition, "
+    "download its data, write a CSV file with the columns id and prediction into the folder, check it, "
+    "submit it, and wait for its score."
+)
+PARSE_ERROR, INVALID_REQUEST, NO_SUCH_METHOD, INVALID_PARAMETERS = -32700, -32600, -32601, -32602
+
+Json = Mapping[str, Any]
+
+
+class ProtocolError(Exception):
+    """A message that is answered by an error."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def serve(tools: Tools, lines: Iterable[str], out: TextIO) -> None:
+    """Answer the messages of a host until its stream ends.
+
+    Calls of tools run beside each other: while one waits for a score, others are answered.
+    """
+    lock = threading.Lock()
+
+    def send(message: Json) -> None:
+        with lock:
+            out.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            out.flush()
+
+    for line in filter(None, map(str.strip, lines)):
+        try:
+            message = json.loads(line)
+        except ValueError:
+            send({"id": None, "error": {"code": PARSE_ERROR, "message": "The line is no JSON."}})
+            continue
+        if not isinstance(message, dict) or not isinstance(message.get("method"), str):
+            if not isinstance(message, dict) or "method" in message:  # else an answer, and nothing was asked
+                send(
+                    {"id": None, "error": {"code": INVALID_REQUEST, "message": "No request of JSON-RPC 2.0."}}
+                )
+        elif "id" in message and message["method"].startswith("tools/"):
+            threading.Thread(target=_answer, args=(tools, message, send), daemon=True).start()
+        elif "id" in message:
+            _answer(tools, message, send)
+
+
+def _answer(tools: Tools, message: Json, send: Callable[[Json], None]) -> None:
+    parameters = message.get("params")
+    try:
+        result = _result(tools, message["method"], parameters if isinstance(parameters, dict) else {})
+    except ProtocolError as error:
+        send({"id": message["id"], "error": {"code": error.code, "message": str(error)}})
+    else:
+        send({"id": message["id"], "result": result})
+
+
+def _result(tools: Tools, method: str, parameters: Json) -> Json:
+    match method:
+        case "initialize":
+            asked = parameters.get("protocolVersion")
+            return {
+                "protocolVersion": asked if asked in VERSIONS else VERSIONS[-1],
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "fairboard", "version": "1"},
+                "instructions": INSTRUCTIONS,
+            }
+        case "ping":
+            return {}
+        case "tools/list":
+            try:
+                return {"tools": [tool.as_json() for tool in tools.offered.values()]}
+            except ClientError as error:
+                raise ProtocolError(INVALID_REQUEST, error.message) from error
+        case "tools/call":
+            return _call(tools, parameters)
+    raise ProtocolError(NO_SUCH_METHOD, f"There is no method {method!r} here.")
+
+
+def _call(tools: Tools, parameters: Json) -> Json:
+    name, arguments = parameters.get("name"), parameters.get("arguments") or {}
+    try:
+        tool = tools.offered.get(str(name))
+        if tool is None or not isinstance(arguments, dict):
+            raise ProtocolError(INVALID_PARAMETERS, f"There is no tool {name!r} for this token.")
+        answer: Json = tool.act(**tool.checked(arguments))
+    except (ClientError, OSError) as error:  # the agent reads it, and does better
+        said = getattr(error, "details", {}) or {}
+        answer = {"error": getattr(error, "public_name", "file"), "message": str(error), **said}
+        return {"content": [_text(answer)], "isError": True}
+    return {"content": [_text(answer)], "structuredContent": answer, "isError": False}
+
+
+def _text(answer: Json) -> Json:
+    return {"type": "text", "text": json.dumps(answer, ensure_ascii=False)}

@@ -1,0 +1,152 @@
+"""`fairboard mcp` under the reference client: what an agent is offered, does, and cannot do."""
+
+import io
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters, stdio_client
+
+from grader import db
+from grader.client import Unusable
+from grader.mcp.folder import Folder
+from grader.mcp.protocol import serve
+from grader.services.accounts import api_tokens
+from grader.services.accounts.api_tokens import Scope
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+READING = {
+    "list_competitions",
+    "read_competition",
+    "list_data_files",
+    "download_data",
+    "wait_for_score",
+    "list_submissions",
+    "read_leaderboard",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, predictions_csv: Any) -> Path:
+    """An agent's folder, with a file that can be scored and one that is rejected; a secret lies beside it."""
+    (tmp_path / "secret.csv").write_text("id,prediction\n")
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "good.csv").write_bytes(predictions_csv(skill=0.5))
+    (folder / "bad.csv").write_text("id,prediction\nr0,much\n")
+    (folder / "link.csv").symlink_to(tmp_path / "secret.csv")
+    (folder / "new.csv.part").symlink_to(tmp_path / "planted")
+    return folder
+
+
+def with_agent(site: Any, token: str, folder: Path, act: Callable[[Any], Awaitable[None]]) -> None:
+    """Run what an agent does through the reference client and the real command."""
+    command = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "grader.cli", "mcp", str(folder)],
+        env={**os.environ, "FAIRBOARD_SERVER": site.address, "FAIRBOARD_TOKEN": token},
+    )
+
+    async def run() -> None:
+        async with Client(stdio_client(command)) as agent:
+            await act(agent)
+
+    anyio.run(run)
+
+
+async def call(agent: Any, name: str, **arguments: Any) -> Any:
+    result = await agent.call_tool(name, arguments)
+    data = json.loads(result.content[0].text)
+    assert result.is_error or result.structured_content == data
+    return data
+
+
+def test_an_agent_reads_checks_submits_waits_and_finds_itself_on_the_leaderboard(
+    service: Any, live_site: Any, folder: Path
+) -> None:
+    service.competition(max_daily_submissions=5)
+
+    async def act(agent: Any) -> None:
+        offered = (await agent.list_tools()).tools
+        assert {tool.name for tool in offered} == READING | {"check_file", "submit_file"}
+        listed = await call(agent, "list_competitions")
+        assert [each["slug"] for each in listed["competitions"]] == ["toxicity"]
+        assert (await call(agent, "check_file", file="bad.csv"))["is_clean"] is False
+        sent = await call(agent, "submit_file", file="good.csv", description="by an agent")
+        done = await call(agent, "wait_for_score", submission=sent["id"])
+        assert (done["status"], done["description"]) == ("scored", "by an agent")
+        board = await call(agent, "read_leaderboard", competition="toxicity")
+        assert [row["score"] for row in board["rows"]] == [done["public_score"]]
+        assert len((await call(agent, "list_submissions"))["submissions"]) == 1
+
+    with_agent(live_site, live_site.make_token(), folder, act)
+
+
+def test_a_token_that_may_only_read_offers_nothing_that_sends(
+    service: Any, live_site: Any, folder: Path
+) -> None:
+    service.competition()
+    with service.database.write() as session:
+        token = api_tokens.create(
+            session, user=service.user(), name="eyes", scopes=[Scope.READ], now=db.now(session)
+        )[1]
+
+    async def act(agent: Any) -> None:
+        assert {tool.name for tool in (await agent.list_tools()).tools} == READING
+        with pytest.raises(Exception, match="There is no tool 'submit_file' for this token"):
+            await agent.call_tool("submit_file", {"file": "good.csv"})
+
+    with_agent(live_site, token, folder, act)
+    assert not any(request.startswith("POST") for request in live_site.requests)
+
+
+def test_files_outside_the_folder_are_out_of_reach_and_wrong_arguments_are_said(
+    service: Any, live_site: Any, folder: Path
+) -> None:
+    service.competition()
+
+    async def act(agent: Any) -> None:
+        for name in ("../secret.csv", str(folder.parent / "secret.csv"), "link.csv", ".", "a\0b", "none.csv"):
+            answer = await call(agent, "submit_file", file=name)
+            assert answer["error"] == "unusable_here", name
+        wrong = await call(agent, "submit_file", path="good.csv")
+        assert "no argument 'path', 'file' is missing" in wrong["message"]
+        assert "must be of type integer" in (await call(agent, "wait_for_score", submission="1"))["message"]
+        assert (await call(agent, "wait_for_score", submission=99))["error"] == "unknown_submission"
+
+    with_agent(live_site, live_site.make_token(), folder, act)
+    assert not any("submissions" in request and request.startswith("POST") for request in live_site.requests)
+
+
+def test_a_download_is_written_into_the_folder_itself(folder: Path, database_url: str) -> None:
+    found = Folder(folder)
+    assert found.new("train.csv") == folder / "train.csv"
+    (folder / "below").mkdir()
+    for name in ("../x.csv", "below/x.csv", "link.csv", "new.csv", "/etc/passwd"):
+        with pytest.raises(Unusable):
+            found.new(name)
+
+
+def test_what_is_no_message_is_answered_by_an_error_and_ends_nothing(database_url: str) -> None:
+    out = io.StringIO()
+    lines = [
+        "{",
+        "[]",
+        '{"method": 1}',
+        '{"id": 4, "result": {}}',
+        "",
+        '{"method": "notifications/initialized"}',
+        '{"id": 1, "method": "prompts/list"}',
+        '{"id": 2, "method": "ping"}',
+        '{"id": 3, "method": "initialize", "params": {"protocolVersion": "1999-01-01"}}',
+    ]
+    serve(None, lines, out)  # type: ignore[arg-type]
+    answers = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [each.get("error", {}).get("code") for each in answers[:4]] == [-32700, -32600, -32600, -32601]
+    assert answers[4]["result"] == {}
+    assert answers[5]["result"]["protocolVersion"] == "2025-11-25"
