@@ -2,18 +2,28 @@
 
 from flask import Flask
 
-from webapp.kaggle import competitions, data, introspection, leaderboards, protocol, submissions, uploads
-
-CALLS = (
-    introspection,
+from webapp.kaggle import (
     competitions,
     data,
-    uploads,
-    submissions,
+    introspection,
     leaderboards,
-)  # they have added themselves to the blueprint
+    old_routes,
+    organizers,
+    page,
+    protocol,
+    settings,
+    submissions,
+    uploads,
+)
+
+# They have added themselves to the blueprint.
+CALLS = (
+    *(introspection, competitions, data, uploads, submissions, leaderboards, organizers, settings),
+    old_routes,
+)
 
 
 def init_app(app: Flask) -> None:
-    """Register the calls."""
+    """Register the calls, and the page that says how to use them."""
     protocol.init_app(app)
+    app.register_blueprint(page.blueprint)

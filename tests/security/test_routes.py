@@ -86,6 +86,7 @@ TABLE = {
     ("GET", "competitions.evaluation"): Access(f"{HERE}/evaluation", (200, 200, 200)),
     ("GET", "competition_data.show"): Access(f"{HERE}/data", (200, 200, 200)),
     ("GET", "competition_data.file"): Access(f"{HERE}/data/files/guessed.csv", (302, 404, 404)),
+    ("GET", "kaggle_command.show"): Access(f"{HERE}/kaggle", (302, 200, 200)),
     ("GET", "organize_creating.show"): Access("/competitions/new", (302, 403, 403)),
     ("POST", "organize_creating.create"): Access(
         "/competitions/new", (302, 403, 403), data={"slug": "mine", "title": "Mine"}
@@ -373,6 +374,59 @@ TABLE = {
     ),
     ("POST", "kaggle.list_team_public_submissions"): Access(
         f"{KAGGLE}/ListTeamPublicSubmissions", (403, 200, 200), data={"teamId": "1"}
+    ),
+    ("POST", "kaggle.create_competition"): Access(
+        f"{KAGGLE}/CreateCompetition", (403, 403, 403), data={"slug": "mine", "title": "Mine"}
+    ),
+    ("POST", "kaggle.create_competition_data"): Access(
+        f"{KAGGLE}/CreateCompetitionData", (403, 400, 400), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.create_competition_solution"): Access(
+        f"{KAGGLE}/CreateCompetitionSolution", (403, 403, 403), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.get_competition_solution_status"): Access(
+        f"{KAGGLE}/GetCompetitionSolutionStatus", (403, 403, 403), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.launch_competition"): Access(
+        f"{KAGGLE}/LaunchCompetition", (403, 403, 403), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.list_competition_hosts"): Access(
+        f"{KAGGLE}/ListCompetitionHosts", (403, 403, 403), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.add_competition_host"): Access(
+        f"{KAGGLE}/AddCompetitionHost", (403, 403, 403), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.get_competition_settings"): Access(
+        f"{KAGGLE}/GetCompetitionSettings", (403, 403, 403), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.update_competition_settings"): Access(
+        f"{KAGGLE}/UpdateCompetitionSettings", (403, 403, 403), data=KAGGLE_COMPETITION
+    ),
+    ("GET", "kaggle.old_competitions"): Access(f"{API}/competitions/list", (403, 200, 200)),
+    ("GET", "kaggle.old_files"): Access(f"{API}/competitions/data/list/toxicity", (403, 200, 200)),
+    ("GET", "kaggle.old_file"): Access(
+        f"{API}/competitions/data/download/toxicity/guessed.csv", (403, 404, 404)
+    ),
+    ("GET", "kaggle.old_all_files"): Access(
+        f"{API}/competitions/data/download-all/toxicity", (403, 302, 302)
+    ),
+    ("POST", "kaggle.old_upload"): Access(
+        f"{API}/competitions/toxicity/submissions/url/9/0", (403, 200, 200), data={"fileName": "p.csv"}
+    ),
+    ("POST", "kaggle.old_upload_by_form"): Access(
+        f"{API}/competitions/submission-url", (403, 200, 200), data=KAGGLE_COMPETITION
+    ),
+    ("POST", "kaggle.old_submission"): Access(
+        f"{API}/competitions/submissions/submit/toxicity", (403, 404, 404), data={"blobFileTokens": "guessed"}
+    ),
+    ("GET", "kaggle.old_submissions"): Access(
+        f"{API}/competitions/submissions/list/toxicity", (403, 200, 200)
+    ),
+    ("GET", "kaggle.old_leaderboard"): Access(
+        f"{API}/competitions/toxicity/leaderboard/view", (403, 200, 200)
+    ),
+    ("GET", "kaggle.old_leaderboard_file"): Access(
+        f"{API}/competitions/toxicity/leaderboard/download", (403, 302, 302)
     ),
     ("GET", "kaggle.signed_file"): Access(f"{API}/downloads/train.csv?key=guessed", (410, 410, 410)),
     ("PUT", "kaggle.receive"): Access(f"{API}/uploads/guessed", (404, 404, 404), data={}),

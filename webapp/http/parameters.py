@@ -171,6 +171,24 @@ class SentFields:
             raise Unreadable(name, value, "true or false")
         return word in YES
 
+    def within(self, name: str) -> "SentFields":
+        """Return the fields of an object among the fields, empty where there is none; raise Unreadable."""
+        value = self._fields.get(name) or {}
+        if not isinstance(value, Mapping):
+            raise Unreadable(name, value, "an object")
+        return SentFields(value)
+
+    def each_of(self, name: str) -> list["SentFields"]:
+        """Return the objects of a list, none where there is no list; raise Unreadable."""
+        value = self._fields.get(name) or []
+        if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
+            raise Unreadable(name, value, "a list of objects")
+        return [SentFields(each) for each in value]
+
+    def value(self, name: str) -> Any:
+        """Return whatever is there, None where nothing is."""
+        return self._fields.get(name)
+
 
 def _json_object() -> Mapping[str, Any]:
     sent: object = None
