@@ -116,7 +116,7 @@ def test_refusals_are_readable(ann: Desk, hall: Hall) -> None:
     reader.write("sub.csv", b"id,prediction\n")
     told = reader.run("competitions", "submit", SLUG, "-f", "sub.csv", "-m", "x")
     assert told.code == 1
-    assert "may only read" in told.err
+    assert "This needs a token with the scope submit" in told.err
 
 
 def test_pages_are_read(ann: Desk) -> None:

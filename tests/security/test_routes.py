@@ -379,7 +379,7 @@ TABLE = {
         f"{KAGGLE}/CreateCompetition", (403, 403, 403), data={"slug": "mine", "title": "Mine"}
     ),
     ("POST", "kaggle.create_competition_data"): Access(
-        f"{KAGGLE}/CreateCompetitionData", (403, 400, 400), data=KAGGLE_COMPETITION
+        f"{KAGGLE}/CreateCompetitionData", (403, 403, 403), data=KAGGLE_COMPETITION
     ),
     ("POST", "kaggle.create_competition_solution"): Access(
         f"{KAGGLE}/CreateCompetitionSolution", (403, 403, 403), data=KAGGLE_COMPETITION

@@ -9,6 +9,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, CompetitionState, EntryMode, OrganizerJob, Role
+from grader.services.accounts.api_tokens import OtherCompetition, Scope
 from grader.services.competitions import organizers
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
@@ -24,7 +25,7 @@ from webapp.http.errors import BadRequest
 from webapp.http.organizer_access import actor
 from webapp.http.parameters import SentFields, Unreadable
 from webapp.http.site import current_site
-from webapp.kaggle.protocol import COMPETITIONS, ORGANIZE, asked_time, call, page_address, time_text
+from webapp.kaggle.protocol import COMPETITIONS, asked_time, call, page_address, time_text
 from webapp.kaggle.uploads import held_upload
 from webapp.setup.solution_view import CheckView
 
@@ -55,7 +56,7 @@ def organized(session: Any, sent: SentFields, role: Role) -> Competition:
     return competition
 
 
-@call(COMPETITIONS, "CreateCompetition", ORGANIZE)
+@call(COMPETITIONS, "CreateCompetition", Scope.ORGANIZE)
 def create_competition(sent: SentFields) -> ResponseReturnValue:
     """Make a draft; one that is not public for Kaggle admits people one by one."""
     is_open = sent.text("privacy").upper() in ("", "PUBLIC")
@@ -71,6 +72,8 @@ def create_competition(sent: SentFields) -> ResponseReturnValue:
     with current_site().database.write() as session:
         if not drafts.may_create(session, user=g.user):
             raise MayNotCreate
+        if g.token.competition_id is not None:
+            raise OtherCompetition(g.token)
         g.organizer_role = Role.OWNER  # of what is being made: its problems may be told
         draft = drafts.create(
             session, slug=sent.text("slug").strip(), settings=settings, actor=actor(), now=db.now(session)
@@ -79,15 +82,14 @@ def create_competition(sent: SentFields) -> ResponseReturnValue:
     return {"id": draft.id, "ref": draft.slug, "url": url}
 
 
-@call(COMPETITIONS, "CreateCompetitionData", ORGANIZE)
+@call(COMPETITIONS, "CreateCompetitionData", Scope.ORGANIZE)
 def create_competition_data(sent: SentFields) -> ResponseReturnValue:
     """Make these files the competition's data: others are removed, as on Kaggle. All or nothing."""
     if sent.text("competitionDatabundleType").upper().endswith("RERUN"):
         raise Unsettable("Fairboard has no data for reruns: leave `--rerun` out.")
-    files = _sent_files(sent)
     with current_site().database.write() as session:
         competition, now = organized(session, sent, Role.EDITOR), db.now(session)
-        kept = set()
+        files, kept = _sent_files(sent), set()
         for name, token in files.items():
             _, blob = held_upload(session, token)
             file = data_files.add(
@@ -101,7 +103,7 @@ def create_competition_data(sent: SentFields) -> ResponseReturnValue:
     return {"url": url, "databundleId": competition.id, "databundleVersionId": len(kept)}
 
 
-@call(COMPETITIONS, "CreateCompetitionSolution", ORGANIZE)
+@call(COMPETITIONS, "CreateCompetitionSolution", Scope.ORGANIZE)
 def create_competition_solution(sent: SentFields) -> ResponseReturnValue:
     """Have an uploaded solution checked; the roles of its columns are guessed."""
     with current_site().database.write() as session:
@@ -117,7 +119,7 @@ def create_competition_solution(sent: SentFields) -> ResponseReturnValue:
     return {}
 
 
-@call(COMPETITIONS, "GetCompetitionSolutionStatus", ORGANIZE)
+@call(COMPETITIONS, "GetCompetitionSolutionStatus", Scope.ORGANIZE)
 def get_competition_solution_status(sent: SentFields) -> ResponseReturnValue:
     """Return how far the newest solution is: waiting, with problems, checked, or accepted."""
     with current_site().database.read() as session:
@@ -132,7 +134,7 @@ def get_competition_solution_status(sent: SentFields) -> ResponseReturnValue:
     return {"ready": True, "solutionInfo": _counts(solution.public_row_count, solution.private_row_count)}
 
 
-@call(COMPETITIONS, "LaunchCompetition", ORGANIZE)
+@call(COMPETITIONS, "LaunchCompetition", Scope.ORGANIZE)
 def launch_competition(sent: SentFields) -> ResponseReturnValue:
     """Publish a draft, after accepting its newest checked solution; it opens now or at the given time."""
     opens_at = asked_time(sent, "futureTime")
@@ -154,7 +156,7 @@ def launch_competition(sent: SentFields) -> ResponseReturnValue:
     return {}
 
 
-@call(COMPETITIONS, "ListCompetitionHosts", ORGANIZE)
+@call(COMPETITIONS, "ListCompetitionHosts", Scope.ORGANIZE)
 def list_competition_hosts(sent: SentFields) -> ResponseReturnValue:
     """List the organizers, for organizers."""
     with current_site().database.read() as session:
@@ -174,7 +176,7 @@ def list_competition_hosts(sent: SentFields) -> ResponseReturnValue:
     }
 
 
-@call(COMPETITIONS, "AddCompetitionHost", ORGANIZE)
+@call(COMPETITIONS, "AddCompetitionHost", Scope.ORGANIZE)
 def add_competition_host(sent: SentFields) -> ResponseReturnValue:
     """Make somebody an editor of the competition."""
     with current_site().database.write() as session:

@@ -19,7 +19,6 @@ from webapp.http.site import current_site
 COMPETITIONS = "competitions.CompetitionApiService"
 BLOBS = "blobs.BlobApiService"
 OAUTH = "security.OAuthService"
-ORGANIZE = getattr(Scope, "ORGANIZE", Scope.SUBMIT)
 LOCALHOST = "localhost"  # as the command says that takes this site for its proxy
 
 blueprint = Blueprint("kaggle", __name__, url_prefix="/api/v1")

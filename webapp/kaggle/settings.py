@@ -7,13 +7,14 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, Role
+from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import pauses
 from grader.services.competitions import settings as competition_settings
 from webapp.http.organizer_access import actor
 from webapp.http.parameters import SentFields
 from webapp.http.site import current_site
 from webapp.kaggle.organizers import Unsettable, organized
-from webapp.kaggle.protocol import COMPETITIONS, ORGANIZE, asked_time, call, time_text
+from webapp.kaggle.protocol import COMPETITIONS, asked_time, call, time_text
 
 PAUSED = "Submissions are paused by an organizer."
 PAUSE = "disableSubmissions"
@@ -25,14 +26,14 @@ TIMES = {
 }
 
 
-@call(COMPETITIONS, "GetCompetitionSettings", ORGANIZE)
+@call(COMPETITIONS, "GetCompetitionSettings", Scope.ORGANIZE)
 def get_competition_settings(sent: SentFields) -> ResponseReturnValue:
     """Return the settings of a competition, for organizers."""
     with current_site().database.read() as session:
         return _told(organized(session, sent, Role.VIEWER))
 
 
-@call(COMPETITIONS, "UpdateCompetitionSettings", ORGANIZE)
+@call(COMPETITIONS, "UpdateCompetitionSettings", Scope.ORGANIZE)
 def update_competition_settings(sent: SentFields) -> ResponseReturnValue:
     """Change what the mask names, and return all settings; what is named and absent becomes its default.
 

@@ -9,12 +9,14 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, Split, Submission, SubmissionStatus
+from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
 from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.submissions import accepting, viewers
 from grader.services.submissions.refusal import refusal
+from grader.services.submissions.viewers import Opened
 from grader.services.uploads import announced
 from grader.visibility import Viewer, visible_fields
 from webapp.http import files, lookups
@@ -108,7 +110,7 @@ def list_submissions(sent: SentFields) -> ResponseReturnValue:
 def get_submission(sent: SentFields) -> ResponseReturnValue:
     """Return one submission of the own team, or of a competition that the person organizes."""
     with current_site().database.read() as session:
-        opened = viewers.open_submission(session, user=g.user, submission_id=sent.number("ref") or 0)
+        opened = _opened(session, sent.number("ref") or 0)
         own = opened.submission
         allowed = _allowed(session, own.competition, opened.viewer)
         version = lookup.live(own.competition)
@@ -120,7 +122,7 @@ def get_submission(sent: SentFields) -> ResponseReturnValue:
 def download_submission(sent: SentFields) -> ResponseReturnValue:
     """Lead to the file of a submission as it was uploaded."""
     with current_site().database.read() as session:
-        opened = viewers.open_submission(session, user=g.user, submission_id=sent.number("submissionId") or 0)
+        opened = _opened(session, sent.number("submissionId") or 0)
         own = opened.submission
         accepting.require_file(own)
         return offer("submission", own.competition, own.file_name.replace("/", "_"), version=str(own.id))
@@ -148,6 +150,14 @@ def get_submission_limits(sent: SentFields) -> ResponseReturnValue:
         "numAllowedNow": 0 if refusal(found) is not None else allowed,
         "limitedByTotal": found.allowance.left_total is not None and found.allowance.left_total == left,
     }
+
+
+def _opened(session: Any, submission_id: int) -> Opened:
+    """Open a submission, within the competition that the token is bound to."""
+    opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+    if g.token.competition_id is not None:
+        api_tokens.require_submission(session, g.token, submission_id=submission_id)
+    return opened
 
 
 def submission_line(submission: Submission, results: Mapping[Split, SplitResult]) -> dict[str, Any]:

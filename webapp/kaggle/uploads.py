@@ -22,7 +22,7 @@ from webapp.http import lookups
 from webapp.http.errors import BadRequest, FileTooLarge
 from webapp.http.parameters import SentFields, Unreadable
 from webapp.http.site import current_site
-from webapp.kaggle.protocol import BLOBS, COMPETITIONS, ORGANIZE, address, blueprint, call
+from webapp.kaggle.protocol import BLOBS, COMPETITIONS, address, blueprint, call
 from webapp.submissions import uploads
 
 # By the type of a blob: how large it may be.
@@ -53,7 +53,7 @@ def start_submission_upload(sent: SentFields) -> ResponseReturnValue:
     return _announced(sent, sent.text("fileName"), limit_bytes, competition=found.competition)
 
 
-@call(BLOBS, "StartBlobUpload", ORGANIZE)
+@call(BLOBS, "StartBlobUpload", Scope.ORGANIZE)
 def start_blob_upload(sent: SentFields) -> ResponseReturnValue:
     """Announce a data file or a solution of somebody who organizes."""
     kind = sent.text("type")
