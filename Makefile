@@ -76,3 +76,6 @@ lock: ## resolve requirements/*.lock again from pyproject.toml
 	$(COMPILE) --extra server --extra client --extra dev pyproject.toml -o requirements/dev.lock
 	echo hatchling | $(COMPILE) --constraints requirements/dev.lock - -o requirements/build.lock
 	$(COMPILE) --constraints requirements/dev.lock --group mutants -o requirements/mutants.lock
+	echo kaggle==1.6.17 | $(COMPILE) - -o requirements/kaggle-1.6.lock
+	printf 'kaggle==2.2.5\nkagglesdk==0.1.38\n' | $(COMPILE) --no-deps - -o requirements/kaggle-2.2.5.lock
+	echo kagglehub==1.0.2 | $(COMPILE) - -o requirements/kagglehub.lock

@@ -1,0 +1,104 @@
+"""Kaggle's other clients: 2.2.5, the one of today; 1.6.17, which reaches any address; kagglehub.
+
+They come from hash-locked files into folders of their own. 2.2.5 asks for a certifi that the lock of the dev
+environment does not have yet, and is installed without its requirements.
+"""
+
+import csv
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.patience import HANG_SECONDS
+from tests.kaggle_client.conftest import Desk, Hall
+
+SLUG = "toxicity"
+ROOT = Path(__file__).parents[2]
+MAIN = "from kaggle.cli import main; main()"
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def desk_with(hall: Hall, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Desk]:
+    """A function that gives somebody a desk with the packages of a lock."""
+    hall.arena.competition(rules="Be nice.")
+
+    def make(name: str, lock: str, code: str = MAIN) -> Desk:
+        folder = tmp_path_factory.mktemp(lock)
+        subprocess.run(
+            [
+                *(ROOT / ".venv/bin/uv", "pip", "install", "--quiet", "--no-deps", "--require-hashes"),
+                *("--python", sys.executable, "--target", folder),
+                *("--requirements", ROOT / "requirements" / f"{lock}.lock"),
+            ],
+            check=True,
+            timeout=10 * HANG_SECONDS,
+        )
+        desk = hall.desk(name)
+        desk.join(SLUG)
+        desk.command = (sys.executable, "-c", code)
+        desk.more = {"PYTHONPATH": str(folder)}
+        return desk
+
+    return make
+
+
+def test_the_newest_command_waits_for_its_score(desk_with: Callable[..., Desk], hall: Hall) -> None:
+    ann = desk_with("Ann", "kaggle-2.2.5")
+    assert "2.2.5" in ann.ok("--version")
+    ann.write("sub.csv", hall.arena.truth.predictions(noise=1.5, seed=1))
+    told = ann.ok("competitions", "submit", SLUG, "-f", "sub.csv", "-m", "first", "--wait", "60", "-q")
+    (line,) = csv.DictReader(ann.ok("competitions", "submissions", SLUG, "-v").splitlines())
+    assert line["ref"] in told
+    assert line["publicScore"] in ann.ok("competitions", "submission", line["ref"])
+    ann.ok("competitions", "submission-download", line["ref"])
+    ann.write("bad.csv", b"id,prediction\n7000000,x\n")
+    refused = ann.run("competitions", "submit", SLUG, "-f", "bad.csv", "-m", "bad", "--wait", "60", "-q")
+    assert refused.code == 1
+    assert "7000000" in refused.err + refused.out or "number" in refused.err + refused.out
+    ann.ok("competitions", "download", SLUG, "--unzip")
+    assert (ann.folder / "sample_submission.csv").read_bytes().startswith(b"id,prediction")
+
+
+def test_the_newest_command_adds_a_host(desk_with: Callable[..., Desk], hall: Hall) -> None:
+    root = hall.desk("Root", is_admin=True)
+    newest = desk_with("Edda", "kaggle-2.2.5")
+    root.command, root.more = newest.command, newest.more
+    root.ok("competitions", "host-add", SLUG, "-u", "Edda", "-y")
+    assert "Edda" in root.ok("competitions", "hosts", SLUG)
+
+
+def test_the_old_command_works_at_any_address(desk_with: Callable[..., Desk], hall: Hall) -> None:
+    old = desk_with("Old", "kaggle-1.6")
+    old.more |= {
+        "KAGGLE_API_ENDPOINT": hall.url,
+        "KAGGLE_USERNAME": "Old",
+        "KAGGLE_KEY": old.token,
+        "http_proxy": "",
+    }
+    (line,) = csv.DictReader(old.ok("competitions", "list", "-v").splitlines())
+    assert line["ref"].endswith(SLUG)
+    assert "sample_submission.csv" in old.ok("competitions", "files", SLUG)
+    old.ok("competitions", "download", SLUG, "-f", "sample_submission.csv")
+    assert (old.folder / "sample_submission.csv").read_bytes().startswith(b"id,prediction")
+    old.ok("competitions", "download", SLUG)
+    assert zipfile.is_zipfile(old.folder / f"{SLUG}.zip")
+    old.write("sub.csv", hall.arena.truth.predictions(noise=1.4, seed=5))
+    assert "Successfully submitted" in old.ok("competitions", "submit", SLUG, "-f", "sub.csv", "-m", "first")
+    (line,) = csv.DictReader(old.ok("competitions", "submissions", SLUG, "-v").splitlines())
+    assert line["status"] == "complete"
+    assert "Old" in old.ok("competitions", "leaderboard", SLUG, "--show")
+    old.ok("competitions", "leaderboard", SLUG, "--download")
+    told = old.run("competitions", "files", "nowhere")
+    assert told.code == 1
+    assert "There is no competition 'nowhere'." in told.err + told.out
+
+
+def test_kagglehub_downloads_a_competition(desk_with: Callable[..., Desk]) -> None:
+    code = f"import kagglehub, os; print(os.listdir(kagglehub.competition_download({SLUG!r})))"
+    hub = desk_with("Hub", "kagglehub", code)
+    assert "sample_submission.csv" in hub.ok()
