@@ -29,7 +29,7 @@ def introspect_token() -> ResponseReturnValue:
             found = api_tokens.find(session, token=token, now=db.now(session))
     except Exception as error:
         log.error("Could not check a token of the kaggle command: %s", error)  # noqa: TRY400
-        return errors.answer(400, name="unavailable", message=AWAY)
+        return errors.answer(400, name="service_unavailable", message=AWAY)
     if found is None:
         return {"active": False, "username": ""}
     return {"active": True, "username": found.user.name, "userId": found.user_id}

@@ -83,7 +83,7 @@ def call(service: str, method: str, scope: Scope = Scope.READ) -> Callable[[Hand
 
 def not_offered(what: str) -> ResponseReturnValue:
     """Return the answer to a call for something that this site does not have."""
-    return errors.answer(501, name="not_offered", message=f"{what} Fairboard does not have this.")
+    return errors.answer(501, name="not_implemented", message=f"{what} Fairboard does not have this.")
 
 
 def address(endpoint: str, **values: Any) -> str:

@@ -1,0 +1,256 @@
+"""Uploads and downloads of the kaggle command as plain requests: resume, ranges, signatures, refusals."""
+
+import io
+import zipfile
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from grader.models import AnnouncedUpload, DataCheckState
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
+from grader.services.data_files import files as data_files
+from grader.services.uploads import announced
+
+API = "/api/v1"
+CALL = f"{API}/competitions.CompetitionApiService"
+SLUG = {"competitionName": "toxicity"}
+DATA = bytes(range(256)) * 40
+
+
+@pytest.fixture
+def ann(arena: Any) -> Any:
+    """Ann, in a competition with a data file."""
+    arena.competition()
+    add_file(arena, "data.bin", DATA)
+    return arena.person("Ann")
+
+
+def add_file(arena: Any, name: str, content: bytes) -> None:
+    with arena.database.write() as session:
+        blob = arena.storage.put(content)
+        file = data_files.add(
+            session,
+            competition=lookup.get(session, slug="toxicity"),
+            name=name,
+            blob=blob,
+            actor=Actor(None, "tests"),
+            now=arena.now(),
+        )
+        file.check_state, file.findings = DataCheckState.PASSED, {"sha256": blob.sha256}
+
+
+def call(person: Any, method: str, **sent: Any) -> Any:
+    client = person.arena.app.test_client()
+    return client.post(f"{CALL}/{method}", json=sent, headers=person.bearer)
+
+
+def begin(person: Any, size: int, name: str = "sub.csv") -> tuple[str, str]:
+    """Announce a submission; return its token and where to send it."""
+    told = call(person, "StartSubmissionUpload", **SLUG, fileName=name, contentLength=size).json
+    return told["token"], told["createUrl"]
+
+
+def put(person: Any, url: str, body: bytes, content_range: str | None = None) -> Any:
+    headers = {"Content-Range": content_range} if content_range else {}
+    return person.arena.app.test_client().put(url, data=body, headers=headers)
+
+
+def offered(person: Any, method: str, **sent: Any) -> str:
+    answer = call(person, method, **SLUG, **sent)
+    assert answer.status_code == 302, answer.text
+    return str(answer.headers["Location"])
+
+
+def get(person: Any, url: str, **headers: str) -> Any:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return person.arena.app.test_client().get(url, headers=named)
+
+
+def test_a_file_in_parts_goes_on_where_it_was(arena: Any, ann: Any) -> None:
+    file = arena.truth.predictions(noise=1.5, seed=1)
+    token, url = begin(ann, size := len(file))
+    asked = put(ann, url, b"", f"bytes */{size}")
+    assert (asked.status_code, asked.headers.get("Range"), asked.headers.get("Location")) == (308, None, None)
+    first = put(ann, url, file[:1000], f"bytes 0-999/{size}")
+    assert (first.status_code, first.headers["Range"]) == (308, "bytes=0-999")
+    twice = put(ann, url, file[500:1000], f"bytes 500-999/{size}")  # does not follow: nothing changes
+    assert (twice.status_code, twice.headers["Range"]) == (308, "bytes=0-999")
+    assert put(ann, url, b"", f"bytes */{size}").headers["Range"] == "bytes=0-999"
+    refused = call(ann, "CreateSubmission", **SLUG, blobFileTokens=token)
+    assert (refused.status_code, refused.json["code"], refused.json["error"]) == (
+        409,
+        409,
+        "upload_incomplete",
+    )
+    assert put(ann, url, file[1000:], f"bytes 1000-{size - 1}/{size}").status_code == 200
+    assert put(ann, url, b"", f"bytes */{size}").status_code == 200
+    accepted = call(ann, "CreateSubmission", **SLUG, blobFileTokens=token)
+    again = call(ann, "CreateSubmission", **SLUG, blobFileTokens=token)
+    assert accepted.status_code == again.status_code == 200
+    assert accepted.json["ref"] == again.json["ref"]
+    arena.score_all()
+    assert call(ann, "GetSubmission", ref=accepted.json["ref"]).json["status"] == "COMPLETE"
+    link = call(ann, "DownloadSubmission", submissionId=accepted.json["ref"]).headers["Location"]
+    assert get(ann, link).data == file
+
+
+def test_a_file_that_begins_again_replaces_its_parts(ann: Any) -> None:
+    _, url = begin(ann, 10)
+    assert put(ann, url, b"01234", "bytes 0-4/10").status_code == 308
+    assert put(ann, url, b"abcdefghij").status_code == 200
+    assert put(ann, url, b"ABCDEFGHIJ").status_code == 200
+
+
+def test_an_empty_file_is_whole_once_it_has_come(arena: Any, ann: Any) -> None:
+    told = call(ann, "StartSubmissionUpload", **SLUG, fileName="empty.csv").json
+    assert call(ann, "CreateSubmission", **SLUG, blobFileTokens=told["token"]).status_code == 409
+    assert put(ann, told["createUrl"], b"").status_code == 200
+    assert call(ann, "CreateSubmission", **SLUG, blobFileTokens=told["token"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "content_range", "status"),
+    [
+        (b"12345678901", None, 413),
+        (b"123456", "bytes 0-9/10", 400),
+        (b"1234567890", "bytes 0-9/11", 400),
+        (b"1234567890", "lines 0-9/10", 400),
+        (b"12345678", None, 308),
+    ],
+)
+def test_a_file_of_another_length_is_not_whole(
+    ann: Any, body: bytes, content_range: str | None, status: int
+) -> None:
+    _, url = begin(ann, 10)
+    answer = put(ann, url, body, content_range)
+    assert answer.status_code == status, answer.text
+    assert put(ann, url, b"", "bytes */10").status_code == 308
+
+
+def test_an_upload_is_its_persons_and_ends(arena: Any, ann: Any) -> None:
+    bob = arena.person("Bob")
+    token, url = begin(ann, 5)
+    assert put(ann, url, b"12345").status_code == 200
+    assert call(bob, "CreateSubmission", **SLUG, blobFileTokens=token).status_code == 404
+    assert put(ann, f"{API}/uploads/guessed", b"12345").status_code == 404
+    with arena.database.write() as session:
+        assert not announced.has_old(session, now=arena.now() + timedelta(days=6))
+        announced.forget_old(session, now=arena.now() + timedelta(days=8))
+    assert put(ann, url, b"", "bytes */5").status_code == 404
+
+
+def test_the_oldest_unused_uploads_make_room(arena: Any, ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(announced, "FOR_SUBMISSIONS", announced.Room(count=3, size_bytes=100))
+    urls = [begin(ann, 10)[1] for _ in range(4)]
+    assert [put(ann, url, b"1234567890").status_code for url in urls] == [404, 200, 200, 200]
+    begin(ann, 95)
+    assert [put(ann, url, b"", "bytes */10").status_code for url in urls] == [404] * 4
+    with arena.database.read() as session:
+        assert session.query(AnnouncedUpload).count() == 1
+
+
+def test_a_download_serves_ranges(ann: Any) -> None:
+    url = offered(ann, "DownloadDataFile", fileName="data.bin")
+    assert url.startswith("http://localhost/")
+    assert url.partition("?")[0].endswith("/data.bin")
+    whole = get(ann, url)
+    assert (whole.status_code, whole.data) == (200, DATA)
+    assert whole.headers["Content-Type"] == "application/octet-stream"
+    assert whole.headers["Accept-Ranges"] == "bytes"
+    assert whole.headers["Last-Modified"].endswith(" GMT")
+    assert int(whole.headers["Content-Length"]) == len(DATA)
+    etag, then = whole.headers["ETag"], whole.headers["Last-Modified"]
+    for known in ({}, {"If_Range": etag}, {"If_Range": then}):
+        part = get(ann, url, Range="bytes=100-", **known)
+        assert (part.status_code, part.data) == (206, DATA[100:])
+        assert part.headers["Content-Range"] == f"bytes 100-{len(DATA) - 1}/{len(DATA)}"
+    assert get(ann, url, Range="bytes=5-9").data == DATA[5:10]
+    assert get(ann, url, Range="bytes=-7").data == DATA[-7:]
+    for changed in ('"other"', "Wed, 01 Jan 2020 00:00:00 GMT"):
+        assert get(ann, url, Range="bytes=100-", If_Range=changed).status_code == 200
+    beyond = get(ann, url, Range=f"bytes={len(DATA)}-")
+    assert (beyond.status_code, beyond.headers["Content-Range"]) == (416, f"bytes */{len(DATA)}")
+    assert get(ann, url, If_None_Match=etag).status_code == 304
+
+
+def test_the_page_serves_ranges_too(ann: Any) -> None:
+    path = "/competitions/toxicity/data/files/data.bin"
+    part = ann.browser.get(path, headers={"Range": "bytes=10-19"})
+    assert (part.status_code, part.data) == (206, DATA[10:20])
+
+
+def test_a_zip_of_all_files_is_the_same_from_any_place(arena: Any, ann: Any) -> None:
+    add_file(arena, "empty.txt", b"")
+    url = offered(ann, "DownloadDataFiles")
+    assert url.partition("?")[0].endswith("/toxicity.zip")
+    whole = get(ann, url).data
+    with zipfile.ZipFile(io.BytesIO(whole)) as packed:
+        assert packed.testzip() is None
+        assert packed.namelist() == ["sample_submission.csv", "data.bin", "empty.txt"]
+        assert packed.read("data.bin") == DATA
+    half = len(whole) // 2
+    assert whole[:half] + get(ann, url, Range=f"bytes={half}-").data == whole
+
+
+def test_an_address_is_bound_to_its_file_version_and_person(arena: Any, ann: Any) -> None:
+    url = offered(ann, "DownloadDataFile", fileName="data.bin")
+    path, _, key = url.partition("?key=")
+    for forged in (
+        f"{path}?key={key[:-2]}xx",
+        f"{path}?key=",
+        path.replace("data.bin", "other") + f"?key={key}",
+    ):
+        answer = get(ann, forged)
+        assert (answer.status_code, answer.json["error"]) == (410, "link_expired")
+    add_file(arena, "data.bin", DATA + b"new")
+    assert get(ann, url).status_code == 410
+
+
+def test_what_is_being_checked_is_not_offered(arena: Any, ann: Any) -> None:
+    with arena.database.write() as session:
+        file = data_files.get(session, competition=lookup.get(session, slug="toxicity"), name="data.bin")
+        file.check_state = DataCheckState.HELD
+    answer = call(ann, "DownloadDataFile", **SLUG, fileName="data.bin")
+    assert (answer.status_code, answer.json["code"]) == (503, 503)
+    with zipfile.ZipFile(io.BytesIO(get(ann, offered(ann, "DownloadDataFiles")).data)) as packed:
+        assert packed.namelist() == ["sample_submission.csv"]
+
+
+def test_a_token_is_known_or_not_and_nothing_else(arena: Any, ann: Any) -> None:
+    address, client = f"{API}/security.OAuthService/IntrospectToken", arena.app.test_client()
+    assert client.post(address, json={"token": ann.token}).json["username"] == "Ann"
+    assert client.post(address, json={"token": "guessed"}).json == {"active": False, "username": ""}
+    for body in (b"", b"{", b"[]", b'{"token": 7}'):
+        answer = client.post(address, data=body, content_type="application/json")
+        assert answer.status_code in (200, 400)
+
+
+def test_refusals_are_403_and_json(arena: Any, ann: Any) -> None:
+    client = arena.app.test_client()
+    answer = client.post(f"{CALL}/ListCompetitions", json={})
+    assert (answer.status_code, answer.json["code"]) == (403, 403)
+    assert "KAGGLE_API_TOKEN" in answer.json["message"]
+    basic = client.post(f"{CALL}/ListCompetitions", json={}, auth=("anybody", ann.token))
+    assert basic.status_code == 200
+    for method, status in (("get", 405), ("post", 501)):
+        answer = getattr(client, method)(f"{API}/kernels.KernelsApiService/ListKernels", headers=ann.bearer)
+        assert (answer.status_code, answer.json["code"]) == (status, status)
+        assert answer.mimetype == "application/json"
+    large = client.post(f"{CALL}/ListCompetitions", data=b"x" * 300_000, headers=ann.bearer)
+    assert (large.status_code, large.json["code"]) == (413, 413)
+
+
+def test_a_private_score_shows_after_the_reveal_alone(arena: Any, ann: Any) -> None:
+    submission_id = arena.submit(ann, arena.truth.predictions(noise=1.5, seed=1))
+    arena.score_all()
+    for told in (
+        call(ann, "ListSubmissions", **SLUG).json["submissions"][0],
+        call(ann, "GetSubmission", ref=submission_id).json,
+    ):
+        assert told["publicScore"]
+        assert told["privateScore"] == ""
+    arena.reveal()
+    assert call(ann, "ListSubmissions", **SLUG).json["submissions"][0]["privateScore"]
+    assert call(ann, "GetSubmission", ref=submission_id).json["privateScore"]
