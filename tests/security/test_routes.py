@@ -299,6 +299,50 @@ TABLE = {
     ("GET", "api.token_list"): Access(f"{API}/tokens", (401, 200, 200)),
     ("POST", "api.create_token"): Access(f"{API}/tokens", (401, 201, 201), data={"name": "t"}),
     ("DELETE", "api.revoke_token"): Access(f"{API}/tokens/{{token}}", (401, 404, 204)),
+    ("PATCH", "api.change_me"): Access(f"{API}/me", (401, 200, 200), data={"about": "Me."}),
+    ("GET", "api.competition_pages"): Access(f"{API}{HERE}/pages", (200, 200, 200)),
+    ("GET", "api.data_file_list"): Access(f"{API}{HERE}/data", (401, 200, 200)),
+    ("GET", "api.data_file"): Access(f"{API}{HERE}/data/guessed.csv", (401, 404, 404)),
+    ("GET", "api.sample_submission"): Access(f"{API}{HERE}/sample-submission", (200, 200, 200)),
+    ("GET", "api.published_solution"): Access(f"{API}{HERE}/solution", (404, 404, 404)),
+    ("GET", "api.published_nonce"): Access(f"{API}{HERE}/solution-nonce", (404, 404, 404)),
+    ("GET", "api.public_log"): Access(f"{API}{HERE}/log", (200, 200, 200)),
+    ("GET", "api.last_rescoring"): Access(f"{API}{HERE}/rescoring", (404, 404, 404)),
+    ("GET", "api.own_results"): Access(f"{API}{HERE}/results", (401, 403, 403), revealed=(401, 200, 200)),
+    ("GET", "api.published_diagnosis"): Access(
+        f"{API}{HERE}/leaderboard/private/{{own}}/diagnosis", (403, 403, 403), revealed=(404, 404, 404)
+    ),
+    ("POST", "api.create_team"): Access(f"{API}{HERE}/team", (401, 409, 409), data={"name": "Another"}),
+    ("POST", "api.rename_team"): Access(
+        f"{API}{HERE}/team/name", (401, 200, 200), data={"name": "New name"}, revealed=(401, 403, 403)
+    ),
+    ("POST", "api.hand_over_team"): Access(f"{API}{HERE}/team/leader", (401, 404, 404), data={"name": "Eve"}),
+    ("POST", "api.leave_team"): Access(f"{API}{HERE}/team/leave", (401, 409, 409), revealed=(401, 403, 403)),
+    ("POST", "api.make_team_link"): Access(
+        f"{API}{HERE}/team/link", (401, 201, 201), revealed=(401, 403, 403)
+    ),
+    ("DELETE", "api.revoke_team_link"): Access(f"{API}{HERE}/team/link", (401, 200, 200)),
+    ("GET", "api.team_of_link"): Access(f"{API}{HERE}/team/link/guessed", (401, 404, 404)),
+    ("POST", "api.accept_team_link"): Access(f"{API}{HERE}/team/link/guessed", (401, 404, 404)),
+    ("POST", "api.invite_to_team"): Access(
+        f"{API}{HERE}/team/invitations", (401, 404, 404), data={"name": "Eve"}, revealed=(401, 403, 403)
+    ),
+    ("POST", "api.answer_team_invitation"): Access(f"{API}{HERE}/team/invitations/1/accept", (401, 404, 404)),
+    ("POST", "api.ask_to_merge"): Access(
+        f"{API}{HERE}/team/mergers", (401, 404, 404), data={"name": "Eve"}, revealed=(401, 403, 403)
+    ),
+    ("GET", "api.merger_outlook"): Access(f"{API}{HERE}/team/mergers/1", (401, 404, 404)),
+    ("POST", "api.answer_merger"): Access(f"{API}{HERE}/team/mergers/1/accept", (401, 404, 404)),
+    ("PATCH", "api.describe_submission"): Access(
+        f"{API}/submissions/{{own}}", (401, 404, 200), data={"description": "new"}
+    ),
+    ("POST", "api.submit_again"): Access(f"{API}/submissions/{{own}}/again", (401, 404, 201)),
+    ("GET", "api.submission_receipt"): Access(f"{API}/submissions/{{own}}/receipt", (401, 404, 200)),
+    ("GET", "api.submission_gains"): Access(f"{API}/submissions/{{own}}/gains", (401, 404, 200)),
+    ("GET", "api.question_list"): Access(f"{API}/submissions/{{own}}/questions", (401, 404, 200)),
+    ("POST", "api.ask_question"): Access(
+        f"{API}/submissions/{{own}}/questions", (401, 404, 409), data={"question": "Is row 7 right?"}
+    ),
     ("GET", "api.competition_list"): Access(f"{API}/competitions", (401, 200, 200)),
     ("GET", "api.competition"): Access(f"{API}/competitions/toxicity", (401, 200, 200)),
     ("POST", "api.join"): Access(f"{API}/competitions/toxicity/join", (401, 200, 200)),

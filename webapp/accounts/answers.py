@@ -6,6 +6,7 @@ from pydantic import Field
 
 from grader.models import ApiToken, User
 from grader.services.accounts.api_tokens import NAME_MAX_LENGTH, USUAL_SCOPES, Scope
+from grader.services.mail.outbox import Notice
 from webapp.http.fields import Answer, Moment, Sent, Text, Whole
 
 LONGEST_DAYS = 36_500
@@ -18,6 +19,13 @@ class TokenRequest(Sent):
     scopes: Annotated[list[Scope], Field(min_length=1, default_factory=lambda: [*USUAL_SCOPES])]
     competition: Annotated[Text | None, Field(description="The token serves in this one alone.")] = None
     days: Annotated[Whole | None, Field(ge=1, le=LONGEST_DAYS, description="Null for no end.")] = 90
+
+
+class ProfileRequest(Sent):
+    """What to change about oneself; what is not named stays."""
+
+    about: Text | None = None
+    notices: Annotated[list[Notice] | None, Field(description="The kinds of mail to get.")] = None
 
 
 class Token(Answer):
@@ -52,6 +60,8 @@ class Asker(Answer):
     id: int
     name: str
     is_admin: bool
+    about: str
+    notices: list[str]
     token: Token
 
 
@@ -67,7 +77,14 @@ def new_token(made: ApiToken, text: str) -> NewToken:
 
 def asker(user: User, used: ApiToken) -> Asker:
     """Return the person who asks."""
-    return Asker(id=user.id, name=user.name, is_admin=user.is_admin, token=token(used))
+    return Asker(
+        id=user.id,
+        name=user.name,
+        is_admin=user.is_admin,
+        about=user.about,
+        notices=[kind.value for kind in Notice if kind.value not in user.unwanted_notices],
+        token=token(used),
+    )
 
 
 def _fields(found: ApiToken) -> dict[str, Any]:

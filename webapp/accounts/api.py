@@ -6,10 +6,11 @@ from typing import Any
 from flask import g
 
 from grader import db
-from grader.services.accounts import api_tokens
+from grader.models import User
+from grader.services.accounts import accounts, api_tokens
 from grader.services.accounts.api_tokens import Scope
 from webapp.accounts import answers
-from webapp.accounts.answers import Asker, NewToken, TokenList, TokenRequest
+from webapp.accounts.answers import Asker, NewToken, ProfileRequest, TokenList, TokenRequest
 from webapp.http import lookups
 from webapp.http.api import blueprint
 from webapp.http.operations import operation
@@ -23,6 +24,20 @@ TAG = "account"
 def me() -> Asker:
     """Return who asks, and what the token may do."""
     return answers.asker(g.user, g.token)
+
+
+@blueprint.patch("/me")
+@operation(Scope.SUBMIT, answers=Asker, tag=TAG)
+def change_me(json: ProfileRequest) -> Asker:
+    """Change what the person says about themselves, and which mails they get."""
+    with current_site().database.write() as session:
+        if json.about is not None:
+            accounts.describe(session, user=g.user, about=json.about)
+        if json.notices is not None:
+            accounts.choose_notices(session, user=g.user, wanted=[each.value for each in json.notices])
+        person = session.get_one(User, g.user.id)
+        session.refresh(person)
+        return answers.asker(person, g.token)
 
 
 @blueprint.get("/tokens")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from grader.models import DataFile
 from webapp.competitions.views import CompetitionView
 from webapp.http.fields import Answer, Moment
 
@@ -60,6 +61,80 @@ class CompetitionDetails(CompetitionLine):
     max_total_submissions: int | None
     selection_count: int
     metric: ScoringRules
+
+
+class PostedText(Answer):
+    """An announcement in Markdown."""
+
+    title: str
+    body: str
+    posted_at: Moment
+
+
+class CompetitionPages(Answer):
+    """The texts of a competition's pages, in Markdown."""
+
+    overview: str
+    evaluation: str
+    data: str
+    rules: str
+    announcements: list[PostedText]
+
+
+class DataFileLine(Answer):
+    """A data file of a competition."""
+
+    name: str
+    description: str
+    size_bytes: int
+    sha256: str
+    uploaded_at: Moment
+
+
+class DataFileList(Answer):
+    """The data files that the asker may download."""
+
+    files: list[DataFileLine]
+    next: None
+
+
+class LogEntry(Answer):
+    """An act of an organizer that everybody may read of."""
+
+    at: Moment
+    text: str
+
+
+class PublicLog(Answer):
+    """A part of a competition's public log."""
+
+    entries: list[LogEntry]
+    next: str | None
+
+
+class RescoredLine(Answer):
+    """A submission's displayed public score before and after a rescoring; null where it had none."""
+
+    submission_id: int
+    file_name: str
+    submitted_at: Moment
+    before: str | None
+    after: str | None
+
+
+class LastRescoring(Answer):
+    """The last published rescoring, and what it did to the own submissions."""
+
+    number: int
+    replaced_number: int
+    published_at: Moment
+    text: str
+    submissions: list[RescoredLine]
+
+
+def data_file(found: DataFile) -> DataFileLine:
+    """Return a data file."""
+    return DataFileLine.model_validate(found)
 
 
 def line(view: CompetitionView) -> CompetitionLine:

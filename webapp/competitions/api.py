@@ -1,11 +1,28 @@
-"""API: list competitions and read one."""
+"""API: competitions with their texts, data files, public log and last rescoring."""
+
+from flask import Response, g
+from werkzeug.exceptions import NotFound
 
 from grader import db
 from grader.services.accounts.api_tokens import Scope
-from webapp.competitions import answers
-from webapp.competitions.answers import CompetitionDetails, CompetitionList
+from grader.services.audit import log
+from grader.services.competitions import announcements
+from grader.services.rescoring import mail
+from grader.services.teams import rosters
+from webapp.competitions import answers, downloads, pages, solution_download
+from webapp.competitions.answers import (
+    CompetitionDetails,
+    CompetitionList,
+    CompetitionPages,
+    DataFileList,
+    LastRescoring,
+    LogEntry,
+    PostedText,
+    PublicLog,
+    RescoredLine,
+)
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
+from webapp.http import files, lookups
 from webapp.http.api import blueprint
 from webapp.http.fields import Asked
 from webapp.http.lists import following
@@ -32,3 +49,93 @@ def competition(slug: str) -> CompetitionDetails:
     """Return one competition with its rules, limits and how it scores."""
     with current_site().database.read() as session:
         return answers.details(CompetitionView(lookups.competition_of(session, slug), db.now(session)))
+
+
+@blueprint.get("/competitions/<slug>/pages")
+@operation(None, answers=CompetitionPages, tag=TAG)
+def competition_pages(slug: str) -> CompetitionPages:
+    """Return the texts of a competition's pages, in Markdown, and its announcements."""
+    with current_site().database.read() as session:
+        found = lookups.competition_of(session, slug)
+        posted = announcements.shown(session, competition=found)
+    return CompetitionPages(
+        overview=found.overview,
+        evaluation=found.evaluation,
+        data=found.data_description,
+        rules=found.rules,
+        announcements=[PostedText.model_validate(each) for each in posted],
+    )
+
+
+@blueprint.get("/competitions/<slug>/data")
+@operation(Scope.READ, answers=DataFileList, tag=TAG)
+def data_file_list(slug: str) -> DataFileList:
+    """List the data files that the person may download now."""
+    with current_site().database.read() as session:
+        found = downloads.all_data_files(session, lookups.competition_of(session, slug))
+    return DataFileList(files=[answers.data_file(each) for each in found], next=None)
+
+
+@blueprint.get("/competitions/<slug>/data/<name>")
+@operation(Scope.READ, tag=TAG, answers_file=files.BINARY)
+def data_file(slug: str, name: str) -> Response:
+    """Download a data file, whole or the range that is asked for."""
+    site = current_site()
+    with site.database.read() as session:
+        found = downloads.data_file(session, lookups.competition_of(session, slug), name)
+    return files.send(
+        site.storage.open(found.sha256), name=found.name, etag=found.sha256, modified=found.uploaded_at
+    )
+
+
+@blueprint.get("/competitions/<slug>/sample-submission")
+@operation(None, tag=TAG, answers_file="text/csv")
+def sample_submission(slug: str) -> Response:
+    """Download the sample submission, whose ids are in id order."""
+    return pages.sample_submission(slug)
+
+
+@blueprint.get("/competitions/<slug>/solution")
+@operation(None, tag=TAG, answers_file="text/csv")
+def published_solution(slug: str) -> Response:
+    """Download the solution in its canonical form, once it is published."""
+    return solution_download.download(slug)
+
+
+@blueprint.get("/competitions/<slug>/solution-nonce")
+@operation(None, tag=TAG, answers_file="text/plain")
+def published_nonce(slug: str) -> Response:
+    """Download the nonce with which every receipt has committed to the published solution."""
+    return solution_download.nonce(slug)
+
+
+@blueprint.get("/competitions/<slug>/log")
+@operation(None, answers=PublicLog, tag=TAG)
+def public_log(slug: str, query: Asked) -> PublicLog:
+    """List what organizers did that changes standings, deadlines or rules, the newest first."""
+    with current_site().database.read() as session:
+        found = log.public_slice(
+            session, competition=lookups.competition_of(session, slug), after=query.after
+        )
+    entries = [LogEntry(at=entry.at, text=text) for entry, text in found.rows]
+    return PublicLog(entries=entries, next=following(found))
+
+
+@blueprint.get("/competitions/<slug>/rescoring")
+@operation(None, answers=LastRescoring, tag=TAG)
+def last_rescoring(slug: str) -> LastRescoring:
+    """Return the message of the last published rescoring, and the own public scores before and now."""
+    with current_site().database.read() as session:
+        found = lookups.competition_of(session, slug)
+        published = mail.latest(found)
+        team = rosters.find_team(session, competition=found, user=g.user) if g.user else None
+        lines = mail.of_team(session, competition=found, team=team) if team else []
+    if published is None:
+        raise NotFound
+    return LastRescoring(
+        number=published.number,
+        replaced_number=published.replaced_number,
+        published_at=published.published_at,
+        text=published.text,
+        submissions=[RescoredLine.model_validate(each) for each in lines],
+    )

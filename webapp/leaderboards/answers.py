@@ -110,6 +110,42 @@ class CountedSubmission(Answer):
     private: SplitScore | None = None
 
 
+class OwnResult(Answer):
+    """A file of the own team with both scores; `is_picked` is null for one that did not compete."""
+
+    submission_id: int
+    file_name: str
+    description: str
+    submitted_at: Moment
+    public_score: str
+    private_score: str
+    is_late: bool
+    is_picked: bool | None
+    counted: bool
+
+
+class MissedResult(Answer):
+    """The best file that did not compete, and the rank that it would have taken."""
+
+    submission_id: int
+    score: str
+    rank: int
+    is_better: bool
+
+
+class OwnResults(Answer):
+    """What each file of the own team got, the newest first, and the team's places."""
+
+    team: str
+    lines: list[OwnResult]
+    rank: int | None
+    public_rank: int | None
+    team_count: int
+    selection_count: int
+    missed: MissedResult | None
+    disqualification: str | None
+
+
 def board_page(board: Board, *, next_page: str | None) -> BoardPage:
     """Return one page of a leaderboard."""
     return BoardPage(

@@ -2,21 +2,32 @@
 
 from typing import Any
 
-from flask import g, request, url_for
+from flask import Response, g, jsonify, request, url_for
 
 from grader import db
+from grader.services.accounts.api_tokens import Scope
+from grader.services.analysis import diagnoses
 from grader.services.competitions import phases
 from grader.services.leaderboards import counted_submission as counted_submissions
 from grader.services.leaderboards import leaderboard as boards
+from grader.services.leaderboards import team_results
 from grader.services.standings import final_standings as final_boards
 from grader.services.teams import rosters
+from grader.visibility import Viewer
 from webapp.http import lookups
 from webapp.http.api import blueprint
 from webapp.http.operations import operation
 from webapp.http.parameters import asked_page
 from webapp.http.site import current_site
 from webapp.leaderboards import answers, requests
-from webapp.leaderboards.answers import BoardPage, BoardQuery, CountedSubmission, FinalStandings, PageQuery
+from webapp.leaderboards.answers import (
+    BoardPage,
+    BoardQuery,
+    CountedSubmission,
+    FinalStandings,
+    OwnResults,
+    PageQuery,
+)
 
 TAG = "leaderboards"
 
@@ -76,3 +87,41 @@ def final_standings(slug: str, number: int, query: PageQuery) -> FinalStandings:
     if found.page < found.page_count:
         next_page = url_for("api.final_standings", slug=slug, number=number, page=found.page + 1)
     return answers.final_standings(found, next_page=next_page)
+
+
+@blueprint.get("/competitions/<slug>/results")
+@operation(Scope.READ, answers=OwnResults, tag=TAG)
+def own_results(slug: str) -> OwnResults:
+    """Return after the reveal what each file of the own team got, which one counted, and its places."""
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        found = team_results.of_team(
+            session,
+            competition=competition,
+            team=rosters.require_team(session, competition=competition, user=g.user),
+            phase=phases.phase(competition, db.now(session)),
+            viewer=Viewer.TEAM,
+        )
+    return OwnResults.model_validate(found)
+
+
+@blueprint.get("/competitions/<slug>/leaderboard/private/<int:submission_id>/diagnosis")
+@operation(None, tag=TAG, answers_file="application/json")
+def published_diagnosis(slug: str, submission_id: int) -> Response:
+    """Return after the reveal the published diagnosis of a submission that counted, by split."""
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        counted_submissions.get(
+            session,
+            competition=competition,
+            submission_id=submission_id,
+            viewer=lookups.viewer(),
+            phase=phases.phase(competition, db.now(session)),
+        )
+        job = diagnoses.newest(
+            session, competition=competition, submission_id=submission_id, is_published=True
+        )
+    if job is None:
+        raise diagnoses.DiagnosisNotPublished(submission_id)
+    reports = diagnoses.reports(current_site().storage, job)
+    return jsonify({split: report.as_dict() for split, report in reports.items()})

@@ -6,7 +6,7 @@ from grader.models import Submission
 from grader.services.leaderboards.submission_results import SplitResult, Summary
 from grader.services.quotas.limits import Allowance
 from grader.services.submissions.selections import Choice
-from webapp.http.fields import Answer, Moment, Sent
+from webapp.http.fields import Answer, Moment, Number, Sent, Text
 
 
 class Limits(Answer):
@@ -116,6 +116,58 @@ class Selected(Answer):
     id: int
     is_selected: bool
     selection: Selection
+
+
+class DescribeRequest(Sent):
+    """The description of a submission."""
+
+    description: Text = ""
+
+
+class ReceiptQuery(Sent):
+    """Which scoring version's receipt to return; organizers may ask for another than the live one."""
+
+    version: Number | None = None
+
+
+class Gain(Answer):
+    """What the score would gain if an identity's AUC rose to the median of its column."""
+
+    name: str
+    cell: str
+    value: float
+    median: float
+    gain: float
+
+
+class Gains(Answer):
+    """What holds a score back, the largest gain first; null where the table is not shown."""
+
+    gains: list[Gain] | None
+
+
+class QuestionRequest(Sent):
+    """A question about a submission's score."""
+
+    question: Text
+
+
+class Question(Answer):
+    """A question about a submission's score; without `answered_at` it is open."""
+
+    id: int
+    submission_id: int
+    question: str
+    asked_at: Moment
+    answer: str
+    answered_at: Moment | None
+
+
+class QuestionList(Answer):
+    """The questions about a submission, the oldest first."""
+
+    questions: list[Question]
+    next: None
 
 
 def allowance(found: Allowance) -> Limits:

@@ -8,9 +8,12 @@ from flask import Response, g, send_file, url_for
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.services.accounts.api_tokens import Scope
+from grader.services.analysis import own_submission
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
-from grader.services.submissions import accepting, selections, viewers
+from grader.services.leaderboards.submission_results import Summary
+from grader.services.moderation import disputes
+from grader.services.submissions import accepting, receipts, selections, viewers
 from webapp.http import lookups
 from webapp.http.api import blueprint
 from webapp.http.fields import Asked
@@ -21,6 +24,13 @@ from webapp.submissions import answers, checking, uploads
 from webapp.submissions.answers import (
     Accepted,
     Checked,
+    DescribeRequest,
+    Gain,
+    Gains,
+    Question,
+    QuestionList,
+    QuestionRequest,
+    ReceiptQuery,
     Selected,
     SelectRequest,
     SubmissionDetails,
@@ -55,15 +65,7 @@ def submit(slug: str) -> Any:
     upload = uploads.arrived()
     competition = uploads.require_acceptable(slug, upload)
     accepted = uploads.accept(competition, upload)
-    submission = accepted.submission
-    location = url_for("api.submission", submission_id=submission.id)
-    answer = Accepted(
-        id=submission.id,
-        status=submission.status.value,
-        url=location,
-        limits=answers.allowance(accepted.allowance),
-    )
-    return answer, 201 if accepted.is_new else 200, {"Location": location}
+    return _accepted(accepted, 201 if accepted.is_new else 200)
 
 
 @blueprint.post("/competitions/<slug>/check")
@@ -109,13 +111,7 @@ def submission_list(slug: str, query: Asked) -> SubmissionList:
 @operation(Scope.READ, answers=SubmissionDetails, tag=TAG)
 def submission(submission_id: int) -> SubmissionDetails:
     """Return a submission of one's own team, or of a competition that one organizes."""
-    with current_site().database.read() as session:
-        opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
-        phase = phases.phase(opened.submission.competition, db.now(session))
-        summary = submission_results.summary(
-            session, submission=opened.submission, viewer=opened.viewer, phase=phase
-        )
-        return answers.details(opened.submission, summary)
+    return _details(submission_id)
 
 
 @blueprint.get("/submissions/<int:submission_id>/file")
@@ -143,3 +139,94 @@ def select(submission_id: int, json: SelectRequest) -> Selected:
         own = selections.select(session, user=g.user, submission_id=submission_id, is_selected=json.selected)
         choice = selections.would_count(session, competition=own.competition, team=own.team)
     return Selected(id=own.id, is_selected=own.is_selected, selection=answers.selection(choice))
+
+
+@blueprint.patch("/submissions/<int:submission_id>")
+@operation(Scope.SUBMIT, answers=SubmissionDetails, tag=TAG)
+def describe_submission(submission_id: int, json: DescribeRequest) -> SubmissionDetails:
+    """Change the description of an own submission."""
+    with current_site().database.write() as session:
+        accepting.describe(session, user=g.user, submission_id=submission_id, description=json.description)
+    return _details(submission_id)
+
+
+@blueprint.post("/submissions/<int:submission_id>/again")
+@operation(Scope.SUBMIT, answers=Accepted, status=201, tag=TAG, creates=True)
+def submit_again(submission_id: int, json: DescribeRequest) -> Any:
+    """Submit the bytes of an own submission once more."""
+    with current_site().database.read() as session:
+        earlier = accepting.get_own(session, user=g.user, submission_id=submission_id)
+    return _accepted(uploads.accept_again(earlier, description=json.description), 201)
+
+
+@blueprint.get("/submissions/<int:submission_id>/receipt")
+@operation(Scope.READ, tag=TAG, answers_file="application/json")
+def submission_receipt(submission_id: int, query: ReceiptQuery) -> Response:
+    """Download the receipt of a submission's score, as much of it as the person may see."""
+    with current_site().database.read() as session:
+        opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+        found = receipts.visible_to(
+            session,
+            submission=opened.submission,
+            viewer=opened.viewer,
+            number=query.version,
+            phase=phases.phase(opened.submission.competition, db.now(session)),
+        )
+    return Response(found.to_json(), mimetype="application/json")
+
+
+@blueprint.get("/submissions/<int:submission_id>/gains")
+@operation(Scope.READ, answers=Gains, tag=TAG)
+def submission_gains(submission_id: int) -> Gains:
+    """Return which AUCs hold the public score back most, from the displayed values."""
+    with current_site().database.read() as session:
+        opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+        summary = _summary(session, opened)
+        version = lookup.live(opened.submission.competition)
+        found = own_submission.holding_back(summary.public, version)
+    return Gains(gains=[Gain.model_validate(cell) for cell in found.cells] if found else None)
+
+
+@blueprint.get("/submissions/<int:submission_id>/questions")
+@operation(Scope.READ, answers=QuestionList, tag=TAG)
+def question_list(submission_id: int) -> QuestionList:
+    """List the questions about a submission's score, and their answers."""
+    with current_site().database.read() as session:
+        opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+        asked = disputes.of_submission(session, submission=opened.submission)
+        return QuestionList(questions=[Question.model_validate(each) for each in asked], next=None)
+
+
+@blueprint.post("/submissions/<int:submission_id>/questions")
+@operation(Scope.SUBMIT, answers=Question, status=201, tag=TAG, creates=True)
+def ask_question(submission_id: int, json: QuestionRequest) -> tuple[Question, int]:
+    """Question the score of an own submission; the organizers answer."""
+    with current_site().database.write() as session:
+        asked = disputes.ask(session, user=g.user, submission_id=submission_id, question=json.question)
+        return Question.model_validate(asked), 201
+
+
+def _details(submission_id: int) -> SubmissionDetails:
+    with current_site().database.read() as session:
+        opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+        return answers.details(opened.submission, _summary(session, opened))
+
+
+def _summary(session: Any, opened: viewers.Opened) -> Summary:
+    phase = phases.phase(opened.submission.competition, db.now(session))
+    return submission_results.summary(
+        session, submission=opened.submission, viewer=opened.viewer, phase=phase
+    )
+
+
+def _accepted(accepted: accepting.Accepted, status: int) -> Any:
+    """Return the answer to a file that was taken in."""
+    submission = accepted.submission
+    location = url_for("api.submission", submission_id=submission.id)
+    answer = Accepted(
+        id=submission.id,
+        status=submission.status.value,
+        url=location,
+        limits=answers.allowance(accepted.allowance),
+    )
+    return answer, status, {"Location": location}

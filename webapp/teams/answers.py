@@ -12,7 +12,7 @@ class JoinRequest(Sent):
     """Joining a competition: the version of its rules that the person has read, and the code it may need."""
 
     accepted_rules_version: Number | None = None
-    code: Text = ""
+    code: Text | None = None
 
 
 class Entry(Answer):
@@ -21,6 +21,35 @@ class Entry(Answer):
     entry: str
     accepted_rules_version: int | None
     joined_at: Moment | None
+
+
+class Named(Sent):
+    """The name of a team or a person."""
+
+    name: Text
+
+
+class Invitation(Answer):
+    """An invitation into a team."""
+
+    id: int
+    team: str
+
+
+class Invited(Answer):
+    """A person whom a team has invited."""
+
+    id: int
+    person: str
+
+
+class MergeProposal(Answer):
+    """An open merge request; `is_ours` if the own team asked, `obstacle` is why it cannot be accepted."""
+
+    id: int
+    team: str
+    is_ours: bool
+    obstacle: str | None
 
 
 class Team(Answer):
@@ -32,13 +61,62 @@ class Team(Answer):
     is_leader: bool
     members: list[str]
     disqualified_because: str | None
+    has_link: bool
+    invited: list[Invited]
+    mergers: list[MergeProposal]
+
+
+class TeamLink(Answer):
+    """A link that lets its holder join the team; it is shown this once."""
+
+    token: str
+    url: str
+
+
+class InvitingTeam(Answer):
+    """The team of a link."""
+
+    name: str
+    members: list[str]
+
+
+class MergedTogether(Answer):
+    """What two teams have together, and what one team may have; null is no limit."""
+
+    member_count: int
+    max_members: int
+    used_total: int
+    max_used: int | None
+
+
+class MergerSide(Answer):
+    """One team's side of a merger."""
+
+    name: str
+    leader: str
+    members: list[str]
+    submission_count: int
+    used_total: int
+    used_today: int
+    picked_count: int
+
+
+class MergerOutlook(Answer):
+    """What accepting a merge request does: the team that is taken in, the one it becomes part of, the sum."""
+
+    taken: MergerSide
+    into: MergerSide
+    sum: MergedTogether
+    max_daily: int | None
+    selection_count: int
 
 
 class EntryAndTeam(Entry):
-    """A person's entry, team, submissions left, and what would count for it."""
+    """A person's entry, team, submissions left, invitations, and what would count for the team."""
 
     team: Team | None
     limits: Limits
+    invitations: list[Invitation]
     selection: Selection | None
 
 
@@ -67,4 +145,12 @@ def team(own: OwnTeam, *, named: AuditEntry | None) -> Team:
         is_leader=own.is_leader,
         members=[member.user.name for member in own.members],
         disqualified_because=found.disqualification_reason if found.disqualified_at else None,
+        has_link=own.link is not None,
+        invited=[Invited(id=each.id, person=each.user.name) for each in own.invitations if each.user],
+        mergers=[
+            MergeProposal(
+                id=each.request.id, team=each.other.name, is_ours=each.is_ours, obstacle=each.obstacle
+            )
+            for each in own.proposals
+        ],
     )

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session, joinedload
 from grader.models import AuditEntry, Competition, Team, User
 from grader.models.competitions import DELETED
 from grader.services.audit import actions as audit_actions
-from grader.services.paging import Page, page_of_query
+from grader.services.paging import Page, Slice, page_of_query, slice_of_query
 from grader.text.plain import one_line, plain_text
 
 ORIGIN_MAX_LENGTH = 64
@@ -145,6 +145,17 @@ def public_page(session: Session, *, competition: Competition, page: int = 1) ->
     """Return a page of what everybody may read, the newest first."""
     query = select(AuditEntry).where(AuditEntry.competition_id == competition.id, AuditEntry.is_public)
     return _page(session, query, page=page, page_size=PUBLIC_PAGE_SIZE)
+
+
+def public_slice(
+    session: Session, *, competition: Competition, after: int | None
+) -> Slice[tuple[AuditEntry, str]]:
+    """Return the next entries that everybody may read, the newest first, with their texts."""
+    query = select(AuditEntry).where(AuditEntry.competition_id == competition.id, AuditEntry.is_public)
+    key = AuditEntry.__table__.c.id
+    found = slice_of_query(session, query, key=key, after=after, size=PUBLIC_PAGE_SIZE)
+    known = names(session, found.rows)
+    return Slice(tuple((each, told(each.public_text, known)) for each in found.rows), found.following)
 
 
 def actions(session: Session, *, competition: Competition) -> list[str]:

@@ -135,6 +135,9 @@ def test_a_program_reads_the_rules_joins_and_sees_its_team(arena: Any) -> None:
         "is_leader": True,
         "members": ["Ann"],
         "disqualified_because": None,
+        "has_link": False,
+        "invited": [],
+        "mergers": [],
     }
     assert team()["limits"]["pending"] == 0
     assert team()["selection"]["counts"] == [{"submission": sent_id, "reason": "automatic"}]

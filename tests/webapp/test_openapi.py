@@ -1,0 +1,98 @@
+"""The API keeps to its OpenAPI document, whatever is sent, as every role, on both databases."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis.checks import CHECKS, load_all_checks
+
+from grader.models import Role
+from grader.services.accounts import api_tokens
+from grader.services.accounts.api_tokens import Scope
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, organizers
+from grader.services.people import directory
+
+load_all_checks()
+KEPT = CHECKS.get_by_names(
+    [
+        "not_a_server_error",
+        "status_code_conformance",
+        "content_type_conformance",
+        "response_schema_conformance",
+    ]
+)
+# Parts of addresses that are there; without them every answer would be 404.
+KNOWN = {"slug": "toxicity", "submission_id": 1, "number": 1, "team_id": 1, "token_id": 999, "user_id": 1}
+ROLES = {"nobody": None, "a participant": "Ann", "an organizer": "Olga", "an administrator": "Root"}
+
+
+@pytest.fixture
+def site(make_arena: Callable[..., Any], database_url: str) -> Any:
+    arena = make_arena(database_url=database_url)
+    arena.competition()
+    arena.person("Ann")
+    arena.person("Root", is_admin=True)
+    olga = arena.person("Olga")
+    with arena.database.write() as session:
+        organizers.add(
+            session,
+            competition=lookup.get(session, slug="toxicity"),
+            user=olga.user,
+            role=Role.OWNER,
+            actor=Actor(None, "tests"),
+            now=arena.now(),
+        )
+    return arena
+
+
+def bearer(arena: Any, name: str | None) -> dict[str, str]:
+    """Return the headers of a person with a token that may do everything."""
+    if name is None:
+        return {}
+    with arena.database.write() as session:
+        person = directory.get(session, name=name)
+        _, text = api_tokens.create(session, user=person, name="t", scopes=tuple(Scope), now=arena.now())
+    return {"Authorization": f"Bearer {text}"}
+
+
+def keep(arena: Any, role: str, examples: int) -> None:
+    """Send every operation some requests that its description allows, and some that it does not."""
+    schema = schemathesis.openapi.from_wsgi("/api/openapi.json", arena.app)
+    headers = bearer(arena, ROLES[role])
+    for result in schema.get_all_operations():
+        operation = result.ok()
+        known = {each.name: KNOWN[each.name] for each in operation.path_parameters if each.name in KNOWN}
+        for mode in schemathesis.GenerationMode:
+            strategy = operation.as_strategy(mode, path_parameters=known)
+
+            @settings(
+                max_examples=examples,
+                derandomize=True,
+                database=None,
+                deadline=None,
+                phases=[Phase.generate],
+                suppress_health_check=list(HealthCheck),
+            )
+            @given(case=strategy)
+            def ask(case: schemathesis.Case) -> None:
+                answer = case.call(headers=headers)
+                case.validate_response(answer, checks=KEPT)
+
+            with suppress(Unsatisfiable):  # nothing of this operation can be wrong
+                ask()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_api_keeps_to_its_description(site: Any, role: str) -> None:
+    keep(site, role, examples=2)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("role", ROLES)
+def test_the_api_keeps_to_its_description_for_long(site: Any, role: str) -> None:
+    keep(site, role, examples=60)
