@@ -54,7 +54,8 @@ main = CommandGroup(
         },
         "Competitions and people": {
             "competition": Entry(
-                "grader.cli.competition.commands", "Create, change, moderate and close competitions."
+                "grader.cli.competition.commands",
+                "Create, change, moderate and close competitions.",
             ),
             "rescore": Entry(
                 "grader.cli.competition.rescore", "Score all submissions with a corrected solution."

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import quote
 
 from grader.client.errors import NotScoredInTime, Refused, Unusable
 from grader.client.files import CountedFile, OnProgress, as_file, download
+from grader.client.organizer import Organizer, quoted
 from grader.client.records import (
     BoardRow,
     Check,
@@ -40,7 +40,7 @@ class Client:
         An API token, from the account page. Without one only leaderboards can be read.
     competition : str, optional
         The last part of a competition's address, for the methods that are called without one. Where neither
-        names one, it is the only one on the site.
+        names one, it is that of the token, or the only one on the site.
     patience_seconds : float
         How long to wait in all between the tries of one request, where the server does not answer, is busy
         or asks to come back later.
@@ -117,6 +117,19 @@ class Client:
         """
         return self._transport.call(method, path, json=json, query=query)
 
+    def organize(self, competition: str | None = None) -> Organizer:
+        """Return what organizers do in a competition; the token needs the scope ``organize``.
+
+        Parameters
+        ----------
+        competition : str, optional
+
+        Returns
+        -------
+        Organizer
+        """
+        return Organizer(self._transport, self._slug(competition))
+
     def scopes(self) -> frozenset[str]:
         """Return what the token may do: ``read``, ``submit``, ``organize``, ``admin``.
 
@@ -148,6 +161,20 @@ class Client:
         Competition
         """
         return Competition.of(self._transport.get(self._place(competition)))
+
+    def pages(self, competition: str | None = None) -> Mapping[str, Any]:
+        """Return the texts of a competition's pages, in Markdown.
+
+        Parameters
+        ----------
+        competition : str, optional
+
+        Returns
+        -------
+        mapping
+            ``overview``, ``evaluation``, ``data``, ``rules`` and ``announcements``.
+        """
+        return self._transport.get(f"{self._place(competition)}/pages")
 
     def join(
         self,
@@ -243,7 +270,7 @@ class Client:
             If the bytes are not the server's.
         """
         path = Path(folder) / _file_name(name)
-        address = f"{self._place(competition)}/data/{quote(name, safe='', errors='replace')}"
+        address = f"{self._place(competition)}/data/{quoted(name)}"
         return download(self._transport, address, path, on_progress=on_progress)
 
     def check(
@@ -475,13 +502,17 @@ class Client:
 
     def _place(self, competition: str | None) -> str:
         """Return where a competition is below the API."""
+        return f"competitions/{quoted(self._slug(competition))}"
+
+    def _slug(self, competition: str | None) -> str:
         slug = competition or self._competition
         if not slug:
-            slugs = [each.slug for each in self.competitions()]
+            bound = self._transport.get("me")["token"]["competition"]
+            slugs = [bound] if bound else [each.slug for each in self.competitions()]
             if len(slugs) != 1:
                 raise Unusable(f"Name the competition: {', '.join(slugs) or 'there is none yet'}.")
             self._competition = slug = slugs[0]
-        return f"competitions/{quote(slug, safe='', errors='replace')}"
+        return slug
 
 
 def _number(submission: Submission | int) -> int:

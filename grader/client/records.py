@@ -253,5 +253,5 @@ def _frame(rows: Sequence[Json]) -> "pd.DataFrame":
     frame = pd.DataFrame(list(rows))
     for name in frame.columns:
         if name.endswith("_at"):
-            frame[name] = pd.to_datetime(frame[name], utc=True)
+            frame[name] = pd.to_datetime(frame[name], utc=True, format="ISO8601")
     return frame

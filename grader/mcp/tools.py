@@ -89,7 +89,7 @@ class Tools:
             Tool("list_competitions", "List the competitions of the site.", READ, (), 0, self._list),
             Tool(
                 "read_competition",
-                "Read a competition: its texts, dates, rules, metric and limits.",
+                "Read a competition: the pages overview, evaluation, data and rules; dates, metric, limits.",
                 READ,
                 (COMPETITION,),
                 0,
@@ -158,7 +158,7 @@ class Tools:
         return {"competitions": [each.data for each in self._client.competitions()]}
 
     def _read(self, competition: str | None = None) -> Answer:
-        return self._client.competition(competition).data
+        return {**self._client.pages(competition), **self._client.competition(competition).data}
 
     def _files(self, competition: str | None = None) -> Answer:
         return {"files": [each.data for each in self._client.data_files(competition)]}

@@ -372,3 +372,22 @@ def test_of_several_competitions_one_must_be_named(service: Any, live_site: Any)
         with pytest.raises(Unusable, match="Name the competition: second, first"):
             client.team()
         assert [each.slug for each in client.competitions()] == ["second", "first"]
+
+
+def test_a_token_of_one_competition_names_it(service: Any, live_site: Any) -> None:
+    service.competition("first")
+    second = service.competition("second")
+    with service.database.write() as session:
+        token = api_tokens.create(
+            session,
+            user=service.user(),
+            name="one",
+            competition=session.merge(second),
+            now=db.now(session),
+        )[1]
+    with Client(live_site.address, token) as client:
+        assert client.leaderboard().team_count == 0
+        assert client.team().entry == "outside"
+        with pytest.raises(Refused) as refused:
+            client.team("first")
+    assert refused.value.status == 403

@@ -11,13 +11,17 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
+from sqlalchemy import update
 
 from grader import db
 from grader.client import Unusable
 from grader.mcp.folder import Folder
 from grader.mcp.protocol import serve
+from grader.models import DataCheckState, DataFile
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
+from grader.services.audit.log import Actor
+from grader.services.data_files import files
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 READING = {
@@ -59,8 +63,8 @@ def with_agent(site: Any, token: str, folder: Path, act: Callable[[Any], Awaitab
     anyio.run(run)
 
 
-async def call(agent: Any, name: str, **arguments: Any) -> Any:
-    result = await agent.call_tool(name, arguments)
+async def call(agent: Any, tool: str, **arguments: Any) -> Any:
+    result = await agent.call_tool(tool, arguments)
     data = json.loads(result.content[0].text)
     assert result.is_error or result.structured_content == data
     return data
@@ -69,13 +73,23 @@ async def call(agent: Any, name: str, **arguments: Any) -> Any:
 def test_an_agent_reads_checks_submits_waits_and_finds_itself_on_the_leaderboard(
     service: Any, live_site: Any, folder: Path
 ) -> None:
-    service.competition(max_daily_submissions=5)
+    competition = service.competition(max_daily_submissions=5, overview="Find what hurts.")
+    blob = service.storage.put(b"id,text\nr0,hello\n")
+    with service.database.write() as session:
+        act_of = {"actor": Actor.shell(), "now": service.now}
+        files.add(session, competition=competition, name="train.csv", blob=blob, **act_of)
+        session.execute(update(DataFile).values(check_state=DataCheckState.UNCHECKED))
 
     async def act(agent: Any) -> None:
         offered = (await agent.list_tools()).tools
         assert {tool.name for tool in offered} == READING | {"check_file", "submit_file"}
-        listed = await call(agent, "list_competitions")
-        assert [each["slug"] for each in listed["competitions"]] == ["toxicity"]
+        found = await call(agent, "list_competitions")
+        assert [each["slug"] for each in found["competitions"]] == ["toxicity"]
+        assert (await call(agent, "read_competition"))["overview"] == "Find what hurts."
+        (listed,) = (await call(agent, "list_data_files"))["files"]
+        got = await call(agent, "download_data", name=listed["name"])
+        assert Path(got["path"]).read_bytes() == b"id,text\nr0,hello\n"
+        assert Path(got["path"]).parent == folder
         assert (await call(agent, "check_file", file="bad.csv"))["is_clean"] is False
         sent = await call(agent, "submit_file", file="good.csv", description="by an agent")
         done = await call(agent, "wait_for_score", submission=sent["id"])

@@ -107,15 +107,21 @@ def condition_options(command: Command) -> Command:
     return command
 
 
-def given(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the conditions that were given, under the names of the settings."""
-    from grader.models import EntryMode
-
+def plainly_given(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the conditions that were given, under the names of the settings, as texts and numbers."""
     conditions = {name: value for name, value in options.items() if value is not None}
     if "rules" in conditions:
         conditions["rules"] = conditions["rules"].read_text(encoding="utf-8")
     if "entry_code" in conditions:
         conditions.setdefault("entry_mode", "code")
+    return {name: None if value == NO_LIMIT else value for name, value in conditions.items()}
+
+
+def given(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the conditions that were given, as the settings have them."""
+    from grader.models import EntryMode
+
+    conditions = plainly_given(options)
     if "entry_mode" in conditions:
         conditions["entry_mode"] = EntryMode(conditions["entry_mode"])
-    return {name: None if value == NO_LIMIT else value for name, value in conditions.items()}
+    return conditions

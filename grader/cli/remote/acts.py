@@ -1,7 +1,11 @@
 """How a command works on another machine: it names the site, asks it, and prints what the local one does."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,8 +13,10 @@ import click
 from grader.cli.client.connection import connected, connection_options
 from grader.cli.client.shown import show_json
 from grader.client import Client
+from grader.client.organizer import Organizer, quoted
 
 Act = Callable[..., tuple[Any, str]]
+Found = tuple[dict[str, Any], tuple[str, ...]]
 
 
 def act_over_http(act: Act) -> Callable[..., None]:
@@ -33,7 +39,61 @@ def act_over_http(act: Act) -> Callable[..., None]:
     return command
 
 
-def confirmed(client: Client, question: str, *, yes: bool) -> None:
-    """Ask before an act that cannot be undone; the question names the site."""
-    if not yes:
-        click.confirm(f"{client.server}: {question}", abort=True, err=True)
+def nothing_found(_desk: Organizer, _given: Mapping[str, Any]) -> Found:
+    """Return what a request needs beside what was given: nothing."""
+    return {}, ()
+
+
+def named_team(desk: Organizer, given: Mapping[str, Any]) -> Found:
+    """Return the number of the team that was given by name."""
+    return {"team_id": desk.team(given["team"])["id"]}, ("team",)
+
+
+@dataclass(frozen=True)
+class Simple:
+    """A command that is one request: what it takes, where it goes, and the line that it prints.
+
+    `request` is a method and a path below the organizers' part of the competition of `slug`; what the path
+    does not name is sent as JSON, under its name in `renamed` if it has another there, with what is `always`
+    sent. `says` is filled with what was given and with the `answer`.
+    """
+
+    name: str
+    takes: tuple[Callable[[Any], Any], ...]
+    request: str
+    says: str | Callable[[dict[str, Any], Any], str]
+    help: str
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    always: Mapping[str, Any] = field(default_factory=dict)
+    finds: Callable[[Organizer, Mapping[str, Any]], Found] = nothing_found
+
+    def command(self) -> click.Command:
+        """Return it as a command."""
+
+        def act(client: Client, **given: Any) -> tuple[Any, str]:
+            desk = client.organize(given["slug"])
+            method, _, path = self.request.partition(" ")
+            found, replaced = self.finds(desk, given)
+            in_path = {*re.findall(r"\{(\w+)\}", path), *replaced, "slug"}
+            sent = {
+                self.renamed.get(name, name): plain(value)
+                for name, value in given.items()
+                if name not in in_path and value is not None
+            }
+            names = {name: quoted(value) for name, value in (given | found).items()}
+            answer = desk.call(method, path.format(**names), json=sent | dict(self.always))
+            says = self.says
+            return answer, says(given, answer) if callable(says) else says.format(**given, answer=answer)
+
+        act.__doc__ = self.help
+        view: Any = act_over_http(act)
+        for take in reversed(self.takes):
+            view = take(view)
+        return click.command(self.name)(view)
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: times in ISO 8601, files as their text."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value.read_text(encoding="utf-8") if isinstance(value, Path) else value

@@ -1,0 +1,284 @@
+"""`Organizer`: what organizers do in one competition; `Client.organize` returns it."""
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from grader.client.errors import Unusable
+from grader.client.files import CountedFile, OnProgress
+from grader.client.transport import Json, Transport
+
+POLL_SECONDS = 0.5
+OnJob = Callable[[Mapping[str, Any]], None]
+
+
+class Organizer:
+    """The organizers' part of a competition, under a token with the scope ``organize``.
+
+    The answers are the JSON of the server, which its page ``/api`` describes.
+
+    Parameters
+    ----------
+    transport : Transport
+    slug : str
+        The competition.
+    """
+
+    def __init__(self, transport: Transport, slug: str) -> None:
+        self._transport = transport
+        self.slug = slug
+
+    def call(self, method: str, path: str = "", *, json: Any = None, **query: Any) -> Json:
+        """Send a request below the organizers' part of the competition.
+
+        Parameters
+        ----------
+        method : str
+        path : str
+        json : object, optional
+        **query
+            The parameters of the address.
+
+        Returns
+        -------
+        dict
+        """
+        return self._transport.call(method, self._at(path), json=json, query=query)
+
+    def text(self, path: str, **query: Any) -> str:
+        """Return a text, such as ``settings.toml`` or an export.
+
+        Parameters
+        ----------
+        path : str
+        **query
+
+        Returns
+        -------
+        str
+        """
+        return self._transport.ask("GET", self._at(path), params=query).text
+
+    def upload(
+        self,
+        path: str,
+        file: Path | str,
+        *,
+        fields: Mapping[str, str] | None = None,
+        test: Path | str | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Json:
+        """Send a file: a solution, a data file, a baseline.
+
+        Parameters
+        ----------
+        path : str
+            ``solution``, ``data`` or ``data/baseline``.
+        file : Path or str
+        fields : mapping, optional
+            What goes with it, such as ``description``.
+        test : Path or str, optional
+            The participants' test.csv beside a solution.
+        on_progress : callable, optional
+
+        Returns
+        -------
+        dict
+        """
+        with CountedFile(Path(file), on_progress) as stream:
+            files: dict[str, Any] = {"file": (Path(file).name, stream, "application/octet-stream")}
+            if test is None:
+                return self._transport.post(self._at(path), data=fields, files=files)
+            with CountedFile(Path(test), None) as beside:
+                files["test"] = (Path(test).name, beside, "application/octet-stream")
+                return self._transport.post(self._at(path), data=fields, files=files)
+
+    def ended(
+        self,
+        path: str,
+        *,
+        job: str = "job",
+        timeout_seconds: float = 3600,
+        on_progress: OnJob | None = None,
+    ) -> Json:
+        """Return an answer once the work that it describes has ended.
+
+        Parameters
+        ----------
+        path : str
+            Where it is asked for, such as ``solution/3``.
+        job : str
+            The key of the job in the answer; empty where the answer is the job.
+        timeout_seconds : float
+        on_progress : callable, optional
+            Gets the job's progress.
+
+        Returns
+        -------
+        dict
+
+        Raises
+        ------
+        Unusable
+            If it has not ended by then.
+        """
+        deadline = time.monotonic() + timeout_seconds
+        while True:
+            answer = self.call("GET", path)
+            state = answer.get(job) if job else answer
+            if not state or state["is_final"]:
+                return answer
+            if on_progress:
+                on_progress(state["progress"])
+            if time.monotonic() > deadline:
+                raise Unusable(f"{path} has not ended within {timeout_seconds:.0f} s; it goes on there.")
+            time.sleep(POLL_SECONDS)
+
+    def settings(self) -> Json:
+        """Return the settings, and why some are locked.
+
+        Returns
+        -------
+        dict
+        """
+        return self.call("GET", "settings")
+
+    def change_settings(self, *, confirm: bool = False, **changes: Any) -> Json:
+        """Change some settings; the others stay as they are.
+
+        Parameters
+        ----------
+        confirm : bool
+            Also where a date reveals the private leaderboard at once.
+        **changes
+            By the names that `settings` shows.
+
+        Returns
+        -------
+        dict
+        """
+        return self.call("PATCH", "settings", json=changes, confirm=True if confirm else None)
+
+    def check_solution(
+        self, file: Path | str, *, test: Path | str | None = None, on_progress: OnJob | None = None
+    ) -> Json:
+        """Send a solution, and return its check with the report when it has ended.
+
+        Parameters
+        ----------
+        file : Path or str
+        test : Path or str, optional
+            The participants' test.csv, to compare its ids.
+        on_progress : callable, optional
+
+        Returns
+        -------
+        dict
+            ``why_not`` is None where the solution can be accepted; ``job`` has its ``id``.
+        """
+        begun = self.upload("solution", file, test=test)
+        return self.ended(f"solution/{begun['id']}", on_progress=on_progress)
+
+    def accept_solution(self, check: Mapping[str, Any]) -> Json:
+        """Make a checked solution the draft's.
+
+        Parameters
+        ----------
+        check : mapping
+            From `check_solution`.
+
+        Returns
+        -------
+        dict
+        """
+        return self.call("POST", f"solution/{check['job']['id']}/accept", json={})
+
+    def add_data_file(self, file: Path | str, *, description: str = "") -> Json:
+        """Send a data file, which is checked before participants can download it.
+
+        Parameters
+        ----------
+        file : Path or str
+        description : str
+
+        Returns
+        -------
+        dict
+        """
+        return self.upload("data", file, fields={"description": description})
+
+    def data(self, *, on_progress: OnJob | None = None) -> Json:
+        """Return the data files once all are checked, with what each check found.
+
+        Parameters
+        ----------
+        on_progress : callable, optional
+
+        Returns
+        -------
+        dict
+        """
+        return self.ended("data", on_progress=on_progress)
+
+    def allow_data_file(self, name: str, typed: str, *, reason: str = "") -> None:
+        """Release a data file that its check holds back.
+
+        Parameters
+        ----------
+        name : str
+        typed : str
+            The ``phrase`` of the file, which says what becomes public.
+        reason : str
+        """
+        self.call("POST", f"data/{quoted(name)}/allow", json={"typed": typed, "reason": reason})
+
+    def publish(self) -> Json:
+        """Show the draft to everybody; it opens at its time.
+
+        Returns
+        -------
+        dict
+        """
+        return self.call("POST", "state/publish", json={"confirm": True})
+
+    def team(self, name: str) -> Json:
+        """Return the team of a name.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        dict
+
+        Raises
+        ------
+        Unusable
+            If no team has the name.
+        """
+        address = self._at("teams")
+        for page in self._transport.pages(address, q=name):
+            for team in page["teams"]:
+                if team["name"].casefold() == name.casefold():
+                    return dict(team)
+        raise Unusable(f"There is no team {name!r} in {self.slug}.")
+
+    def _at(self, path: str) -> str:
+        return f"competitions/{quoted(self.slug)}/organize" + (f"/{path}" if path else "")
+
+
+def quoted(name: object) -> str:
+    """Return a name as a part of an address.
+
+    Parameters
+    ----------
+    name : object
+
+    Returns
+    -------
+    str
+    """
+    return quote(str(name), safe="", errors="replace")

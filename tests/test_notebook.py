@@ -1,0 +1,64 @@
+"""The notebook "from data to rank", run cell by cell against a real site."""
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from sqlalchemy import select
+
+from grader.demo.dataset import Dataset, generate
+from grader.models import Competition, OrganizerJob
+from grader.services.audit.log import Actor
+from grader.services.data_files import files
+from grader.worker.organizer_jobs.program import OrganizerWorker
+
+NOTEBOOK = Path(__file__).parents[1] / "docs" / "notebooks" / "from-data-to-rank.ipynb"
+
+
+@pytest.fixture
+def dataset() -> Dataset:
+    return generate(train_rows=1500, test_rows=2000)
+
+
+@pytest.fixture
+def demo(service: Any, dataset: Dataset) -> Competition:
+    """A small demo competition with its checked data files."""
+    made: Competition = service.competition(
+        "demo", csv=dataset.solution.to_csv(index=False).encode(), title="A demo", max_daily_submissions=5
+    )
+    for name in ("train", "test"):
+        blob = service.storage.put(getattr(dataset, name).to_csv(index=False).encode())
+        act = {"actor": Actor.shell(), "now": service.now}
+        with service.database.write() as session:
+            files.add(session, competition=made, name=f"{name}.csv", blob=blob, **act)
+    with service.database.read() as session:
+        waiting = session.scalars(select(OrganizerJob.id)).all()
+    for job_id in waiting:
+        OrganizerWorker(service.settings, service.database, service.storage).run(job_id)
+    return made
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_notebook_goes_from_data_to_a_rank(
+    service: Any, demo: Any, live_site: Any, tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    rival = b"id,prediction\n" + b"".join(b"%d,0.5\n" % (7_000_000 + row) for row in range(2000))
+    service.score(service.submit(demo, user="bob", csv=rival))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FAIRBOARD_SERVER", live_site.address)
+    monkeypatch.setenv("FAIRBOARD_TOKEN", live_site.make_token())
+    names: dict[str, Any] = {}
+    for cell in nbformat.read(NOTEBOOK, as_version=4).cells:
+        if cell.cell_type == "code":
+            exec(compile(cell.source, cell.id, "exec"), names)
+    assert (names["own"].rank, names["own"].team, names["board"].team_count) == (1, "ada", 2)
+    assert names["done"].public_score > 0.7
+    assert "rank 1 with 0." in capsys.readouterr().out
+
+
+def test_the_notebook_is_stored_without_outputs() -> None:
+    found = nbformat.read(NOTEBOOK, as_version=4)
+    nbformat.validate(found)
+    code = [cell for cell in found.cells if cell.cell_type == "code"]
+    assert [cell.id for cell in code if cell.outputs or cell.execution_count] == []
