@@ -5,13 +5,14 @@ from flask import Flask
 from webapp.accounts import api as accounts
 from webapp.competitions import api as competitions
 from webapp.http.api import blueprint
+from webapp.integrations import api as integrations
 from webapp.leaderboards import api as leaderboards
 from webapp.openapi import pages
 from webapp.submissions import api as submissions
 from webapp.teams import api as teams
 
 # They have added themselves to the blueprint.
-ROUTES = (accounts, competitions, teams, leaderboards, submissions)
+ROUTES = (accounts, competitions, teams, leaderboards, submissions, integrations)
 
 
 def init_app(app: Flask) -> None:

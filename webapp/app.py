@@ -23,6 +23,7 @@ from webapp.http import (
     security,
 )
 from webapp.http.site import Hinting, Site
+from webapp.http.waits import Waits
 from webapp.presentation import assets, formats
 from webapp.submissions import uploads
 
@@ -38,15 +39,17 @@ def create_app(
     hints: Hinting | None = None,
 ) -> Flask:
     """Return the application of one site; the parts that are not given are opened as the settings say."""
+    database = database or Database(settings.database(), pool_size=settings.web_threads)
     site = Site(
         settings=settings,
-        database=database or Database(settings.database(), pool_size=settings.web_threads),
+        database=database,
         storage=storage or open_storage(settings.storage()),
         histograms=Histograms.of(settings),
         checksums=Checksums.of(settings),
         hints=hints or Hints(settings),
         checker=Checker(settings),
         passwords=password_hasher(settings),
+        waits=Waits(database, threads=settings.web_threads),
     )
     app = Flask("webapp")
     app.request_class = uploads.UploadRequest

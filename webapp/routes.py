@@ -11,6 +11,8 @@ from webapp.closing import pages as closing_pages
 from webapp.competitions import data_pages, log_page, solution_download
 from webapp.competitions import pages as competition_pages
 from webapp.http.site import current_site
+from webapp.integrations import organizers_page as organizers_webhooks_page
+from webapp.integrations import team_page as team_webhooks_page
 from webapp.leaderboards import pages as leaderboard_pages
 from webapp.leaderboards import rescored_page
 from webapp.rescoring import difference_page, version_page
@@ -38,6 +40,7 @@ FAMILIES = (
     *(entry_pages, team_pages, submit_page, leaderboard_pages, rescored_page),
     *(create_page, settings_page, data_page, solution_page, publish_page),
     *(console_page, submissions_page, teams_page, disputes_page, announcements_page),
+    *(team_webhooks_page, organizers_webhooks_page),
     *(organizers_page, audit_page, exports_page, rescoring_pages, closing_pages),
 )
 # They add their pages to the blueprint of a family.

@@ -17,10 +17,13 @@ from grader.services.accounts import first_administrator
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
+from grader.services.integrations import subscriptions
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Breakdown
 from grader.services.submissions import accepting
-from grader.services.teams import invitations, mergers, teams
+from grader.services.teams import invitations, mergers, rosters, teams
+from grader.services.webhooks import outbox
+from grader.services.webhooks.outbox import EVENTS, Event
 
 pytestmark = pytest.mark.browser
 WIDTHS = {"desk": 1280, "phone": 390}
@@ -81,6 +84,7 @@ def populate(live: Any) -> Paths:
     fates["failed"] = _accept(live, ann, live.truth.predictions(), break_it=True)
     fates["pending"] = _accept(live, ann, live.truth.predictions(noise=1.8, seed=10))
     invitation = _make_teams(live, ann)
+    _add_webhook(live, ann)
     live.reveal("old")
     with live.database.write() as session:
         close.finalize(session, competition=lookup.get(session, slug="old"), actor=Actor(None, "tests"))
@@ -110,6 +114,8 @@ def populate(live: Any) -> Paths:
         "results": "/competitions/old/results",
         "account": "/account",
         "team": f"{here}/team",
+        "webhooks": f"{here}/team/webhooks",
+        "webhook": f"{here}/team/webhooks/1",
         "team-none": "/competitions/asked/team",
         "team-invitation": f"{here}/team/link/{invitation}",
         "rules": "/competitions/asked/join",
@@ -127,6 +133,32 @@ def _make_teams(live: Any, ann: Any) -> str:
         mergers.request(session, competition=competition, user=bob.user, name="Ann")
         invitations.invite(session, competition=competition, user=ann.user, name=dan.user.name)
         return invitations.make_link(session, competition=competition, user=bob.user)
+
+
+def _add_webhook(live: Any, ann: Any) -> None:
+    """Let Ann's team have a webhook that has failed and worked."""
+    with live.database.write() as session:
+        competition, now = lookup.get(session, slug="toxicity"), db.now(session)
+        made = subscriptions.create(
+            session,
+            competition=competition,
+            team=rosters.require_team(session, competition=competition, user=ann.user),
+            wanted=subscriptions.Wanted("https://hooks.board.example:8443/services/T0/B0/x", EVENTS),
+            rules=subscriptions.Rules(),
+            actor=Actor.of(ann.user),
+            owner=ann.user,
+            now=now,
+        )
+        outbox.write(session, webhook_ids=[made.id] * 3, event=Event.RANK_CHANGED, now=now)
+        for place, status in enumerate((200, 503, None)):
+            later = now + place * outbox.LEASE * 2
+            claimed = outbox.claim(session, now=later)
+            assert claimed is not None
+            duration = None if status is None else 184
+            if status == 200:
+                outbox.record_delivered(session, claimed=claimed, status=200, duration_ms=184, now=now)
+            else:
+                outbox.record_failed(session, claimed=claimed, status=status, duration_ms=duration, now=now)
 
 
 def test_every_page_is_drawn_without_serious_faults(live: Any, browser: Browser, screens: Path) -> None:

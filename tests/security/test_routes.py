@@ -27,6 +27,17 @@ def upload() -> dict[str, Any]:
     return {"file": (BytesIO(b"id,prediction\n"), "p.csv")}
 
 
+WEBHOOK = {"url": "https://board.example/", "events": "rank.changed"}
+WEBHOOKS = (  # that of the team's page, which switched it off
+    ("GET", "{}_list", "", 200, None),
+    ("POST", "create_{}", "", 201, WEBHOOK),
+    ("GET", "{}", "/1", 200, None),
+    ("PATCH", "change_{}", "/1", 200, WEBHOOK),
+    ("POST", "rotate_{}", "/1/secret", 201, None),
+    ("POST", "test_{}", "/1/test", 400, None),
+    ("GET", "{}_deliveries", "/1/deliveries", 200, None),
+    ("DELETE", "delete_{}", "/1", 204, None),
+)
 TABLE = {
     ("GET", "static"): Access("/static/fairboard.css", (200, 200, 200)),
     ("GET", "health.livez"): Access("/livez", (200, 200, 200)),
@@ -71,6 +82,18 @@ TABLE = {
     ("POST", "submissions.describe"): Access(
         f"{HERE}/submissions/{{own}}/description", (302, 404, 303), data={"description": "new"}
     ),
+    ("GET", "team_webhooks.index"): Access(f"{HERE}/team/webhooks", (302, 200, 200)),
+    ("POST", "team_webhooks.create"): Access(
+        f"{HERE}/team/webhooks",
+        (302, 201, 201),
+        data={"url": "https://board.example/", "events": "rank.changed", "format": "json"},
+    ),
+    ("GET", "team_webhooks.show"): Access(f"{HERE}/team/webhooks/1", (302, 200, 200)),
+    ("POST", "team_webhooks.act"): Access(f"{HERE}/team/webhooks/1/off", (302, 303, 303)),
+    ("GET", "organize_webhooks.index"): Access(f"{HERE}/organize/webhooks", (302, 403, 403)),
+    ("POST", "organize_webhooks.create"): Access(f"{HERE}/organize/webhooks", (302, 403, 403)),
+    ("GET", "organize_webhooks.show"): Access(f"{HERE}/organize/webhooks/1", (302, 403, 403)),
+    ("POST", "organize_webhooks.act"): Access(f"{HERE}/organize/webhooks/1/off", (302, 403, 403)),
     ("GET", "log.show"): Access(f"{HERE}/log", (200, 200, 200)),
     ("GET", "organize_audit.index"): Access(f"{HERE}/organize/audit", (302, 403, 403)),
     ("GET", "organize_organizers.index"): Access(f"{HERE}/organize/organizers", (302, 403, 403)),
@@ -474,6 +497,19 @@ TABLE = {
     ),
     ("GET", "kaggle.signed_file"): Access(f"{API}/downloads/train.csv?key=guessed", (410, 410, 410)),
     ("PUT", "kaggle.receive"): Access(f"{API}/uploads/guessed", (404, 404, 404), data={}),
+    ("GET", "api.events"): Access(f"{API}/competitions/toxicity/events", (401, 200, 200)),
+    **{
+        (method, f"api.{name.format('team_webhook')}"): Access(
+            f"{API}/competitions/toxicity/team/webhooks{path}", (401, status, status), data=data
+        )
+        for method, name, path, status, data in WEBHOOKS
+    },
+    **{
+        (method, f"api.{name.format('webhook')}"): Access(
+            f"{API}/competitions/toxicity/webhooks{path}", (401, 403, 403), data=data
+        )
+        for method, name, path, _, data in WEBHOOKS
+    },
 }
 ROLES = ("stranger", "outsider", "owner")
 

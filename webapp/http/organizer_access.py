@@ -21,6 +21,7 @@ PAGES = {
     "organize_teams": "Teams",
     "organize_disputes": "Disputes",
     "organize_announcements": "Announcements",
+    "organize_webhooks": "Webhooks",
     "organize_rescoring": "Rescoring",
     "organize_settings": "Settings",
     "organize_solution": "Solution",

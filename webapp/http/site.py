@@ -14,6 +14,7 @@ from grader.settings import Settings
 from grader.storage import Storage
 from grader.worker.checking.checker import Checker
 from webapp.http.preview_cache import Differences
+from webapp.http.waits import Waits
 
 
 class Hinting(Protocol):
@@ -38,6 +39,7 @@ class Site:
     hints: Hinting
     checker: Checker
     passwords: BoundedHasher
+    waits: Waits
     differences: Differences = field(default_factory=Differences)
 
     @property

@@ -1,5 +1,6 @@
 """The OpenAPI document: made by spectree of the operations' models, with what spectree does not describe."""
 
+from copy import deepcopy
 from importlib.metadata import version
 from typing import Any
 
@@ -25,7 +26,9 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 def document() -> dict[str, Any]:
     """Return the document; call it within a request or an application's context, for the routes are asked."""
+    models = deepcopy(SPEC.models)
     made = SPEC._generate_spec()
+    SPEC.models = models  # spectree takes the definitions of nested models out of them
     paths = {path: made["paths"][path] for path in sorted(made["paths"])}
     for methods in paths.values():
         for described in methods.values():

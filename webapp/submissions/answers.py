@@ -1,6 +1,8 @@
 """The API's answers about submissions: status, scores, problems, what counts, and what is left to send."""
 
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from grader.models import Submission
 from grader.services.leaderboards.submission_results import SplitResult, Summary
@@ -38,6 +40,12 @@ class Selection(Answer):
     limit: int
     selected: list[int]
     counts: list[Counted]
+
+
+class Wait(Sent):
+    """For how long to wait for a result."""
+
+    wait: Annotated[Number, Field(description="Seconds; more than 60 are 60.")] = 0
 
 
 class Accepted(Answer):

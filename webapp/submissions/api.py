@@ -7,6 +7,7 @@ from flask import Response, g, send_file, url_for
 
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
+from grader.models import SubmissionStatus
 from grader.services.accounts.api_tokens import Scope
 from grader.services.analysis import own_submission
 from grader.services.competitions import lookup, phases
@@ -35,6 +36,7 @@ from webapp.submissions.answers import (
     SelectRequest,
     SubmissionDetails,
     SubmissionList,
+    Wait,
 )
 
 TAG = "submissions"
@@ -109,9 +111,18 @@ def submission_list(slug: str, query: Asked) -> SubmissionList:
 
 @blueprint.get("/submissions/<int:submission_id>")
 @operation(Scope.READ, answers=SubmissionDetails, tag=TAG)
-def submission(submission_id: int) -> SubmissionDetails:
-    """Return a submission of one's own team, or of a competition that one organizes."""
-    return _details(submission_id)
+def submission(submission_id: int, query: Wait) -> tuple[SubmissionDetails, int, dict[str, str]]:
+    """Return a submission of one's own team, or of a competition that one organizes.
+
+    With `wait` the answer comes when there is a result, or after so many seconds. If too many wait already it
+    comes at once, with `Retry-After`.
+    """
+    details = _details(submission_id)
+    if not query.wait or details.status != SubmissionStatus.PENDING.value:
+        return details, 200, {}
+    retry_after = current_site().waits.for_result(g.user.id, submission_id=submission_id, seconds=query.wait)
+    headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
+    return _details(submission_id), 200, headers
 
 
 @blueprint.get("/submissions/<int:submission_id>/file")

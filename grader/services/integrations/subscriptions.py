@@ -1,4 +1,4 @@
-"""Webhooks of a team or of the organizers: create, change, test, switch on, delete; who may do that.
+"""Webhooks of a team or of the organizers: list, create, change, test, switch on and off, delete.
 
 The secret is returned when it is made and never again. Whoever changes a webhook becomes its owner: it is
 told what this person may see, and ends when this person leaves.
@@ -16,7 +16,6 @@ from grader.models import (
     BodyFormat,
     Competition,
     OffReason,
-    Role,
     Team,
     TeamMember,
     User,
@@ -98,16 +97,10 @@ def list_of(session: Session, *, competition: Competition, team: Team | None) ->
     return list(session.scalars(query.order_by(Webhook.id)))
 
 
-def open_webhook(session: Session, *, user: User, webhook_id: int, role: Role = Role.EDITOR) -> Webhook:
-    """Return a webhook of the person's team, or of a competition that they organize in this role.
-
-    Raises UnknownWebhook: nobody else learns that it is there.
-    """
-    query = select(Webhook).where(Webhook.id == webhook_id)
-    found = session.scalar(query.options(joinedload(Webhook.competition), joinedload(Webhook.team)))
-    if found is None or not _may(session, found, user, role):
-        raise UnknownWebhook(webhook_id)
-    return found
+def get(session: Session, *, competition: Competition, team: Team | None, webhook_id: int) -> Webhook | None:
+    """Return a webhook of a team, or without one of the organizers; None if it is none of theirs."""
+    query = select(Webhook).where(Webhook.id == webhook_id, *_of(competition, team))
+    return session.scalar(query.options(joinedload(Webhook.competition), joinedload(Webhook.owner)))
 
 
 def create(
@@ -143,7 +136,7 @@ def create(
         raise TooManyWebhooks(most)
     session.add(webhook)
     session.flush()
-    webhook.competition, webhook.owner = competition, owner
+    session.refresh(webhook, ("competition", "owner"))
     _record(session, webhook, actor, "webhook.create", now, after=_told(webhook))
     return webhook
 
@@ -248,13 +241,6 @@ def tell_owner(session: Session, *, webhook: Webhook, now: datetime) -> None:
 def _of(competition: Competition, team: Team | None) -> tuple[ColumnElement[bool], ...]:
     of_team = Webhook.team_id.is_(None) if team is None else Webhook.team_id == team.id
     return Webhook.competition_id == competition.id, of_team
-
-
-def _may(session: Session, webhook: Webhook, user: User, role: Role) -> bool:
-    if webhook.team_id is not None:
-        return _is_member(session, webhook.team_id, user)
-    found = organizers.role_of(session, competition=webhook.competition, user=user)
-    return organizers.reaches(found, role)
 
 
 def _is_member(session: Session, team_id: int, user: User) -> bool:

@@ -10,7 +10,7 @@ VERSION = "v1"
 
 def new_secret() -> str:
     """Return a secret for a webhook."""
-    return PREFIX + secrets.token_urlsafe(32)
+    return PREFIX + secrets.token_urlsafe(24)
 
 
 def sign(body: bytes, *, secret: str, timestamp: int) -> str:

@@ -22,7 +22,7 @@ ASKS = """
 account.revoke_token organize_announcements.post organize_announcements.withdraw organize_close.finalize
 organize_close.reveal organize_data.remove organize_organizers.change organize_organizers.remove
 organize_publishing.publish organize_rescoring.drop organize_rescoring.publish organize_rescoring.roll_back
-organize_settings.save teams.answer_merge teams.hand_over teams.leave
+organize_settings.save organize_webhooks.act team_webhooks.act teams.answer_merge teams.hand_over teams.leave
 """
 # Acts whose form asks itself: a box to tick, a password, a code, a reason or a text that must be written.
 TICKED_OR_TYPED = """
@@ -41,9 +41,9 @@ organize_organizers.add organize_publishing.archive organize_rescoring.check_set
 organize_rescoring.prepare organize_solution.accept organize_solution.change_roles organize_solution.dismiss
 organize_solution.upload organize_submissions.diagnose organize_submissions.mark organize_submissions.retry
 organize_submissions.retry_all organize_teams.free_name organize_teams.grant organize_teams.grant_to_all
-organize_teams.reinstate people.create_reset_link people.invite submissions.describe submissions.select
-submissions.submit_again teams.accept_link teams.answer_invitation teams.create teams.invite teams.make_link
-teams.rename teams.request_merge teams.revoke_link
+organize_teams.reinstate organize_webhooks.create people.create_reset_link people.invite submissions.describe
+submissions.select submissions.submit_again team_webhooks.create teams.accept_link teams.answer_invitation
+teams.create teams.invite teams.make_link teams.rename teams.request_merge teams.revoke_link
 """
 
 

@@ -1,0 +1,72 @@
+"""What programs wait for: the version of a leaderboard, and submissions that changed lately."""
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, func, or_, select
+from sqlalchemy.orm import Session
+
+from grader.models import Competition, Split, Standing, Submission, SubmissionStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A submission, its status and since when it has it."""
+
+    id: int
+    team_id: int
+    status: SubmissionStatus
+    at: datetime
+
+
+def board_version(session: Session, *, competition_id: int) -> str:
+    """Return a text that changes with what everybody sees of a leaderboard: scores, ranks, the reveal.
+
+    It is made of what is public alone: before the reveal nothing of the private standings enters it.
+    """
+    found = session.execute(
+        select(Competition.live_scoring_version_id, Competition.revealed_at, Competition.finalized_at).where(
+            Competition.id == competition_id
+        )
+    ).one()
+    splits = [Split.PUBLIC] if found.revealed_at is None else list(Split)
+    sums = session.execute(
+        select(
+            func.count(),
+            func.sum(Standing.submission_id),
+            func.max(Standing.submission_id),
+            func.sum(Standing.score_units),
+        ).where(Standing.scoring_version_id == found.live_scoring_version_id, Standing.split.in_(splits))
+    ).one()
+    return hashlib.sha256(repr((*found, *sums)).encode()).hexdigest()[:16]
+
+
+def changed_since(session: Session, *, team_ids: Collection[int], since: datetime) -> list[Changed]:
+    """Return the submissions of teams that came or got their result since a time, the first to come first."""
+    if not team_ids:
+        return []
+    is_new = or_(Submission.submitted_at >= since, Submission.finished_at >= since)
+    return _read(session, Submission.team_id.in_(team_ids), is_new)
+
+
+def pending_of(session: Session, *, team_id: int) -> list[Changed]:
+    """Return the submissions of a team that wait for their scores."""
+    return _read(session, Submission.team_id == team_id, Submission.status == SubmissionStatus.PENDING)
+
+
+def finished(session: Session, *, submission_ids: Collection[int]) -> set[int]:
+    """Return which of some submissions wait for nothing any more."""
+    if not submission_ids:
+        return set()
+    query = select(Submission.id).where(
+        Submission.id.in_(submission_ids), Submission.status != SubmissionStatus.PENDING
+    )
+    return set(session.scalars(query))
+
+
+def _read(session: Session, *conditions: ColumnElement[bool]) -> list[Changed]:
+    since = func.coalesce(Submission.finished_at, Submission.submitted_at)
+    query = select(Submission.id, Submission.team_id, Submission.status, since).where(*conditions)
+    return [Changed(*row) for row in session.execute(query.order_by(Submission.id))]

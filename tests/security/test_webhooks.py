@@ -1,0 +1,101 @@
+"""What webhooks are sent in two worlds that differ in what is hidden: to a team it is the same."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import BodyFormat, Delivery, Webhook
+from grader.services.integrations import bodies
+from grader.services.webhooks import outbox
+from grader.services.webhooks.outbox import Event
+from grader.visibility import Feedback
+from tests.fixtures.worlds import Truth, World
+
+SITE = "https://board.example"
+MOMENTS = ("open", "closed", "settled", "revealed")
+Sent = dict[tuple[str, int], list[bytes]]
+"""By moment and webhook, the bodies of all events so far, as JSON and for Slack."""
+
+
+def sent(world: World) -> Sent:
+    """Return what each webhook would be sent of all that has happened, at each moment."""
+    found: Sent = {}
+    world.begin()
+    for moment, step in zip(MOMENTS, (None, world.close, world.settle, world.reveal), strict=True):
+        if step is not None:
+            step()
+        for webhook_id in (1, 2):
+            found[moment, webhook_id] = [*_bodies(world, webhook_id)]
+    return found
+
+
+def _bodies(world: World, webhook_id: int) -> Any:
+    now = world.clock.time
+    with world.arena.database.write() as session:
+        for body_format in BodyFormat:
+            session.get_one(Webhook, webhook_id).format = body_format
+            session.flush()
+            query = select(Delivery.id).where(Delivery.webhook_id == webhook_id).order_by(Delivery.id)
+            for delivery_id in session.scalars(query).all():
+                letter = bodies.letter_of(session, delivery_id=delivery_id, site=SITE, now=now)
+                yield letter.body if letter else b""
+
+
+@pytest.fixture(scope="module", params=list(Feedback))
+def feedback(request: pytest.FixtureRequest) -> Feedback:
+    feedback: Feedback = request.param
+    return feedback
+
+
+@pytest.fixture(scope="module")
+def first(make_world: Callable[..., World], feedback: Feedback) -> Sent:
+    return sent(make_world(Truth.first(), feedback))
+
+
+@pytest.fixture(scope="module")
+def other(make_world: Callable[..., World], feedback: Feedback) -> Sent:
+    return sent(make_world(Truth.first().with_other_private_labels(), feedback, correction=8))
+
+
+def submissions_of(found: list[bytes]) -> list[dict[str, Any]]:
+    fields = [json.loads(body) for body in found if body]
+    return [each["submission"] for each in fields if "submission" in each]
+
+
+@pytest.mark.parametrize("moment", MOMENTS[:3])
+def test_nothing_that_a_teams_webhook_is_sent_before_the_reveal_depends_on_private_labels(
+    first: Sent, other: Sent, moment: str
+) -> None:
+    assert first[moment, 1] == other[moment, 1]
+    assert submissions_of(first[moment, 1])
+    assert {each["private"] for each in submissions_of(first[moment, 1])} == {None}
+
+
+def test_the_proof_would_see_a_difference(first: Sent, other: Sent) -> None:
+    assert first["open", 2] != other["open", 2]  # organizers see private scores
+    assert first["revealed", 1] != other["revealed", 1]
+
+
+def test_a_teams_webhook_is_sent_its_own_submissions_alone(first: Sent) -> None:
+    assert {each["team"]["name"] for each in submissions_of(first["revealed", 1])} == {"Aces"}
+    assert len({each["team"]["name"] for each in submissions_of(first["open", 2])}) > 1
+
+
+def test_terms_are_sent_as_the_feedback_shows_them(first: Sent, feedback: Feedback) -> None:
+    scored = [each for each in submissions_of(first["open", 1]) if each["status"] == "scored"]
+    assert scored
+    for each in scored:
+        assert (each["public"]["terms"] is None) == (feedback is Feedback.SCORE)
+    assert all(each["public"]["terms"] for each in submissions_of(first["revealed", 1]) if each["public"])
+
+
+def test_every_event_was_seen(make_world: Callable[..., World]) -> None:
+    world = make_world(Truth.first())
+    sent(world)
+    with world.arena.database.read() as session:
+        seen = set(session.scalars(select(Delivery.event)))
+    never = {Event.TEST, Event.RANK_CHANGED, Event.RESCORING, Event.DEADLINE}  # they have tests of their own
+    assert seen == set(outbox.Event) - never

@@ -1,0 +1,196 @@
+"""Which facts write which events, for whom; webhooks of teams, people and drafts that end."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import Competition, CompetitionState, Team, Webhook
+from grader.services.accounts import deletion
+from grader.services.audit.log import Actor
+from grader.services.competitions import announcements
+from grader.services.integrations import deadlines, subscriptions
+from grader.services.integrations.subscriptions import MOST_OF_ORGANIZERS, Rules, TooManyWebhooks, Wanted
+from grader.services.teams import rosters
+from grader.services.webhooks import outbox
+from grader.services.webhooks.outbox import EVENTS, Event
+from tests.fixtures.receivers import deliveries, subscribe
+
+URL = "https://board.example/"
+TESTS = Actor(None, "tests")
+
+
+@pytest.fixture
+def competition(service: Any) -> Competition:
+    """A competition in which Ada and Bob have a team each, and no file is scored."""
+    competition: Competition = service.competition()
+    for place, name in enumerate(("ada", "bob")):
+        service.submit(competition, user=name, seed=place)
+    return competition
+
+
+@pytest.fixture
+def of_team(service: Any, competition: Competition) -> Webhook:
+    """A webhook of Ada's team."""
+    with service.database.read() as session:
+        team = session.scalars(select(Team).where(Team.name == "ada")).one()
+    return subscribe(service, competition, service.user("ada"), URL, team=team)
+
+
+@pytest.fixture
+def of_organizers(service: Any, competition: Competition) -> Webhook:
+    """A webhook of the organizers."""
+    return subscribe(service, competition, service.user("olga", is_admin=True), URL)
+
+
+def events(service: Any, webhook: Webhook) -> list[str]:
+    """Return what a webhook was or will be told of."""
+    return [row.event for row in deliveries(service.database) if row.webhook_id == webhook.id]
+
+
+def test_a_score_is_told_to_the_team_and_the_organizers(
+    service: Any, competition: Competition, of_team: Webhook, of_organizers: Webhook
+) -> None:
+    service.score(service.submit(competition, user="bob", seed=3))
+    assert (events(service, of_team), events(service, of_organizers)) == ([], ["submission.scored"])
+    service.score(service.submit(competition, user="ada", seed=4))
+    service.score(service.submit(competition, user="ada", csv=b"id,prediction\nx,1\n"))
+    assert events(service, of_team) == ["submission.scored", "submission.rejected"]
+    assert len(events(service, of_organizers)) == 3
+
+
+def test_announcements_and_the_reveal_are_told_to_all(
+    service: Any, competition: Competition, of_team: Webhook, of_organizers: Webhook
+) -> None:
+    with service.database.write() as session:
+        announcements.post(
+            session,
+            competition=competition,
+            title="News",
+            body="x",
+            by_mail=False,
+            actor=TESTS,
+            now=service.now,
+        )
+    with service.database.write() as session:
+        outbox.tell(session, competition_id=competition.id, event=Event.REVEALED, now=service.now)
+    for webhook in (of_team, of_organizers):
+        assert events(service, webhook) == ["announcement.posted", "leaderboard.revealed"]
+
+
+def test_nothing_is_written_for_who_did_not_choose_the_event_or_is_off(
+    service: Any, competition: Competition, of_team: Webhook
+) -> None:
+    owner = service.user("olga", is_admin=True)
+    subscribe(service, competition, owner, URL, events=("deadline.near",))
+    with service.database.write() as session:
+        ada = service.user("ada")
+        subscriptions.switch(session, webhook=of_team, is_on=False, actor=TESTS, owner=ada, now=service.now)
+    service.score(service.submit(competition, user="ada", seed=4))
+    assert deliveries(service.database) == []
+
+
+def test_a_transaction_that_is_undone_tells_nothing(
+    service: Any, competition: Competition, of_team: Webhook
+) -> None:
+    with pytest.raises(RuntimeError), service.database.write() as session:
+        outbox.tell(session, competition_id=competition.id, event=Event.REVEALED, now=service.now)
+        raise RuntimeError
+    assert deliveries(service.database) == []
+
+
+def keep_dates(service: Any, closes_in: timedelta) -> None:
+    """Let the calendar look, at so long before the close."""
+    with service.database.write() as session:
+        competition = session.scalars(select(Competition)).one()
+        competition.closes_at = service.now + closes_in
+        session.flush()
+        if deadlines.is_due(session, now=service.now):
+            deadlines.tell(session, now=service.now)
+            assert not deadlines.is_due(session, now=service.now)
+
+
+def test_a_deadline_is_told_a_day_before_once_and_again_when_it_is_moved(
+    service: Any, competition: Competition, of_team: Webhook
+) -> None:
+    keep_dates(service, timedelta(hours=25))
+    assert events(service, of_team) == []
+    keep_dates(service, timedelta(hours=24))
+    keep_dates(service, timedelta(hours=24))
+    assert events(service, of_team) == ["deadline.near"]
+    keep_dates(service, timedelta(hours=23))
+    assert events(service, of_team) == ["deadline.near"] * 2
+    keep_dates(service, -timedelta(hours=1))
+    assert events(service, of_team) == ["deadline.near"] * 2
+
+
+def test_no_draft_has_a_deadline(service: Any, competition: Competition, of_team: Webhook) -> None:
+    with service.database.write() as session:
+        session.get_one(Competition, competition.id).state = CompetitionState.DRAFT
+    keep_dates(service, timedelta(hours=1))
+    assert events(service, of_team) == []
+
+
+def test_the_number_of_organizers_webhooks_is_bounded(service: Any, competition: Competition) -> None:
+    owner = service.user("olga", is_admin=True)
+    for _ in range(MOST_OF_ORGANIZERS):
+        subscribe(service, competition, owner, URL)
+    with pytest.raises(TooManyWebhooks):
+        subscribe(service, competition, owner, URL)
+
+
+def test_the_webhooks_of_a_deleted_account_go_with_all_that_waits(
+    service: Any, competition: Competition, of_team: Webhook, of_organizers: Webhook
+) -> None:
+    with service.database.write() as session:
+        outbox.tell(session, competition_id=competition.id, event=Event.REVEALED, now=service.now)
+    with service.database.write() as session:
+        deletion.delete_account(session, user=service.user("ada"), now=service.now)
+    with service.database.read() as session:
+        assert [each.id for each in session.scalars(select(Webhook))] == [of_organizers.id]
+    assert [row.webhook_id for row in deliveries(service.database)] == [of_organizers.id]
+
+
+def test_a_team_that_ends_takes_its_webhooks_along(service: Any) -> None:
+    competition, ada = service.competition(), service.user("ada")
+    with service.database.write() as session:
+        from grader.services.teams import participations, teams
+
+        participations.join(
+            session, competition=competition, user=ada, accepted_rules_version=1, now=service.now
+        )
+        team = teams.create(session, competition=competition, user=ada, name="Aces", now=service.now)
+    subscribe(service, competition, ada, URL, team=team)
+    with service.database.write() as session:
+        rosters.remove_member(session, team=team, user=ada)
+    with service.database.read() as session:
+        assert session.scalars(select(Webhook)).all() == []
+
+
+def test_the_webhooks_of_a_team_that_was_taken_in_follow_its_members(
+    service: Any, competition: Competition, of_team: Webhook
+) -> None:
+    with service.database.write() as session:
+        ada, bob = session.scalars(select(Team).order_by(Team.id)).all()
+        outbox.follow_merger(session, taken=ada, into=bob)
+    with service.database.read() as session:
+        assert session.scalars(select(Webhook)).one().team_id == bob.id
+
+
+def test_who_changes_a_webhook_becomes_its_owner(
+    service: Any, competition: Competition, of_organizers: Webhook
+) -> None:
+    root = service.user("root", is_admin=True)
+    with service.database.write() as session:
+        subscriptions.change(
+            session,
+            webhook=of_organizers,
+            wanted=Wanted("", EVENTS),
+            rules=Rules(),
+            actor=TESTS,
+            owner=root,
+            now=service.now,
+        )
+    with service.database.read() as session:
+        assert session.scalars(select(Webhook)).one().owner_id == root.id

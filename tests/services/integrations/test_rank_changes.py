@@ -1,0 +1,172 @@
+"""Events of changed ranks: few, whatever happens between."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select, update
+
+from grader.models import Competition, Standing, Submission, Team, User, Webhook
+from grader.services.integrations import rank_changes
+from grader.services.integrations.rank_changes import PERIOD, PLACES
+from tests.fixtures.receivers import deliveries, subscribe
+
+URL = "https://board.example/"
+TEAMS = 10_000
+
+
+@pytest.fixture
+def competition(service: Any) -> Competition:
+    """A competition with three teams on its leaderboard, Ada before Bob before Cleo."""
+    competition: Competition = service.competition()
+    for place, name in enumerate(("ada", "bob", "cleo")):
+        service.score(service.submit(competition, user=name, seed=place))
+    order(service, "ada", "bob", "cleo")
+    return competition
+
+
+def order(service: Any, *names: str) -> None:
+    """Let teams have scores in this order."""
+    with service.database.write() as session:
+        for place, name in enumerate(names):
+            team = select(Team.id).where(Team.name == name).scalar_subquery()
+            units = 90_000 - 10 * place
+            session.execute(update(Standing).where(Standing.team_id == team).values(score_units=units))
+
+
+def team_of(service: Any, name: str) -> Team:
+    with service.database.read() as session:
+        return session.scalars(select(Team).where(Team.name == name)).one()  # type: ignore[no-any-return]
+
+
+def look(service: Any, after: timedelta = timedelta()) -> int:
+    """Look at the ranks and tell what has changed; return how many events it was."""
+    now = service.now + after
+    with service.database.read() as session:
+        looks = rank_changes.look(session, now=now)
+    with service.database.write() as session:
+        return rank_changes.tell(session, looks=looks, now=now)
+
+
+def ranks(service: Any) -> list[list[tuple[int, int | None]]]:
+    """Return of each event the ranks before and after, by team."""
+    return [
+        [(each["rank"], each["previous_rank"]) for each in row.details["changes"]]
+        for row in deliveries(service.database)
+        if row.event == "rank.changed"
+    ]
+
+
+def test_a_team_gets_its_own_change_once_in_five_minutes(service: Any, competition: Competition) -> None:
+    subscribe(service, competition, service.user("cleo"), URL, team=team_of(service, "cleo"))
+    assert look(service) == 0  # the ranks to begin with
+    order(service, "cleo", "ada", "bob")
+    assert look(service) == 1
+    order(service, "ada", "cleo", "bob")
+    assert look(service, PERIOD / 2) == 0
+    order(service, "ada", "bob", "cleo")
+    order(service, "ada", "cleo", "bob")
+    assert look(service, PERIOD) == 1
+    assert look(service, 3 * PERIOD) == 0
+    assert ranks(service) == [[(1, 3)], [(2, 1)]]
+
+
+def test_what_was_undone_within_five_minutes_is_not_told(service: Any, competition: Competition) -> None:
+    subscribe(service, competition, service.user("cleo"), URL, team=team_of(service, "cleo"))
+    look(service)
+    order(service, "cleo", "ada", "bob")
+    look(service)
+    order(service, "ada", "bob", "cleo")
+    order(service, "cleo", "ada", "bob")
+    assert look(service, PERIOD) == 0
+
+
+def test_a_first_rank_is_a_change_from_none(service: Any, competition: Competition) -> None:
+    service.user("dan")
+    accepted = service.submit(competition, user="dan", seed=9)
+    subscribe(service, competition, service.user("dan"), URL, team=team_of(service, "dan"))
+    look(service)
+    service.score(accepted)
+    assert look(service) == 1
+    ((_, previous),) = ranks(service)[0]
+    assert previous is None
+
+
+def test_organizers_get_all_changes_in_one_event(service: Any, competition: Competition) -> None:
+    subscribe(service, competition, service.user("olga", is_admin=True), URL)
+    look(service)
+    order(service, "cleo", "ada", "bob")
+    assert look(service) == 1
+    assert ranks(service) == [[(1, 3), (2, 1), (3, 2)]]
+
+
+def test_of_two_processes_that_look_at_once_one_tells(service: Any, competition: Competition) -> None:
+    subscribe(service, competition, service.user("olga", is_admin=True), URL)
+    look(service)
+    order(service, "cleo", "ada", "bob")
+    with service.database.read() as session:
+        looks = [rank_changes.look(session, now=service.now) for _ in range(2)]
+    for each in looks:
+        with service.database.write() as session:
+            rank_changes.tell(session, looks=each, now=service.now)
+    assert len(ranks(service)) == 1
+
+
+def test_the_reveal_switches_to_private_ranks_without_an_event_of_its_own(
+    service: Any, competition: Competition
+) -> None:
+    subscribe(service, competition, service.user("cleo"), URL, team=team_of(service, "cleo"))
+    look(service)
+    service.now += timedelta(days=3650)
+    service.reveal(competition)
+    assert look(service) == 0
+    order(service, "cleo", "ada", "bob")
+    order(service, "bob", "ada", "cleo")
+    look(service, PERIOD)
+    assert {row.details.get("split") for row in deliveries(service.database)} <= {"private", None}
+
+
+def test_a_new_leader_of_ten_thousand_teams_writes_one_row_for_each_webhook(
+    service: Any, competition: Competition
+) -> None:
+    many_teams(service, competition)
+    subscribe(service, competition, service.user("olga", is_admin=True), URL)
+    subscribe(service, competition, service.user("bob"), URL, team=team_of(service, "bob"))
+    look(service)
+    with service.database.write() as session:
+        last = session.scalar(select(Standing.team_id).order_by(Standing.score_units).limit(1))
+        session.execute(update(Standing).where(Standing.team_id == last).values(score_units=99_999))
+    assert deliveries(service.database) == []  # a score writes nothing
+    assert look(service) == 2
+    rows = deliveries(service.database)
+    assert [len(row.details["changes"]) for row in rows] == [PLACES, 1]
+    with service.database.read() as session:
+        assert all(len(webhook.ranks["ranks"]) <= PLACES for webhook in session.scalars(select(Webhook)))
+
+
+def many_teams(service: Any, competition: Competition) -> None:
+    """Write teams with a standing each, all behind those that are there."""
+    version_id = service.reload(competition).live_scoring_version_id
+    with service.database.write() as session:
+        submission = session.scalars(select(Submission).limit(1)).one()
+        user_id = session.scalar(select(User.id).limit(1))
+        names = [f"team {number}" for number in range(TEAMS)]
+        made = {"competition_id": competition.id, "created_at": service.now, "leader_id": user_id}
+        session.execute(
+            insert(Team), [{**made, "name": name, "name_key": name, "name_shape": name} for name in names]
+        )
+        ids = session.scalars(select(Team.id).where(Team.name.like("team %"))).all()
+        session.execute(
+            insert(Standing),
+            [
+                {
+                    "scoring_version_id": version_id,
+                    "split": "public",
+                    "team_id": team_id,
+                    "submission_id": submission.id,
+                    "score_units": 50_000 - place,
+                    "submitted_at": service.now,
+                }
+                for place, team_id in enumerate(ids)
+            ],
+        )

@@ -1,0 +1,275 @@
+"""The API of webhooks, waiting for a result, and events as they happen."""
+
+import json
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from grader import db
+from grader.models import Role, Submission, Webhook
+from grader.services.accounts import api_tokens
+from grader.services.accounts.api_tokens import Scope
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, organizers
+from webapp.front import stopping
+from webapp.http import waits as waiting
+from webapp.integrations.streams import Place
+
+HERE = "/api/v1/competitions/toxicity"
+TEAM, DESK = f"{HERE}/team/webhooks", f"{HERE}/webhooks"
+WANTED = {"url": "https://board.example/hook", "events": ["rank.changed"]}
+
+
+@pytest.fixture
+def ann(make_arena: Any, database_url: str) -> Any:
+    """Ann, whose team has a file that waits."""
+    arena = make_arena(database_url=database_url)
+    arena.competition()
+    ann = arena.person("Ann")
+    arena.submit(ann, arena.truth.predictions())
+    return ann
+
+
+@pytest.fixture
+def waits(ann: Any) -> Any:
+    """The waits of the site, which may take a while."""
+    waits = ann.arena.app.extensions["fairboard"].waits
+    waits.longest_seconds = waiting.LONGEST_SECONDS
+    yield waits
+    stopping.begun.clear()
+
+
+def call(person: Any, method: str, path: str, headers: dict[str, str] | None = None, **sent: Any) -> Any:
+    client = person.arena.app.test_client()
+    return client.open(path, method=method, headers={**person.bearer, **(headers or {})}, **sent)
+
+
+def organizing(arena: Any, name: str, role: Role) -> tuple[Any, dict[str, str]]:
+    """Return a new organizer, and headers with a token that may organize."""
+    person = arena.person(name)
+    with arena.database.write() as session:
+        organizers.add(
+            session,
+            competition=lookup.get(session, slug="toxicity"),
+            user=person.user,
+            role=role,
+            actor=Actor(None, "tests"),
+            now=db.now(session),
+        )
+        _, text = api_tokens.create(
+            session, user=person.user, name="o", scopes=[Scope.ORGANIZE], now=db.now(session)
+        )
+    return person, {"Authorization": f"Bearer {text}"}
+
+
+def test_a_webhook_is_made_changed_tested_and_deleted(ann: Any) -> None:
+    made = call(ann, "POST", TEAM, json=WANTED)
+    assert made.status_code == 201
+    assert made.json["secret"].startswith("whsec_")
+    assert made.json["url"] == "https://board.example/…"
+    path = f"{TEAM}/{made.json['id']}"
+    assert "secret" not in call(ann, "GET", path).json
+    changed = call(ann, "PATCH", path, json={"format": "slack"}).json
+    assert (changed["format"], changed["events"]) == ("slack", ["rank.changed"])
+    with ann.arena.database.read() as session:
+        assert session.get_one(Webhook, 1).url == WANTED["url"]
+    rotated = call(ann, "POST", f"{path}/secret")
+    assert (rotated.status_code, rotated.json["secret"] == made.json["secret"]) == (201, False)
+    assert call(ann, "POST", f"{path}/test").status_code == 202
+    assert call(ann, "GET", f"{path}/deliveries").json == {"deliveries": [], "next": None}
+    assert call(ann, "PATCH", path, json={"is_on": False}).json["state"] == "switched off"
+    assert call(ann, "POST", f"{path}/test").json["error"] == "invalid_webhook"
+    assert [each["id"] for each in call(ann, "GET", TEAM).json["webhooks"]] == [1]
+    assert call(ann, "DELETE", path).status_code == 204
+    assert call(ann, "GET", path).json["error"] == "unknown_webhook"
+
+
+def test_a_repeated_request_makes_one_webhook_and_shows_its_secret_once(ann: Any) -> None:
+    key = {"Idempotency-Key": "k1"}
+    first, second = (call(ann, "POST", TEAM, key, json=WANTED) for _ in range(2))
+    assert first.status_code == 201
+    assert "secret" not in (second.json or {})
+    assert len(call(ann, "GET", TEAM).json["webhooks"]) == 1
+
+
+def test_what_is_wrong_with_a_webhook_is_named(ann: Any) -> None:
+    for wrong, name in (
+        ({"url": "http://board.example/"}, "invalid_webhook_url"),
+        ({"events": ["everything"]}, "invalid_webhook"),
+        ({"format": "xml"}, "invalid_webhook"),
+        ({"events": 1}, "unreadable"),
+    ):
+        answer = call(ann, "POST", TEAM, json=WANTED | wrong)
+        assert (answer.status_code, answer.json["error"]) == (400, name)
+
+
+def test_organizers_manage_theirs_with_a_token_that_may_organize(ann: Any) -> None:
+    assert call(ann, "GET", DESK).json["error"] == "scope_missing"
+    eva, bearer = organizing(ann.arena, "Eva", Role.EDITOR)
+    assert call(eva, "POST", DESK, bearer, json=WANTED).status_code == 201
+    vera, viewing = organizing(ann.arena, "Vera", Role.VIEWER)
+    assert len(call(vera, "GET", DESK, viewing).json["webhooks"]) == 1
+    assert call(vera, "PATCH", f"{DESK}/1", viewing, json={"is_on": False}).json["error"] == "not_organizer"
+    assert call(ann, "GET", f"{TEAM}/1").status_code == 404
+
+
+def test_a_submission_that_has_its_result_is_answered_at_once(ann: Any, waits: Any) -> None:
+    ann.arena.score_all()
+    assert call(ann, "GET", "/api/v1/submissions/1?wait=60").json["status"] == "scored"
+
+
+def test_who_waits_is_answered_with_the_result_as_soon_as_it_is_there(ann: Any, waits: Any) -> None:
+    answers: list[Any] = []
+    thread = threading.Thread(
+        target=lambda: answers.append(call(ann, "GET", "/api/v1/submissions/1?wait=9999"))
+    )
+    thread.start()
+    ann.arena.score_all()
+    thread.join()
+    assert answers[0].json["status"] == "scored"
+    assert answers[0].json["public_score"] is not None
+    assert "Retry-After" not in answers[0].headers
+
+
+def test_who_has_waited_long_enough_is_answered_that_it_still_waits(ann: Any, waits: Any) -> None:
+    waits.longest_seconds = 0
+    answer = call(ann, "GET", "/api/v1/submissions/1?wait=60")
+    assert (answer.status_code, answer.json["status"]) == (200, "pending")
+
+
+def test_who_finds_no_place_is_answered_at_once_and_asked_to_come_later_the_more_came(
+    ann: Any, waits: Any
+) -> None:
+    taken = [user_id for user_id in range(100, 200) if waits.take(user_id)]
+    assert len(taken) == 4  # of sixteen threads
+    seconds = []
+    for _ in range(30):
+        answer = call(ann, "GET", "/api/v1/submissions/1?wait=60")
+        assert (answer.status_code, answer.json["status"]) == (200, "pending")
+        seconds.append(int(answer.headers["Retry-After"]))
+    assert seconds == sorted(seconds) and seconds[0] < seconds[-1]
+    refused = call(ann, "GET", f"{HERE}/events")
+    assert (refused.status_code, refused.json["error"]) == (503, "no_place_to_wait")
+    assert int(refused.headers["Retry-After"]) >= 2
+    for user_id in taken:
+        waits.give_back(user_id)
+    assert waits.take(1)
+
+
+def test_one_person_does_not_take_all_places(waits: Any) -> None:
+    assert [waits.take(1) for _ in range(3)] == [True, True, False]
+    assert waits.take(2)
+
+
+def test_a_server_that_ends_lets_nobody_wait(ann: Any, waits: Any) -> None:
+    answers: list[Any] = []
+    thread = threading.Thread(
+        target=lambda: answers.extend(
+            call(ann, "GET", path) for path in ("/api/v1/submissions/1?wait=60", f"{HERE}/events")
+        )
+    )
+    thread.start()
+    stopping.begun.set()
+    thread.join()
+    assert answers[0].json["status"] == "pending"
+    assert answers[1].status_code == 503
+
+
+def events_in(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the events of a stream with their data."""
+    found = []
+    for block in text.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
+        if "event" in fields:
+            found.append((fields["event"], json.loads(fields["data"])))
+    return found
+
+
+def last_id(text: str) -> str:
+    return [line for line in text.splitlines() if line.startswith("id: ")][-1].removeprefix("id: ")
+
+
+def test_a_stream_begins_with_what_waits_and_the_board_and_goes_on_where_it_was(ann: Any) -> None:
+    """The arena lets no stream last, so that each answer is one look."""
+    first = call(ann, "GET", f"{HERE}/events")
+    assert first.mimetype == "text/event-stream"
+    assert first.headers["X-Accel-Buffering"] == "no"
+    (name, waiting_), (board, version) = events_in(first.text)
+    assert (name, waiting_) == (
+        "submission",
+        {"id": 1, "status": "pending", "url": "/api/v1/submissions/1"},
+    )
+    assert board == "board"
+    ann.arena.score_all()
+    look_again(ann)
+    again = call(ann, "GET", f"{HERE}/events", {"Last-Event-ID": last_id(first.text)})
+    (name, scored), (board, other) = events_in(again.text)
+    assert (name, scored["status"], board) == ("submission", "scored", "board")
+    assert other != version
+    with ann.arena.database.write() as session:  # long ago, so that it is not told twice
+        long_ago = db.now(session) - timedelta(hours=1)
+        session.execute(update(Submission).values(finished_at=long_ago, submitted_at=long_ago))
+    look_again(ann)
+    quiet = call(ann, "GET", f"{HERE}/events", {"Last-Event-ID": last_id(again.text)})
+    assert events_in(quiet.text) == []
+
+
+def look_again(person: Any) -> None:
+    """Let the next request look at the database itself."""
+    person.arena.app.extensions["fairboard"].waits._seen = waiting.Seen()
+
+
+def test_a_stream_tells_others_of_the_board_alone(ann: Any) -> None:
+    bob = ann.arena.person("Bob")
+    assert [name for name, _ in events_in(call(bob, "GET", f"{HERE}/events").text)] == ["board"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "1-2", "99999999999999999999-0123456789abcdef", "1-0123456789abcdeg"]
+)
+def test_an_id_that_is_none_of_ours_begins_again(ann: Any, text: str) -> None:
+    assert Place.read(text) is None
+    answer = call(ann, "GET", f"{HERE}/events", {"Last-Event-ID": text})
+    assert [name for name, _ in events_in(answer.text)] == ["submission", "board"]
+
+
+def test_a_place_is_free_again_after_the_stream_whatever_came_of_it(ann: Any, waits: Any) -> None:
+    waits.longest_seconds = 0
+    for _ in range(10):
+        assert call(ann, "GET", f"{HERE}/events").status_code == 200
+        assert call(ann, "HEAD", f"{HERE}/events").status_code == 200
+    assert waits._waiting == {}
+
+
+def test_many_who_wait_look_at_the_database_once(ann: Any, waits: Any) -> None:
+    looks = []
+    look = waits._look
+
+    def counted() -> Any:
+        looks.append(1)
+        return look()
+
+    waits._look = counted
+    with waits.watching(1, None), waits.watching(1, 1):
+        for _ in range(100):
+            waits.look()
+    assert len(looks) == 1
+
+
+def test_the_boards_version_changes_with_a_score_and_not_without(ann: Any) -> None:
+    from grader.services.leaderboards import changes
+
+    def version() -> str:
+        with ann.arena.database.read() as session:
+            return changes.board_version(session, competition_id=1)
+
+    before = version()
+    assert version() == before
+    ann.arena.score_all()
+    scored = version()
+    assert scored != before
+    ann.arena.reveal()
+    assert version() not in {before, scored}

@@ -1,0 +1,187 @@
+"""The pages of webhooks: a team's and the organizers'."""
+
+import re
+from typing import Any
+
+import pytest
+
+from grader import db
+from grader.models import AuditEntry, Role, Webhook
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, organizers
+from grader.services.integrations.subscriptions import MOST_OF_TEAM
+from grader.services.webhooks import outbox
+from grader.services.webhooks.outbox import Event
+
+TEAM, DESK = "/competitions/toxicity/team/webhooks", "/competitions/toxicity/organize/webhooks"
+ENTERED = {"url": "https://board.example/hook/secret", "events": ["rank.changed"], "format": "json"}
+
+
+@pytest.fixture
+def ann(arena: Any) -> Any:
+    """A member of a team."""
+    arena.competition()
+    person = arena.person("Ann")
+    arena.submit(person, arena.truth.predictions())
+    return person
+
+
+@pytest.fixture
+def eva(arena: Any, ann: Any) -> Any:
+    """An editor of the competition."""
+    person = arena.person("Eva")
+    with arena.database.write() as session:
+        organizers.add(
+            session,
+            competition=lookup.get(session, slug="toxicity"),
+            user=person.user,
+            role=Role.EDITOR,
+            actor=Actor(None, "tests"),
+            now=db.now(session),
+        )
+    return person
+
+
+def secret_in(page: str) -> str | None:
+    found = re.search(r"whsec_[\w-]+", page)
+    return found[0] if found else None
+
+
+def test_a_member_adds_a_webhook_and_reads_its_secret_once(arena: Any, ann: Any) -> None:
+    made = ann.post(TEAM, ENTERED)
+    assert made.status_code == 201
+    secret = secret_in(made.text)
+    with arena.database.read() as session:
+        assert session.get_one(Webhook, 1).secret == secret
+    for page in (TEAM, f"{TEAM}/1"):
+        shown = ann.browser.get(page).text
+        assert "https://board.example/…" in shown
+        assert secret_in(shown) is None and "hook/secret" not in shown
+
+
+def test_a_new_secret_is_shown_once_after_a_question(arena: Any, ann: Any) -> None:
+    first = secret_in(ann.post(TEAM, ENTERED).text)
+    assert "stops working at once" in ann.post(f"{TEAM}/1/rotate").text
+    second = secret_in(ann.confirm(f"{TEAM}/1/rotate").text)
+    assert second is not None and second != first
+
+
+def test_what_is_entered_can_be_changed_and_the_url_stays_where_none_is_given(arena: Any, ann: Any) -> None:
+    ann.post(TEAM, ENTERED)
+    changed = ann.post(f"{TEAM}/1/change", {"url": "", "events": ["test"], "format": "slack"})
+    assert (changed.status_code, "There is no event" in changed.text) == (400, True)
+    ann.post(f"{TEAM}/1/change", {"url": "", "events": ["deadline.near"], "format": "slack"})
+    with arena.database.read() as session:
+        webhook = session.get_one(Webhook, 1)
+    assert (webhook.url, webhook.events, webhook.format) == (ENTERED["url"], ["deadline.near"], "slack")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"url": "https://127.0.0.1/"}, "not a public one"),
+        ({"url": "http://board.example/"}, "begins with https://"),
+        ({"events": []}, "at least one event"),
+        ({"format": "xml"}, "The format is json or slack"),
+    ],
+)
+def test_what_no_webhook_may_be_is_said_on_the_page(ann: Any, changes: dict[str, Any], sentence: str) -> None:
+    answer = ann.post(TEAM, ENTERED | changes)
+    assert answer.status_code == 400
+    assert sentence in answer.text
+
+
+def test_a_team_has_a_bounded_number_of_webhooks(ann: Any) -> None:
+    for _ in range(MOST_OF_TEAM):
+        assert ann.post(TEAM, ENTERED).status_code == 201
+    refused = ann.post(TEAM, ENTERED)
+    assert refused.status_code == 409
+    assert "the most that may be" in refused.text
+    ann.confirm(f"{TEAM}/1/delete")
+    assert ann.post(TEAM, ENTERED).status_code == 201
+
+
+def test_tests_can_be_sent_five_times_a_minute(arena: Any, ann: Any) -> None:
+    ann.post(TEAM, ENTERED)
+    for _ in range(5):
+        assert ann.post(f"{TEAM}/1/test").status_code == 303
+    refused = ann.post(f"{TEAM}/1/test")
+    assert refused.status_code == 429
+    assert int(refused.headers["Retry-After"]) > 0
+
+
+def test_the_log_shows_status_time_and_attempt(arena: Any, ann: Any) -> None:
+    ann.post(TEAM, ENTERED)
+    with arena.database.write() as session:
+        now = db.now(session)
+        outbox.write(session, webhook_ids=[1, 1], event=Event.TEST, now=now)
+        for status in (503, None):
+            claimed = outbox.claim(session, now=now)
+            assert claimed is not None
+            duration = None if status is None else 1234
+            outbox.record_failed(session, claimed=claimed, status=status, duration_ms=duration, now=now)
+    page = ann.browser.get(f"{TEAM}/1").text
+    assert "503" in page and "1,234 ms" in page and "no answer" in page
+
+
+def test_a_webhook_is_switched_off_and_on_and_deleted(arena: Any, ann: Any) -> None:
+    ann.post(TEAM, ENTERED)
+    ann.post(f"{TEAM}/1/off")
+    assert "switched off" in ann.browser.get(TEAM).text
+    assert ann.post(f"{TEAM}/1/test").status_code == 400
+    ann.post(f"{TEAM}/1/on")
+    assert "switched off" not in ann.browser.get(TEAM).text
+    assert ann.post(f"{TEAM}/1/delete").status_code == 409
+    ann.confirm(f"{TEAM}/1/delete")
+    assert "no webhooks yet" in ann.browser.get(TEAM).text
+    assert ann.browser.get(f"{TEAM}/1").status_code == 404
+
+
+def test_a_webhook_of_others_is_not_found(arena: Any, ann: Any, eva: Any) -> None:
+    bob = arena.person("Bob")
+    arena.submit(bob, arena.truth.predictions(seed=2))
+    ann.post(TEAM, ENTERED)
+    eva.post(DESK, ENTERED)
+    for person, path in ((bob, f"{TEAM}/1"), (bob, f"{TEAM}/2"), (ann, f"{TEAM}/2"), (eva, f"{DESK}/1")):
+        assert person.browser.get(path).status_code == 404
+        assert person.post(f"{path}/off").status_code == 404
+
+
+def test_organizers_changes_are_audited_without_the_path_of_the_url_and_a_teams_are_not(
+    arena: Any, ann: Any, eva: Any
+) -> None:
+    ann.post(TEAM, ENTERED)
+    eva.post(DESK, ENTERED)
+    eva.post(f"{DESK}/2/off")
+    eva.confirm(f"{DESK}/2/rotate")
+    eva.confirm(f"{DESK}/2/delete")
+    with arena.database.read() as session:
+        entries = [each for each in session.query(AuditEntry) if each.action.startswith("webhook.")]
+    assert [each.action for each in entries] == [
+        "webhook.create",
+        "webhook.change",
+        "webhook.rotate",
+        "webhook.delete",
+    ]
+    assert "hook/secret" not in str([(each.before, each.after) for each in entries])
+    audit = eva.browser.get("/competitions/toxicity/organize/audit").text
+    assert "gave a new secret to webhook 2" in audit
+
+
+def test_a_viewer_sees_the_organizers_webhooks_and_changes_none(arena: Any, eva: Any) -> None:
+    eva.post(DESK, ENTERED)
+    vera = arena.person("Vera")
+    with arena.database.write() as session:
+        organizers.add(
+            session,
+            competition=lookup.get(session, slug="toxicity"),
+            user=vera.user,
+            role=Role.VIEWER,
+            actor=Actor(None, "tests"),
+            now=db.now(session),
+        )
+    for path in (DESK, f"{DESK}/1"):
+        shown = vera.browser.get(path)
+        assert shown.status_code == 200 and "<button>" not in shown.text
+    assert vera.post(f"{DESK}/1/off").status_code == 403
+    assert vera.post(DESK, ENTERED).status_code == 403

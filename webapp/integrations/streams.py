@@ -1,0 +1,86 @@
+"""Server-sent events for programs: one's own submissions, and the version of a leaderboard."""
+
+import json
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from grader.services.leaderboards.changes import Changed
+from webapp.http.waits import Seen, Waits
+
+HEARTBEAT_SECONDS = 5.0  # also how soon it is noticed that a client has gone
+RETRY_MILLISECONDS = 2000
+OVERLAP = timedelta(seconds=10)  # what was committed later than it says
+
+_ID = re.compile(r"([0-9]{1,14})-([0-9a-f]{16})")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Up to where a client has read: the time of the look and the version of the board that it saw."""
+
+    at: datetime
+    version: str
+
+    @classmethod
+    def read(cls, text: str) -> "Place | None":
+        """Return what a `Last-Event-ID` says, None if it is none of ours."""
+        found = _ID.fullmatch(text)
+        if found is None:
+            return None
+        return cls(datetime.fromtimestamp(int(found[1]) / 1000, UTC), found[2])
+
+    def __str__(self) -> str:
+        return f"{int(self.at.timestamp() * 1000)}-{self.version}"
+
+
+@dataclass
+class Stream:
+    """The events of one connection: the submissions of `first`, and what happens after `since`."""
+
+    waits: Waits
+    competition_id: int
+    team_id: int | None
+    first: Sequence[Changed]
+    since: datetime
+    version: str = ""
+    _sent: dict[int, str] = field(default_factory=dict)
+
+    def events(self) -> Iterator[str]:
+        """Yield the events until the longest time has passed or the process ends; the client comes again."""
+        end = quiet_until = time.monotonic()
+        end += self.waits.longest_seconds
+        with self.waits.watching(self.competition_id, self.team_id):
+            yield f"retry: {RETRY_MILLISECONDS}\n\n"
+            while True:
+                news = [*self._news(self.waits.look())]
+                yield from news
+                if news:
+                    quiet_until = time.monotonic() + HEARTBEAT_SECONDS
+                elif time.monotonic() >= quiet_until:
+                    quiet_until = time.monotonic() + HEARTBEAT_SECONDS
+                    yield ": nothing new\n\n"
+                if time.monotonic() >= end or self.waits.pause():
+                    return
+
+    def _news(self, seen: Seen) -> Iterator[str]:
+        version = seen.boards.get(self.competition_id)
+        if version is None or seen.now is None:
+            return  # this look was before us
+        place = Place(seen.now, version)
+        lately = [each for each in seen.changed if each.team_id == self.team_id and each.at >= self.since]
+        for each in (*self.first, *lately):
+            if self._sent.get(each.id) != each.status:
+                self._sent[each.id] = each.status
+                url = f"/api/v1/submissions/{each.id}"
+                yield _event("submission", place, id=each.id, status=each.status.value, url=url)
+        self.first = ()
+        if version != self.version:
+            self.version = version
+            yield _event("board", place, version=version)
+
+
+def _event(name: str, place: Place, **fields: object) -> str:
+    return f"id: {place}\nevent: {name}\ndata: {json.dumps(fields)}\n\n"
