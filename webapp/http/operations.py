@@ -147,7 +147,6 @@ def operation(
     spans: bool = False,
     takes_file: bool = False,
     answers_file: str | None = None,
-    deprecated: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., ResponseReturnValue]]:
     """Make a view an operation: check its request by its models, and describe it by them."""
 
@@ -163,9 +162,7 @@ def operation(
         )
         OPERATIONS[view.__name__] = known
         described = Answers(**{f"HTTP_{status}": answers})
-        checked = SPEC.validate(
-            resp=described, tags=(tag,), operation_id=view.__name__, deprecated=deprecated
-        )(view)
+        checked = SPEC.validate(resp=described, tags=(tag,), operation_id=view.__name__)(view)
 
         @wraps(checked)
         def answered(*args: Any, **kwargs: Any) -> ResponseReturnValue:

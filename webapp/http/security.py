@@ -68,6 +68,9 @@ RATES: dict[str, tuple[tuple[str, Callable[[], str]], ...]] = {
     "api.join": (("10/minute;60/hour", person),),
     "api.check": (("30/minute;300/hour", person), ("300/minute;3000/hour", address)),
 }
+API_RATE = (
+    "1200/minute"  # of a person, or an address without a token; 15 files may be asked about every second
+)
 
 
 def init_app(app: Flask, site: Site) -> None:
@@ -119,6 +122,20 @@ def _limit_rates(app: Flask, settings: Settings) -> None:
         for rate, counted_by in rates:
             limit = limiter.limit(rate, key_func=counted_by, methods=["POST"])
             app.view_functions[endpoint] = limit(app.view_functions[endpoint])  # type: ignore[assignment]
+    for endpoint, view in app.view_functions.items():
+        if endpoint.startswith("api.") and endpoint not in RATES:
+            app.view_functions[endpoint] = limiter.limit(API_RATE, key_func=person)(view)  # type: ignore[assignment]
+    app.after_request(partial(_tell_rate, limiter))
+
+
+def _tell_rate(limiter: Limiter, response: Response) -> Response:
+    """Tell a program how many requests of this kind it has left, and when all are free again."""
+    reached = limiter.current_limit
+    if reached is not None and request.blueprint == "api":
+        response.headers["RateLimit-Limit"] = str(reached.limit.amount)
+        response.headers["RateLimit-Remaining"] = str(reached.remaining)
+        response.headers["RateLimit-Reset"] = str(max(0, reached.reset_at - int(time.time())))
+    return response
 
 
 def _note_wait(reached: RequestLimit) -> None:

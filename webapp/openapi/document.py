@@ -21,6 +21,14 @@ SCOPES = {
 }
 ERROR = {"$ref": "#/components/schemas/Error"}
 WAIT = {"description": "In how many seconds to try again.", "schema": {"type": "integer"}}
+RATE = {
+    "RateLimit-Limit": {
+        "description": "How many requests of this kind are taken.",
+        "schema": {"type": "integer"},
+    },
+    "RateLimit-Remaining": {"description": "How many are left.", "schema": {"type": "integer"}},
+    "RateLimit-Reset": {"description": "In how many seconds all are free.", "schema": {"type": "integer"}},
+}
 METHODS = ("get", "post", "put", "patch", "delete")
 
 
@@ -54,7 +62,7 @@ def _complete(described: dict[str, Any], known: Operation) -> None:
     answers.pop("422", None)
     answers["default"] = {
         "description": "An error.",
-        "headers": {"Retry-After": WAIT},
+        "headers": {"Retry-After": WAIT, **RATE},
         "content": {"application/json": {"schema": ERROR}},
     }
     if known.answers_file:

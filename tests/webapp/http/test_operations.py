@@ -194,3 +194,17 @@ def test_the_page_of_the_api_shows_every_operation_without_scripts_of_others(ann
     page = ann.arena.app.test_client().get("/api").text
     assert all(f'id="{name}"' in page for name in OPERATIONS)
     assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_a_program_is_told_how_many_requests_it_has_left(make_arena: Any) -> None:
+    arena = make_arena(rate_limits=True)
+    arena.competition()
+    ann = arena.person("Ann")
+    left = [int(call(ann, "GET", f"{API}/me").headers["RateLimit-Remaining"]) for _ in range(3)]
+    assert left == [1199, 1198, 1197]
+    for _ in range(30):
+        answer = call(ann, "POST", f"{HERE}/check", data={"file": (io.BytesIO(b"id,prediction\n"), "p.csv")})
+    assert (answer.status_code, answer.headers["RateLimit-Remaining"]) == (200, "0")
+    refused = call(ann, "POST", f"{HERE}/check", data={"file": (io.BytesIO(b"id,prediction\n"), "p.csv")})
+    assert (refused.status_code, refused.json["error"]) == (429, "too_many_requests")
+    assert 0 < int(refused.headers["Retry-After"]) <= 60
