@@ -170,7 +170,12 @@ def operation(
                 return _once(known, lambda: checked(*args, **kwargs))
             answer = checked(*args, **kwargs)
             is_plain = answers is not None and request.method == "GET" and not answer.get_etag()[0]
-            return conditional(answer) if is_plain else answer
+            if not is_plain:
+                return answer
+            told = conditional(answer)
+            if scope is not None:  # it is one person's: a program keeps the ETag, and no cache the answer
+                told.headers["Cache-Control"] = "no-store"
+            return told
 
         return answered
 
