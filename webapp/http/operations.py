@@ -168,7 +168,7 @@ def operation(
         def answered(*args: Any, **kwargs: Any) -> ResponseReturnValue:
             if creates and KEY_HEADER in request.headers:
                 return _once(known, lambda: checked(*args, **kwargs))
-            answer = checked(*args, **kwargs)
+            answer: Response = checked(*args, **kwargs)
             is_plain = answers is not None and request.method == "GET" and not answer.get_etag()[0]
             if not is_plain:
                 return answer
