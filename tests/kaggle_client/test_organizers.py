@@ -52,7 +52,7 @@ def test_a_competition_is_made_filled_launched_and_tried(root: Desk, hall: Hall)
         assert lookup.get(session, slug=SLUG).state is CompetitionState.PUBLISHED
     root.write("sub.csv", hall.arena.truth.predictions(noise=1.5, seed=1))
     told = root.ok("competitions", "submit", SLUG, "-f", "sub.csv", "-m", "test", "--sandbox", "-q")
-    assert "a test submission" in told
+    assert "as test submission #" in told
     (line,) = [
         line
         for line in csv.DictReader(root.ok("competitions", "submissions", SLUG, "-v").splitlines())

@@ -82,8 +82,8 @@ def create_submission(sent: SentFields) -> ResponseReturnValue:
     )
     with site.database.write() as session:
         announced.note_use(session, token=token, now=db.now(session))
-    kind = "a test submission" if g.organizer_role else "a submission"
-    message = f"Successfully submitted to {competition.title}: {kind}, #{accepted.submission.id}.\n"
+    kind = "test submission" if g.organizer_role else "submission"
+    message = f"Successfully submitted to {competition.title} as {kind} #{accepted.submission.id}.\n"
     return {"message": message, "ref": accepted.submission.id}
 
 
