@@ -1,6 +1,7 @@
 """Announce an upload, and receive its bytes at an address that is the secret: whole, in parts, again."""
 
 import re
+from datetime import timedelta
 from typing import Any
 
 from flask import Response, g, request
@@ -17,7 +18,7 @@ from grader.services.submissions import accepting
 from grader.services.submissions.refusal import refusal
 from grader.services.uploads import announced
 from grader.services.uploads.announced import UnknownUpload
-from grader.storage import BlobMissing, StoredBlob
+from grader.storage import BlobMissing, StorageUnavailable, StoredBlob
 from webapp.http import lookups
 from webapp.http.errors import BadRequest, FileTooLarge
 from webapp.http.parameters import SentFields, Unreadable
@@ -83,16 +84,13 @@ def receive(token: str) -> ResponseReturnValue:
     asked = _asked_range(upload)
     if upload.used_at is not None or asked is None:
         return _state(upload)
-    start, length = asked
-    site = current_site()
-    part = site.storage.put(request.stream, max_bytes=upload.size_bytes)
-    if length is not None and part.size != length:
-        raise UnreadableRange(upload)
-    with site.database.write() as session:
-        blobs.hold(session, storage=site.storage, sha256=part.sha256)
-        upload = announced.add_part(session, token=token, part=part, start=start, now=db.now(session))
-    if announced.is_to_join(upload):
-        upload = _joined(token, upload)
+    part = current_site().storage.put(request.stream, max_bytes=upload.size_bytes)
+    stored = {part.sha256, *announced.blobs_of(upload)}
+    try:
+        upload = _with_part(token, upload, part, *asked)
+        stored -= announced.blobs_of(upload)
+    finally:
+        _delete_unnamed(stored)
     return _state(upload)
 
 
@@ -120,7 +118,7 @@ def _announced(
     if size_bytes > limit_bytes:
         raise FileTooLarge(size_bytes, limit_bytes)
     with current_site().database.write() as session:
-        token = announced.announce(
+        token, forgotten = announced.announce(
             session,
             user=g.user,
             competition=competition,
@@ -128,6 +126,7 @@ def _announced(
             size_bytes=size_bytes,
             now=db.now(session),
         )
+    _delete_unnamed(forgotten)
     return {"token": token, "createUrl": address("kaggle.receive", token=token)}
 
 
@@ -149,12 +148,41 @@ def _asked_range(upload: AnnouncedUpload) -> tuple[int, int | None] | None:
     return int(found[1]), int(found[2]) - int(found[1]) + 1
 
 
-def _joined(token: str, upload: AnnouncedUpload) -> AnnouncedUpload:
-    site, parts = current_site(), upload.parts
+def _with_part(
+    token: str, upload: AnnouncedUpload, part: StoredBlob, start: int, length: int | None
+) -> AnnouncedUpload:
+    """Return the upload with a stored part, joined where it was the last."""
+    if length is not None and part.size != length:
+        raise UnreadableRange(upload)
+    site = current_site()
+    with site.database.write() as session:
+        _hold(session, part)
+        upload = announced.add_part(session, token=token, part=part, start=start, now=db.now(session))
+    if not announced.is_to_join(upload):
+        return upload
     whole = announced.join(site.storage, upload)
     with site.database.write() as session:
-        blobs.hold(session, storage=site.storage, sha256=whole.sha256)
-        return announced.set_whole(session, token=token, parts=parts, whole=whole, now=db.now(session))
+        _hold(session, whole)
+        joined = announced.set_whole(
+            session, token=token, parts=upload.parts, whole=whole, now=db.now(session)
+        )
+    _delete_unnamed(announced.blobs_of(upload) - announced.blobs_of(joined))
+    return joined
+
+
+def _hold(session: Any, blob: StoredBlob) -> None:
+    """Hold a blob; where it was deleted just then, the command sends the file again."""
+    try:
+        blobs.hold(session, storage=current_site().storage, sha256=blob.sha256)
+    except BlobMissing as error:
+        raise StorageUnavailable(str(error)) from error
+
+
+def _delete_unnamed(names: set[str]) -> None:
+    """Delete blobs that were replaced, so that nobody fills the disk by sending a file again and again."""
+    if names:
+        site = current_site()
+        blobs.delete_unnamed(site.database, site.storage, sorted(names), age=timedelta())
 
 
 def _state(upload: AnnouncedUpload) -> ResponseReturnValue:

@@ -76,13 +76,14 @@ def announce(
     name: str,
     size_bytes: int,
     now: datetime,
-) -> str:
+) -> tuple[str, set[str]]:
     """Begin an upload and return its token, which alone lets somebody send it.
 
-    Where a person has too many files that were never used, the oldest are forgotten.
+    Where a person has too many files that were never used, the oldest are forgotten: the blobs that they
+    named are returned as well, to be deleted at once.
     """
     named_locks.hold(session, f"announced uploads of {user.id}")
-    _make_room(session, user, competition, size_bytes)
+    forgotten = _make_room(session, user, competition, size_bytes)
     token = secrets.token_urlsafe(32)
     session.add(
         AnnouncedUpload(
@@ -97,7 +98,12 @@ def announce(
         )
     )
     session.flush()
-    return token
+    return token, forgotten
+
+
+def blobs_of(upload: AnnouncedUpload) -> set[str]:
+    """Return the names of the blobs that an upload has."""
+    return {*(str(sha256) for sha256, _ in upload.parts), *([upload.sha256] if upload.sha256 else [])}
 
 
 def find(session: Session, *, token: str, now: datetime) -> AnnouncedUpload:
@@ -208,8 +214,8 @@ def _one(session: Session, token: str, now: datetime, *, is_locked: bool) -> Ann
     return upload
 
 
-def _make_room(session: Session, user: User, competition: Competition | None, size_bytes: int) -> None:
-    """Forget the oldest unused files of a person beyond the room that one more needs."""
+def _make_room(session: Session, user: User, competition: Competition | None, size_bytes: int) -> set[str]:
+    """Forget the oldest unused files of a person beyond the room that one more needs; return their blobs."""
     room = FOR_ORGANIZERS if competition is None else FOR_SUBMISSIONS
     is_of_kind = AnnouncedUpload.competition_id.is_not(None)
     mine = session.scalars(
@@ -221,10 +227,13 @@ def _make_room(session: Session, user: User, competition: Competition | None, si
         )
         .order_by(AnnouncedUpload.id.desc())
     )
+    forgotten: set[str] = set()
     for count, upload in enumerate(mine.all(), 2):
         size_bytes += upload.size_bytes
         if count > room.count or size_bytes > room.size_bytes:
+            forgotten |= blobs_of(upload)
             session.delete(upload)
+    return forgotten
 
 
 def _hash(token: str) -> str:

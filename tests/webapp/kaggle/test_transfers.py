@@ -1,5 +1,6 @@
 """Uploads and downloads of the kaggle command as plain requests: resume, ranges, signatures, refusals."""
 
+import hashlib
 import io
 import zipfile
 from datetime import timedelta
@@ -101,6 +102,18 @@ def test_a_file_that_begins_again_replaces_its_parts(ann: Any) -> None:
     assert put(ann, url, b"01234", "bytes 0-4/10").status_code == 308
     assert put(ann, url, b"abcdefghij").status_code == 200
     assert put(ann, url, b"ABCDEFGHIJ").status_code == 200
+
+
+def test_what_is_sent_again_and_again_takes_the_disk_once(arena: Any, ann: Any) -> None:
+    before = {blob.sha256 for blob in arena.storage.blobs()}
+    _, url = begin(ann, 10)
+    for number in range(5):
+        assert put(ann, url, b"%010d" % number).status_code == 200
+    assert put(ann, url, b"01234", "bytes 0-4/10").status_code == 308
+    assert put(ann, url, b"567", "bytes 5-9/10").status_code == 400
+    assert put(ann, url, b"56789", "bytes 5-9/10").status_code == 200
+    after = {blob.sha256 for blob in arena.storage.blobs()} - before
+    assert after == {hashlib.sha256(b"0123456789").hexdigest()}
 
 
 def test_an_empty_file_is_whole_once_it_has_come(arena: Any, ann: Any) -> None:
