@@ -4,12 +4,12 @@ All of it together ends in time; redirects are not followed and the body of the 
 checks the certificate against the name in the URL, whatever address it has.
 """
 
+import queue
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotResolved
 from ipaddress import ip_address
 from typing import Any
 
@@ -70,10 +70,19 @@ class PinnedBackend(httpcore2.NetworkBackend):
         raise NoAnswer
 
     def _addresses(self, host: str, port: int) -> list[Address]:
-        looking = _resolvers.submit(self._resolve, host.strip("[]"), port)
+        found: queue.SimpleQueue[Sequence[str]] = queue.SimpleQueue()
+
+        def look_up() -> None:
+            try:
+                found.put(self._resolve(host.strip("[]"), port))
+            except (OSError, UnicodeError):
+                found.put(())
+
+        # A name whose servers are silent keeps its thread longer than the deadline.
+        threading.Thread(target=look_up, name="resolver", daemon=True).start()
         try:
-            texts = looking.result(self._deadline.left())
-        except (OSError, UnicodeError, NotResolved):
+            texts = found.get(timeout=self._deadline.left())
+        except queue.Empty:
             raise NoAnswer from None
         addresses = [ip_address(text) for text in dict.fromkeys(texts)]
         if not all(may_call(address, networks=self._networks) for address in addresses):
@@ -131,14 +140,11 @@ def post(
     try:
         with (
             httpcore2.ConnectionPool(
-                ssl_context=ssl.create_default_context(), network_backend=backend
+                ssl_context=ssl.create_default_context() if url.startswith("https:") else None,
+                network_backend=backend,
             ) as pool,
             pool.stream("POST", url, headers=list(headers.items()), content=body) as response,
         ):
             return response.status
     except (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, OSError, ValueError):
         raise NoAnswer from None
-
-
-# A name whose servers are silent keeps its thread longer than the deadline.
-_resolvers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="resolver")

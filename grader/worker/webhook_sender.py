@@ -34,11 +34,16 @@ class WebhookSender:
     """Takes events from the outbox and posts them, each webhook's one after the other."""
 
     def __init__(
-        self, settings: Settings, database: Database, *, resolve: Resolve = pinned_connection.addresses_of
+        self,
+        settings: Settings,
+        database: Database,
+        *,
+        resolve: Resolve = pinned_connection.addresses_of,
+        seconds: float = pinned_connection.SECONDS,
     ) -> None:
         self._settings = settings
         self._database = database
-        self._resolve = resolve
+        self._resolve, self._seconds = resolve, seconds
         self._networks = settings.webhook_networks()
 
     def run(self, stop: threading.Event) -> None:
@@ -122,7 +127,12 @@ class WebhookSender:
             "Fairboard-Signature": signatures.sign(letter.body, secret=letter.secret, timestamp=timestamp),
         }
         return pinned_connection.post(
-            letter.url, body=letter.body, headers=headers, networks=self._networks, resolve=self._resolve
+            letter.url,
+            body=letter.body,
+            headers=headers,
+            networks=self._networks,
+            resolve=self._resolve,
+            seconds=self._seconds,
         )
 
     def _record_delivered(self, claimed: Claimed, status: int, duration_ms: int) -> None:

@@ -11,6 +11,7 @@ from grader.models import Delivery, Webhook
 from grader.services.webhooks import outbox
 from grader.services.webhooks.outbox import Event
 from grader.worker.webhook_sender import WebhookSender
+from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.receivers import LOOPBACK, Receiver, deliveries, subscribe
 
 SEND = (
@@ -35,7 +36,7 @@ def test_an_event_whose_sender_was_killed_is_sent_by_another_under_the_same_name
     processes.crash(settings, "-c", SEND, at=point)
     (row,) = deliveries(service.database)
     assert (row.ended_at, row.attempt_count) == (None, 1)
-    sender = WebhookSender(settings, service.database)
+    sender = WebhookSender(settings, service.database, seconds=HANG_SECONDS)
     assert sender.send_waiting() == 0  # the dead one's lease
     with service.database.write() as session:
         for table in (Webhook, Delivery):

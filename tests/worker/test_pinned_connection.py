@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from grader.worker.pinned_connection import NoAnswer, post
+from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.receivers import Receiver
 from tests.fixtures.smtp import self_signed
 
@@ -18,7 +19,8 @@ LOOPBACK = (ip_network("127.0.0.0/8"),)
 
 
 def send(url: str, **options: Any) -> int:
-    return post(url, **{"body": b"{}", "headers": {"X": "1"}, "networks": LOOPBACK} | options)
+    usual = {"body": b"{}", "headers": {"X": "1"}, "networks": LOOPBACK, "seconds": HANG_SECONDS}
+    return post(url, **usual | options)
 
 
 def to(*addresses: str) -> Any:

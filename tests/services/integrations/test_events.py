@@ -12,7 +12,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import announcements
 from grader.services.integrations import deadlines, subscriptions
 from grader.services.integrations.subscriptions import MOST_OF_ORGANIZERS, Rules, TooManyWebhooks, Wanted
-from grader.services.teams import rosters
+from grader.services.teams import participations, rosters, teams
 from grader.services.webhooks import outbox
 from grader.services.webhooks.outbox import EVENTS, Event
 from tests.fixtures.receivers import deliveries, subscribe
@@ -155,8 +155,6 @@ def test_the_webhooks_of_a_deleted_account_go_with_all_that_waits(
 def test_a_team_that_ends_takes_its_webhooks_along(service: Any) -> None:
     competition, ada = service.competition(), service.user("ada")
     with service.database.write() as session:
-        from grader.services.teams import participations, teams
-
         participations.join(
             session, competition=competition, user=ada, accepted_rules_version=1, now=service.now
         )
@@ -176,6 +174,16 @@ def test_the_webhooks_of_a_team_that_was_taken_in_follow_its_members(
         outbox.follow_merger(session, taken=ada, into=bob)
     with service.database.read() as session:
         assert session.scalars(select(Webhook)).one().team_id == bob.id
+
+
+def test_after_a_restore_nothing_that_waited_is_sent(
+    service: Any, competition: Competition, of_team: Webhook
+) -> None:
+    with service.database.write() as session:
+        outbox.tell(session, competition_id=competition.id, event=Event.REVEALED, now=service.now)
+        assert outbox.something_waits(session, now=service.now)
+        outbox.give_up_all(session, now=service.now)
+        assert not outbox.something_waits(session, now=service.now)
 
 
 def test_who_changes_a_webhook_becomes_its_owner(

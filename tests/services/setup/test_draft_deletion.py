@@ -20,6 +20,7 @@ from grader.services.setup import draft_deletion, drafts
 from grader.services.solutions import checks, intake
 from grader.services.solutions.checks import UploadedFile
 from grader.services.submissions import benchmark_entries
+from tests.fixtures.receivers import subscribe
 
 SHELL = Actor(None, "shell (tests)")
 
@@ -39,6 +40,7 @@ def draft(service: Any, solution_csv: Any) -> Competition:
         checks.add(session, competition=made, file=file, **act)
         files.add(session, competition=made, name="test.csv", blob=blob, **act)
         announcements.post(session, competition=made, title="Hello", body="Soon.", by_mail=False, **act)
+    subscribe(service, made, ada, "https://board.example/")
     return service.reload(made)
 
 
@@ -62,7 +64,14 @@ def rows_of(session: Any, competition: Competition) -> dict[str, int]:
 def test_everything_of_a_draft_goes_but_its_audit(service: Any, draft: Competition) -> None:
     with service.database.read() as session:
         before = rows_of(session, draft)
-        assert {"solution", "scoring_version", "organizer_job", "data_file", "organizer"} <= before.keys()
+        assert {
+            "solution",
+            "scoring_version",
+            "organizer_job",
+            "data_file",
+            "organizer",
+            "webhook",
+        } <= before.keys()
         assert blobs.named(session)
     delete(service, draft)
     with service.database.read() as session:
