@@ -7,6 +7,7 @@ from flask.typing import ResponseReturnValue
 
 from webapp.http.conditional import conditional
 from webapp.openapi.document import METHODS, SCOPES, document
+from webapp.presentation import markdown
 
 blueprint = Blueprint("openapi", __name__)
 KEPT = "fairboard_openapi"
@@ -29,7 +30,8 @@ def show() -> ResponseReturnValue:
                 families[one["tags"][0]].append({"path": path, "method": method.upper(), **one})
     return render_template(
         "openapi/show.html",
-        introduction=described["info"]["description"],
+        introduction=markdown.render(described["info"]["description"]),
+        markdown=markdown.render,
         families=families,
         scopes=SCOPES,
         schemas=described["components"]["schemas"],
