@@ -78,7 +78,7 @@ def test_a_text_field_cannot_be_as_large_as_a_file(arena: Any, ann: Any) -> None
         (b"", "multipart/form-data; boundary=b"),
         (b"--b\r\n", "multipart/form-data; boundary=b"),
         (b"{}", "application/json"),
-        (b"id,prediction\n", "text/csv"),
+        (b"", "text/csv"),
         (b"file=x", "application/x-www-form-urlencoded"),
         (b"\r\n" * 1000, "multipart/form-data"),
     ],

@@ -100,8 +100,8 @@ def received_file() -> FileStorage:
 
     In the API the whole body may be the file, for a program that reads it piece by piece.
     """
-    is_form = request.blueprint != "api" or request.mimetype in FORM_TYPES
-    file = request.files.get("file") if is_form else _body()
+    may_be_body = request.blueprint == "api" and request.mimetype not in FORM_TYPES and not request.is_json
+    file = _body() if may_be_body else request.files.get("file")
     if file is None or not file.filename:
         raise FileMissing
     size_bytes = file.stream.seek(0, os.SEEK_END)
