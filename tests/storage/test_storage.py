@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from grader.storage import (
     BlobDamaged,
@@ -26,6 +27,7 @@ from grader.storage import (
     StoredBlob,
     open_storage,
 )
+from webapp.http import files
 
 ABSENT = "0" * 64
 
@@ -346,3 +348,16 @@ def test_a_bucket_that_does_not_answer_says_nothing_about_its_blobs(monkeypatch:
     storage = open_storage("s3://bucket/prefix")
     with pytest.raises(StorageUnavailable, match=r"^Nothing answers at http://127\.0\.0\.1:9\. Does it run"):
         storage.read("0" * 64)
+
+
+def test_a_stored_file_is_sent_with_its_length_and_in_ranges(storage: Storage) -> None:
+    data = os.urandom(1 << 20) * 20
+    blob = storage.put(data)
+    app = Flask(__name__)
+    for asked, status, wanted in ((None, 200, data), ("bytes=15000000-", 206, data[15_000_000:])):
+        headers = {"Range": asked} if asked else {}
+        with app.test_request_context(headers=headers):
+            answer = files.send(storage.open(blob.sha256), name="data.bin", etag=blob.sha256)
+            assert (answer.status_code, answer.content_length) == (status, len(wanted))
+            assert b"".join(answer.response) == wanted
+            answer.response.close()  # type: ignore[union-attr]
