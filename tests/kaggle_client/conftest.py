@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -123,18 +124,25 @@ class Hall:
         return Desk(self.url, token, folder)
 
 
-@pytest.fixture(scope="module")
-def hall(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path) -> Iterator[Hall]:
-    """A site with its own server, for all tests of a module."""
-    folder = tmp_path_factory.mktemp("hall")
+@contextmanager
+def open_hall(folder: Path, migrated_sqlite: Path, **settings: Any) -> Iterator[Hall]:
+    """Open a site with its own server."""
     site = folder / "site"
     site.mkdir()
-    arena = Arena(site, migrated_sqlite)
+    arena = Arena(site, migrated_sqlite, **settings)
     hints = ScoredAtOnce()
     hints.arena = arena
     object.__setattr__(arena.app.extensions["fairboard"], "hints", hints)
-    running = Running(arena.app, BOUNDS, threads=4)
+    proxies = arena.settings.trusted_proxies
+    running = Running(arena.app, BOUNDS, threads=4, trusted_proxies=proxies)
     host, port = running.address[:2]
     yield Hall(arena, f"http://{host}:{port}", folder)
     running.close()
     arena.close()
+
+
+@pytest.fixture(scope="module")
+def hall(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path) -> Iterator[Hall]:
+    """A site with its own server, for all tests of a module."""
+    with open_hall(tmp_path_factory.mktemp("hall"), migrated_sqlite) as hall:
+        yield hall
