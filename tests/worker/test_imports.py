@@ -17,6 +17,7 @@ SCORING = {
 QUEUE = {
     *("celery", "kombu", "billiard", "vine", "amqp", "redis", "async_timeout"),
     *("click", "yaml", "cffi", "dateutil", "six", "tzlocal"),
+    "backports",  # which it looks into for a module of old Pythons
 }
 STARTED = {
     "grader.worker.scoring.program": SCORING,

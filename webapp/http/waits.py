@@ -46,8 +46,8 @@ class Waits:
     def __init__(self, database: Database, *, threads: int) -> None:
         self.longest_seconds = float(LONGEST_SECONDS)
         self._database = database
-        self._most = max(1, threads // SHARE)
-        self._most_of_one = max(1, self._most // SHARE + 1)
+        self._most = threads // SHARE  # none where there are few threads
+        self._most_of_one = self._most // SHARE + 1
         self._lock = threading.Lock()
         self._look_lock = threading.Lock()
         self._waiting: Counter[int] = Counter()

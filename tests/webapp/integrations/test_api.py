@@ -164,6 +164,10 @@ def test_one_person_does_not_take_all_places(waits: Any) -> None:
     assert waits.take(2)
 
 
+def test_a_server_of_few_threads_lets_nobody_wait(waits: Any) -> None:
+    assert not waiting.Waits(waits._database, threads=3).take(1)
+
+
 def test_a_server_that_ends_lets_nobody_wait(ann: Any, waits: Any) -> None:
     answers: list[Any] = []
     thread = threading.Thread(
