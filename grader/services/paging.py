@@ -38,11 +38,15 @@ class Slice(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """A page of a list of `count` rows; past the end it is empty, so that a loop over pages ends."""
+    """A page of a list of `count` rows; past the end it is empty, so that a loop over pages ends.
+
+    It begins after `start` rows where that is known, else after those of the earlier pages.
+    """
 
     page: int
     page_size: int
     count: int
+    start: int | None = None
 
     @property
     def page_count(self) -> int:
@@ -52,7 +56,8 @@ class Paging:
     @property
     def first(self) -> int:
         """How many rows come before the page, at most the number of rows."""
-        return min((self.page - 1) * self.page_size, self.count)
+        start = (self.page - 1) * self.page_size if self.start is None else self.start
+        return min(start, self.count)
 
     def of(self, rows: Iterable[Row]) -> Page[Row]:
         """Return the page with its rows."""

@@ -11,7 +11,7 @@ from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.sorting import Sort
 from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.standings.final_standings import FinalPage
-from webapp.http.fields import Answer, Moment, Sent
+from webapp.http.fields import Answer, Moment, Sent, Text
 from webapp.leaderboards.views import counted_id
 from webapp.submissions.answers import identities
 
@@ -31,6 +31,15 @@ class PageQuery(Sent):
 
 class BoardQuery(PageQuery):
     """Which lines of a leaderboard to return, and in which order."""
+
+    cursor: Annotated[
+        Text | None,
+        Field(
+            default=None,
+            description="Where the rank order goes on: take it from `next`.",
+            pattern="^[0-9]{1,7}-[0-9]{1,16}$",
+        ),
+    ]
 
     split: Annotated[str | None, _one_of([*Split], "The private one answers after the reveal.")]
     sort: Annotated[str | None, _one_of([*Sort], "The column to sort by; by default the rank.")]

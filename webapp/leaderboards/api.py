@@ -1,5 +1,6 @@
 """API: public, private and final leaderboards as JSON."""
 
+from dataclasses import replace
 from typing import Any
 
 from flask import Response, g, jsonify, request, url_for
@@ -17,7 +18,7 @@ from grader.visibility import Viewer
 from webapp.http import lookups
 from webapp.http.api import blueprint
 from webapp.http.operations import operation
-from webapp.http.parameters import asked_page
+from webapp.http.parameters import Unreadable, asked_page
 from webapp.http.site import current_site
 from webapp.leaderboards import answers, requests
 from webapp.leaderboards.answers import (
@@ -34,7 +35,7 @@ TAG = "leaderboards"
 
 @blueprint.get("/competitions/<slug>/leaderboard")
 @operation(None, answers=BoardPage, tag=TAG)
-def leaderboard(slug: str, query: BoardQuery) -> BoardPage:  # noqa: ARG001  (`requests` reads it)
+def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
     """Return a page of the public leaderboard, or with `split=private` of the private one."""
     split = requests.asked_split()
     with current_site().database.read() as session:
@@ -48,15 +49,27 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:  # noqa: ARG001  (`r
             phase=phases.phase(competition, now),
             viewer=lookups.viewer(),
             now=now,
-            asked=requests.asked_lines(own_team_id=team.id if team else None),
+            asked=_asked(query, own_team_id=team.id if team else None),
         )
     next_page = None
-    if board.page < board.page_count:
+    if board.following is not None and query.page is None:
+        next_page = url_for("api.leaderboard", slug=slug, split=split.value, cursor=board.following.text())
+    elif board.page < board.page_count:
         carried: dict[str, Any] = {
             name: request.args[name] for name in ("sort", "order", "q") if name in request.args
         }
         next_page = url_for("api.leaderboard", slug=slug, split=split.value, page=board.page + 1, **carried)
     return answers.board_page(board, next_page=next_page)
+
+
+def _asked(query: BoardQuery, *, own_team_id: int | None) -> boards.Asked:
+    """Return which lines are asked for; a cursor goes on in rank order."""
+    asked = requests.asked_lines(own_team_id=own_team_id)
+    if query.cursor is None:
+        return asked
+    if not asked.is_plain or query.page is not None:
+        raise Unreadable("cursor", query.cursor, "without `page`, `q`, and another order than by rank")
+    return replace(asked, after=boards.Place.of(query.cursor))
 
 
 @blueprint.get("/competitions/<slug>/leaderboard/private/<int:submission_id>")

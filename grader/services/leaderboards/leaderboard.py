@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import STANDING_ORDER, Competition, ScoringVersion, Split, Standing
+from grader.ranking.order import Entry
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import benchmark_lines, sorting
 from grader.services.leaderboards import lines as board_lines
@@ -20,6 +21,8 @@ from grader.services.standings import places
 from grader.visibility import Field, Phase, Viewer, visible
 
 PAGE_SIZE = 50
+EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
+NOBODY, LAST = 0, 2**31 - 1  # a team and a submission that come after all others at a place
 
 
 class NotRevealed(ParticipantError):
@@ -59,11 +62,29 @@ class HiddenColumn(ParticipantError):
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A place in the order of a leaderboard, which stays when teams come in before it."""
+
+    score_units: int
+    submitted_at: datetime
+
+    def text(self) -> str:
+        """Return the place as programs send it back."""
+        return f"{self.score_units}-{(self.submitted_at - EPOCH) // MICROSECOND}"
+
+    @classmethod
+    def of(cls, text: str) -> "Place":
+        """Return the place that a text of digits names."""
+        units, microseconds = text.split("-")
+        return cls(int(units), EPOCH + int(microseconds) * MICROSECOND)
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """Which lines of a leaderboard to return, and in which order; ranks are always the true ones.
 
     `descending` None is the order in which the column is usually read. The line of `own_team_id` is pinned
-    where it stands on another page.
+    where it stands on another page. `after` goes on after a place of the leaderboard in rank order.
     """
 
     page: int = 1
@@ -72,6 +93,7 @@ class Asked:
     descending: bool | None = None
     search: str = ""
     own_team_id: int | None = None
+    after: Place | None = None
 
     @property
     def is_descending(self) -> bool:
@@ -93,7 +115,8 @@ class Board:
 
     `rows` has benchmarks in place, without a rank. `found_count` is how many lines the search found, of
     `team_count` teams. `pinned` is the own line when it is not among the rows. `has_changes` tells whether
-    there are ranks to count a change from, `has_terms` whether the viewer sees the terms.
+    there are ranks to count a change from, `has_terms` whether the viewer sees the terms. `following` is the
+    place after which the next page of the rank order goes on.
     """
 
     split: Split
@@ -107,6 +130,7 @@ class Board:
     has_terms: bool
     scoring_version: int
     row_share: float
+    following: Place | None
 
 
 def board_of(
@@ -184,9 +208,12 @@ def _board(
     unranked = benchmark_lines.rows(
         session, competition=competition, version=version, split=split, terms=terms
     )
+    following = None
     if asked.is_plain:
         place = paging(team_count, page=asked.page, page_size=asked.page_size)
-        lines = _plain_page(session, version, split, place, unranked)
+        if asked.after is not None:
+            place = _from(session, version, split, asked, team_count)
+        lines, following = _plain_page(session, version, split, place, unranked)
         found_count = team_count
     else:
         found = sorting.lines(
@@ -219,7 +246,16 @@ def _board(
         has_terms=has_terms,
         scoring_version=version.number,
         row_share=split_rows / (solution.public_row_count + solution.private_row_count),
+        following=following,
     )
+
+
+def _from(session: Session, version: ScoringVersion, split: Split, asked: Asked, count: int) -> Paging:
+    """Return the page that begins after a place, wherever that is now."""
+    assert asked.after is not None  # noqa: S101
+    last = Entry(NOBODY, LAST, asked.after.score_units, asked.after.submitted_at)
+    start = places.rank_of(session, scoring_version_id=version.id, split=split, entry=last) - 1
+    return Paging(start // asked.page_size + 1, asked.page_size, count, start)
 
 
 def _plain_page(
@@ -228,22 +264,24 @@ def _plain_page(
     split: Split,
     asked: Paging,
     unranked: Sequence[benchmark_lines.Placed],
-) -> list[sorting.Line]:
-    """Return a page directly from the table's index, with the benchmarks that belong on it."""
-    team_ids = session.scalars(
-        select(Standing.team_id)
+) -> tuple[list[sorting.Line], Place | None]:
+    """Return a page directly from the table's index, with its benchmarks, and the place where it ends."""
+    found = session.execute(
+        select(Standing.team_id, Standing.score_units, Standing.submitted_at)
         .where(Standing.scoring_version_id == version.id, Standing.split == split)
         .order_by(*STANDING_ORDER)
         .limit(asked.page_size)
         .offset(asked.first)
     ).all()
     lines: list[sorting.Line] = []
-    for place, team_id in enumerate(team_ids, asked.first):
+    for place, (team_id, _, _) in enumerate(found, asked.first):
         lines += [each.row for each in unranked if each.place == place]
         lines.append((team_id, place + 1))
-    if asked.page == asked.page_count:
+    end = asked.first + asked.page_size
+    if end >= asked.count and (asked.first < asked.count or asked.page == 1):
         lines += [each.row for each in unranked if each.place >= asked.count]
-    return lines
+    is_last = not found or end >= asked.count
+    return lines, None if is_last else Place(found[-1].score_units, found[-1].submitted_at)
 
 
 def _own(

@@ -129,3 +129,26 @@ def test_a_list_with_cursors_refuses_page_numbers_and_what_is_no_cursor(people: 
             assert answer.json["message"].startswith("`cursor`"), value
         answer = api.get(with_page(address, 2), headers=ann.bearer)
         assert (answer.status_code, answer.json["message"]) == (400, "`page` is not a field of this request.")
+
+
+def test_a_leaderboard_goes_on_where_it_was_while_a_team_comes_in_first(
+    make_arena: Callable[..., Any], database_url: str
+) -> None:
+    arena = make_arena(database_url=database_url)
+    arena.competition()
+    noises = {f"Team {place:02}": 1.2 + place / 20 for place in range(52)}
+    for name, noise in noises.items():
+        arena.submit(arena.person(name), arena.truth.predictions(noise=noise))
+    arena.score_all()
+    api = arena.app.test_client()
+    first = api.get(f"{API}{HERE}/leaderboard").json
+    assert "cursor=" in first["next"]
+    arena.submit(arena.person("Late"), arena.truth.predictions(noise=0.5))
+    arena.score_all()
+    second = api.get(first["next"]).json
+    seen = [row["team"] for row in first["rows"] + second["rows"]]
+    assert sorted(seen) == sorted(noises)
+    assert [row["rank"] for row in second["rows"]] == [52, 53]
+    assert second["next"] is None
+    for query in ("cursor=1-1&page=2", "cursor=1-1&q=x", "cursor=1-1&sort=team", "cursor=1", "cursor=x-1"):
+        assert api.get(f"{API}{HERE}/leaderboard?{query}").status_code == 400, query
