@@ -3,16 +3,35 @@
 from flask import Flask
 
 from webapp.accounts import api as accounts
+from webapp.accounts import people_api
+from webapp.closing import api as closing
 from webapp.competitions import api as competitions
 from webapp.http.api import blueprint
 from webapp.integrations import api as integrations
 from webapp.leaderboards import api as leaderboards
 from webapp.openapi import pages
+from webapp.rescoring import api as rescoring
+from webapp.running import api as running
+from webapp.setup import api as setup
 from webapp.submissions import api as submissions
 from webapp.teams import api as teams
+from webapp.teams import requests_api
 
 # They have added themselves to the blueprint.
-ROUTES = (accounts, competitions, teams, leaderboards, submissions, integrations)
+ROUTES = (
+    accounts,
+    competitions,
+    teams,
+    leaderboards,
+    submissions,
+    integrations,
+    setup,
+    rescoring,
+    closing,
+    running,
+    requests_api,
+    people_api,
+)
 
 
 def init_app(app: Flask) -> None:

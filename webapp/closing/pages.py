@@ -103,6 +103,11 @@ def bundle(slug: str) -> ResponseReturnValue:
 @organizers_only(Role.VIEWER)
 def download(slug: str, number: int) -> Response:
     """Download a results bundle."""
+    return send_bundle(slug, number)
+
+
+def send_bundle(slug: str, number: int) -> Response:
+    """Send a results bundle; raise UnknownOrganizerJob where it is not done."""
     site = current_site()
     with site.database.read() as session:
         job = organizer_jobs.get(

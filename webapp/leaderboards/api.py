@@ -90,7 +90,7 @@ def counted(slug: str, submission_id: int) -> CountedSubmission:
 
 @blueprint.get("/competitions/<slug>/final-standings/<int:number>")
 @operation(None, answers=FinalStandings, tag=TAG)
-def final_standings(slug: str, number: int, query: PageQuery) -> FinalStandings:  # noqa: ARG001
+def final_standings(slug: str, number: int, query: PageQuery) -> FinalStandings:
     """Return a page of final standings as they were stored."""
     page = asked_page()
     with current_site().database.read() as session:

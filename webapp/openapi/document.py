@@ -68,7 +68,9 @@ def _complete(described: dict[str, Any], known: Operation) -> None:
     if known.answers_file:
         for status, answer in answers.items():
             if status.startswith("2"):
-                answer["content"] = {known.answers_file: {"schema": {"type": "string", "format": "binary"}}}
+                is_json = known.answers_file == "application/json"  # of a shape that no model describes
+                schema = {} if is_json else {"type": "string", "format": "binary"}
+                answer["content"] = {known.answers_file: {"schema": schema}}
     if known.takes_file:
         described["requestBody"] = _file_body()
     if known.creates or known.keeps_key:

@@ -25,7 +25,7 @@ def difference(slug: str, number: int) -> ResponseReturnValue:
     """Show what a version changes on complete leaderboards, before and after it is published."""
     with current_site().database.read() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)
-        versions = _compared(session, competition, version)
+        versions = compared(session, competition, version)
         found = _preview(session, competition, versions)
         view = CompetitionView(competition, db.now(session))
     return render_template(
@@ -74,7 +74,8 @@ def _preview(session: Any, competition: Competition, versions: Compared) -> Prev
     return current_site().differences.preview(session, competition=competition, versions=versions)
 
 
-def _compared(session: Any, competition: Competition, version: ScoringVersion) -> Compared:
+def compared(session: Any, competition: Competition, version: ScoringVersion) -> Compared:
+    """Return the versions to compare; raise NothingToCompare."""
     versions = rescoring_difference.versions_of(session, competition=competition, version=version)
     if versions is None:
         raise rescoring_difference.NothingToCompare(version)
@@ -87,12 +88,12 @@ def _csv(
     database = current_site().database
     with database.read() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)
-        before, after = (each.number for each in _compared(session, competition, version))
+        before, after = (each.number for each in compared(session, competition, version))
 
     def pieces() -> Iterator[str]:
         with database.read() as session:
             competition, version = lookups.scoring_version_of(session, slug, number)
-            yield from lines(session, competition, _compared(session, competition, version))
+            yield from lines(session, competition, compared(session, competition, version))
 
     answer = Response(stream_with_context(pieces()), mimetype="text/csv")
     answer.headers.set("Content-Disposition", "attachment", filename=f"{slug}-{name}-v{before}-v{after}.csv")

@@ -45,7 +45,12 @@ def prepare(slug: str) -> ResponseReturnValue:
     try:
         with current_site().database.write() as session:
             competition = lookups.competition_of(session, slug)
-            solution, changes = _checked(session, competition)
+            solution, changes = checked_solution(
+                session,
+                competition,
+                solution_check=entered_number("solution") or 0,
+                settings_check=entered_number("settings"),
+            )
             version = preparation.prepare(
                 session,
                 competition=competition,
@@ -106,14 +111,15 @@ def _settings_status(job: OrganizerJob | None) -> Response:
     return answer
 
 
-def _checked(session: Any, competition: Competition) -> tuple[StoredSolution, dict[str, Any] | None]:
+def checked_solution(
+    session: Any, competition: Competition, *, solution_check: int, settings_check: int | None
+) -> tuple[StoredSolution, dict[str, Any] | None]:
     """Return the solution that a rescoring is to begin with: corrected, or with changed settings."""
-    if job_id := entered_number("settings"):
-        return settings_checks.accepted(session, competition=competition, job_id=job_id), None
-    job_id = entered_number("solution") or 0
-    solution = solution_checks.accepted(session, competition=competition, job_id=job_id)
-    check = solution_checks.get(session, competition=competition, job_id=job_id)
-    return solution, {**check.result["changes"], "check": job_id}
+    if settings_check:
+        return settings_checks.accepted(session, competition=competition, job_id=settings_check), None
+    solution = solution_checks.accepted(session, competition=competition, job_id=solution_check)
+    check = solution_checks.get(session, competition=competition, job_id=solution_check)
+    return solution, {**check.result["changes"], "check": solution_check}
 
 
 def _settings(slug: str, *, problem: str = "", form: SettingsForm | None = None) -> str:

@@ -21,8 +21,11 @@ TYPES = {Format.CSV: "text/csv", Format.JSON: "application/json"}
 @organizers_only(Role.VIEWER)
 def download(slug: str, kind: str, form: str) -> ResponseReturnValue:
     """Send an export; `?version=` names another scoring version than the live one."""
-    number = asked_number("version")
-    wanted, format_ = Kind(kind), Format(form)
+    return send_export(slug, Kind(kind), Format(form), asked_number("version"))
+
+
+def send_export(slug: str, wanted: Kind, format_: Format, number: int | None) -> Response:
+    """Send an export piece by piece; raise NothingToExport."""
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
         tables.require_there(session, competition=competition, kind=wanted, version_number=number)

@@ -1,9 +1,9 @@
 """Organizers' page of the data files: upload, remove, release; the baseline."""
 
-from flask import Blueprint, Response, flash, g, jsonify, redirect, render_template, request, url_for
+from flask import Blueprint, Response, flash, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from grader import blobs, db
+from grader import db
 from grader.errors import OrganizerError, ParticipantError
 from grader.models import Role
 from grader.services.data_files import checks as data_checks
@@ -17,9 +17,10 @@ from webapp.http.confirmation import Question, confirm
 from webapp.http.errors import status_of, wants_json
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
+from webapp.setup import receiving
 from webapp.setup.data_check_view import ChecksView
 from webapp.setup.steps import STEPS
-from webapp.submissions import checking, uploads
+from webapp.submissions import uploads
 
 blueprint = Blueprint("organize_data", __name__, url_prefix="/competitions/<slug>/organize/data")
 REFUSALS = (
@@ -41,22 +42,8 @@ def index(slug: str) -> ResponseReturnValue:
 @organizers_only(Role.EDITOR)
 def upload(slug: str) -> ResponseReturnValue:
     """Add a data file, in place of one of the same name."""
-    site = current_site()
     try:
-        file = uploads.received_file()
-        name = data_files.checked_name(file.filename or "")
-        blob = site.storage.put(file.stream)
-        with site.database.write() as session:
-            blobs.hold(session, storage=site.storage, sha256=blob.sha256)
-            data_files.add(
-                session,
-                competition=lookups.competition_of(session, slug),
-                name=name,
-                description=request.form.get("description", ""),
-                blob=blob,
-                actor=actor(),
-                now=db.now(session),
-            )
+        name = receiving.add_data_file(slug)
     except REFUSALS as error:
         return _refused(slug, error)
     flash(f"{name} is uploaded. Participants can download it once it has been checked.")
@@ -136,31 +123,12 @@ def status(slug: str) -> ResponseReturnValue:
 @organizers_only(Role.EDITOR)
 def add_baseline(slug: str) -> ResponseReturnValue:
     """Enter a file of predictions as a benchmark, checked like any submission."""
-    site = current_site()
-    with site.database.read() as session:
-        competition = lookups.competition_of(session, slug)
     try:
-        sent = uploads.arrived()
-        checked = checking.check_if_free(competition, sent)
-        if checked is not None and checked.problems:
-            return _page(slug, problems=[problem["message"] for problem in checked.problems]), 422
-        sent.stream.seek(0)
-        blob = site.storage.put(sent.stream)
-        with site.database.write() as session:
-            blobs.hold(session, storage=site.storage, sha256=blob.sha256)
-            entered = benchmark_entries.add(
-                session,
-                competition=competition,
-                blob=blob,
-                file_name=sent.file_name,
-                name=request.form.get("name", ""),
-                user=g.user,
-                actor=actor(),
-                now=db.now(session),
-            )
+        entered = receiving.add_baseline(slug)
+    except receiving.BaselineRefused as error:
+        return _page(slug, problems=error.problems), status_of(error)
     except (*REFUSALS, NothingToScore) as error:
         return _refused(slug, error)
-    site.hints.send(entered.job_ids)
     flash(f"“{entered.submission.description}” is a benchmark.")
     return redirect(url_for("organize_data.index", slug=slug), 303)
 

@@ -16,18 +16,19 @@ from flask import (
 )
 from flask.typing import ResponseReturnValue
 
-from grader import blobs, db
+from grader import db
 from grader.files.solution.solution import SIZE_CAP
 from grader.models import Competition, OrganizerJob, Role
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import versions
 from grader.services.solutions import checks as solution_checks
-from grader.services.solutions.checks import NotAcceptable, UploadedFile
+from grader.services.solutions.checks import NotAcceptable
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.errors import status_of, wants_json
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
+from webapp.setup import receiving
 from webapp.setup.solution_view import ROLES, CheckView, ReportView, check_json, chosen_roles
 from webapp.setup.steps import STEPS
 from webapp.submissions import uploads
@@ -47,29 +48,12 @@ def index(slug: str) -> ResponseReturnValue:
 @organizers_only(Role.EDITOR)
 def upload(slug: str) -> ResponseReturnValue:
     """Store a solution, and test.csv if it came too, and have it checked."""
-    site = current_site()
     try:
-        file = uploads.received_file()
+        job = receiving.add_solution(slug)
     except uploads.FileMissing as error:
         if wants_json():
             raise
         return _index(slug, problem=error.message), status_of(error)
-    sent = UploadedFile.of(file.filename or "", site.storage.put(file.stream))
-    test_file = request.files.get("test")
-    test = None
-    if test_file is not None and test_file.filename:
-        test = UploadedFile.of(test_file.filename, site.storage.put(test_file.stream))
-    with site.database.write() as session:
-        for each in filter(None, (sent, test)):
-            blobs.hold(session, storage=site.storage, sha256=each.sha256)
-        job = solution_checks.add(
-            session,
-            competition=lookups.competition_of(session, slug),
-            file=sent,
-            test=test,
-            actor=actor(),
-            now=db.now(session),
-        )
     location = url_for(".show", slug=slug, job_id=job.id)
     if wants_json():
         return {"id": job.id, "location": location}, 201, {"Location": location}
@@ -145,6 +129,11 @@ def dismiss(slug: str, job_id: int) -> ResponseReturnValue:
 @organizers_only(Role.VIEWER)
 def changes(slug: str, job_id: int) -> ResponseReturnValue:
     """Send every value that a corrected solution changes."""
+    return send_changes(slug, job_id)
+
+
+def send_changes(slug: str, job_id: int) -> Response:
+    """Send the table of a check's changes; raise UnknownOrganizerJob where it has none."""
     with current_site().database.read() as session:
         _, job = _found(session, slug, job_id)
     sha256 = (job.result or {}).get("changes_sha256")

@@ -36,8 +36,11 @@ MEMORY_BYTES = 500_000  # of a body; more goes to a file, as with a form
 # What an organizer may send, by endpoint, None for as much as a submission; only an editor's body is read.
 ORGANIZERS_LIMITS = {
     "organize_data.upload": files.MAX_BYTES,
+    "api.upload_data_file": files.MAX_BYTES,
     "organize_data.add_baseline": None,
+    "api.add_baseline": None,
     "organize_solution.upload": 2 * SIZE_CAP,  # test.csv may come with it
+    "api.upload_solution": 2 * SIZE_CAP,
 }
 # deploy/nginx.conf says the same.
 LARGEST_BODY_BYTES = max(filter(None, ORGANIZERS_LIMITS.values())) + FORM_OVERHEAD_BYTES
@@ -124,7 +127,7 @@ def _body() -> FileStorage | None:
 def _set_organizers_limit(limit_bytes: int | None) -> ResponseReturnValue | None:
     """Accept an organizer's file; from anybody else only a form, which the page then refuses."""
     if g.user is None:
-        return auth.ask_to_log_in()
+        return None if request.blueprint == "api" else auth.ask_to_log_in()
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, (request.view_args or {})["slug"])
     if not organizers.reaches(g.organizer_role, Role.EDITOR):

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -16,7 +16,7 @@ from grader.models import Login, User
 from grader.services.accounts import known_addresses, logins, password_rules
 from grader.services.accounts.password_hashing import BoundedHasher
 from grader.services.mail.outbox import Notice
-from grader.services.paging import Page, page_of_query
+from grader.services.paging import Page, Slice, page_of_query, slice_of_query
 from grader.services.people import name_shapes, names
 from grader.settings import Settings
 from grader.text.plain import plain_text
@@ -134,6 +134,17 @@ def find(session: Session, *, user_id: int) -> User | None:
 
 def list_page(session: Session, *, search: str = "", page: int = 1, page_size: int = 50) -> Page[User]:
     """Return a page of the accounts whose name or address holds `search`, by name."""
+    query = _named(search).order_by(User.name_folded)
+    return page_of_query(session, query, page=page, page_size=page_size)
+
+
+def list_after(session: Session, *, search: str = "", after: int | None, page_size: int = 50) -> Slice[User]:
+    """Return the next of the accounts that `list_page` finds, the newest first."""
+    key = User.__table__.c.id
+    return slice_of_query(session, _named(search), key=key, after=after, size=page_size)
+
+
+def _named(search: str) -> Select[User]:
     query = select(User).where(User.deleted_at.is_(None))
     if search:
         text = names.folded(search.strip())
@@ -141,7 +152,7 @@ def list_page(session: Session, *, search: str = "", page: int = 1, page_size: i
             User.name_folded.contains(text, autoescape=True)
             | func.lower(User.email).contains(text, autoescape=True)
         )
-    return page_of_query(session, query.order_by(User.name_folded), page=page, page_size=page_size)
+    return query
 
 
 def has_password(user: User | None, password: str, *, passwords: PasswordHasher) -> bool:

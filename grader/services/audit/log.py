@@ -124,21 +124,17 @@ def list_page(
     The site's holds the acts that belong to no competition, and those of drafts that were deleted since.
     `action` is a whole action or its noun, `person` the name of an account or an origin without one.
     """
-    if competition is not None:
-        query = select(AuditEntry).where(AuditEntry.competition_id == competition.id)
-    else:
-        deleted = select(Competition.id).where(Competition.slug.startswith(DELETED))
-        belongs_to_none = AuditEntry.competition_id.is_(None)
-        query = select(AuditEntry).where(or_(belongs_to_none, AuditEntry.competition_id.in_(deleted)))
-    if action:
-        query = query.where(
-            or_(AuditEntry.action == action, AuditEntry.action.startswith(f"{action}.", autoescape=True))
-        )
-    if person:
-        named = select(User.id).where(User.name == person)
-        nobody = AuditEntry.actor_id.is_(None) & (AuditEntry.origin == person)
-        query = query.where(or_(AuditEntry.actor_id.in_(named), nobody))
+    query = _wanted(competition, action, person)
     return _page(session, query, page=page, page_size=PAGE_SIZE)
+
+
+def list_after(
+    session: Session, *, competition: Competition, action: str = "", person: str = "", after: int | None
+) -> tuple[Slice[AuditEntry], dict[str, str]]:
+    """Return the next entries of a competition's audit, the newest first, and the names for `told`."""
+    query = _wanted(competition, action, person).options(joinedload(AuditEntry.actor))
+    found = slice_of_query(session, query, key=AuditEntry.__table__.c.id, after=after, size=PAGE_SIZE)
+    return found, names(session, found.rows)
 
 
 def public_page(session: Session, *, competition: Competition, page: int = 1) -> AuditPage:
@@ -182,6 +178,24 @@ def operator() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # containers run under ids without a name
         return f"user {os.getuid()}"
+
+
+def _wanted(competition: Competition | None, action: str, person: str) -> Select[AuditEntry]:
+    if competition is not None:
+        query = select(AuditEntry).where(AuditEntry.competition_id == competition.id)
+    else:
+        deleted = select(Competition.id).where(Competition.slug.startswith(DELETED))
+        belongs_to_none = AuditEntry.competition_id.is_(None)
+        query = select(AuditEntry).where(or_(belongs_to_none, AuditEntry.competition_id.in_(deleted)))
+    if action:
+        query = query.where(
+            or_(AuditEntry.action == action, AuditEntry.action.startswith(f"{action}.", autoescape=True))
+        )
+    if person:
+        named = select(User.id).where(User.name == person)
+        nobody = AuditEntry.actor_id.is_(None) & (AuditEntry.origin == person)
+        query = query.where(or_(AuditEntry.actor_id.in_(named), nobody))
+    return query
 
 
 def _page(session: Session, query: Select[AuditEntry], *, page: int, page_size: int) -> AuditPage:

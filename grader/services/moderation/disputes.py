@@ -13,7 +13,7 @@ from grader.services.competitions import lookup, organizers
 from grader.services.competitions.acting import Act
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Notice
-from grader.services.paging import Page, page_of_query
+from grader.services.paging import Page, Slice, page_of_query, slice_of_query
 from grader.services.submissions import accepting
 from grader.text.plain import plain_text
 
@@ -140,22 +140,33 @@ def of_submission(session: Session, *, submission: Submission) -> list[Dispute]:
 
 def page_of(session: Session, *, competition: Competition, page: int = 1) -> Page[Dispute]:
     """Return a page of the disputes: the open ones by their age, then the answered ones, the newest first."""
-    query = (
+    query = _of(competition).order_by(
+        Dispute.answered_at.is_not(None), Dispute.answered_at.desc(), Dispute.asked_at, Dispute.id
+    )
+    return page_of_query(session, query, page=page, page_size=PAGE_SIZE)
+
+
+def slice_of(session: Session, *, competition: Competition, after: int | None) -> Slice[Dispute]:
+    """Return the next of the disputes, the newest first."""
+    key = Dispute.__table__.c.id
+    return slice_of_query(session, _of(competition), key=key, after=after, size=PAGE_SIZE)
+
+
+def count_open(session: Session, *, competition: Competition) -> int:
+    """Return how many questions wait for an answer."""
+    return session.scalar(_open(competition).with_only_columns(func.count(Dispute.id))) or 0
+
+
+def _of(competition: Competition) -> Select[Dispute]:
+    return (
         select(Dispute)
         .where(Dispute.competition_id == competition.id)
-        .order_by(Dispute.answered_at.is_not(None), Dispute.answered_at.desc(), Dispute.asked_at, Dispute.id)
         .options(
             joinedload(Dispute.asked_by),
             joinedload(Dispute.answered_by),
             joinedload(Dispute.submission).joinedload(Submission.team),
         )
     )
-    return page_of_query(session, query, page=page, page_size=PAGE_SIZE)
-
-
-def count_open(session: Session, *, competition: Competition) -> int:
-    """Return how many questions wait for an answer."""
-    return session.scalar(_open(competition).with_only_columns(func.count(Dispute.id))) or 0
 
 
 def _open(competition: Competition) -> Select[Dispute]:

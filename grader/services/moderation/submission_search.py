@@ -24,7 +24,7 @@ from grader.models import (
     User,
 )
 from grader.ranking import order
-from grader.services.paging import Page, paging
+from grader.services.paging import Page, Slice, paging, slice_of_query
 from grader.services.people.names import folded
 
 PAGE_SIZE = 50
@@ -77,6 +77,16 @@ def find(session: Session, *, competition: Competition, wanted: Wanted) -> Page[
         _sorted(competition, wanted).where(*conditions).limit(PAGE_SIZE).offset(place.first)
     ).all()
     return place.of(_lines(session, competition, list(ids)))
+
+
+def find_after(
+    session: Session, *, competition: Competition, wanted: Wanted, after: int | None
+) -> Slice[Line]:
+    """Return the next of the submissions that are asked for, the newest first."""
+    query = select(Submission.id).where(*_conditions(session, competition, wanted))
+    key = Submission.__table__.c.id
+    found = slice_of_query(session, query, key=key, after=after, size=PAGE_SIZE)
+    return Slice(_lines(session, competition, list(found.rows)), found.following)
 
 
 def _conditions(session: Session, competition: Competition, wanted: Wanted) -> list[ColumnElement[bool]]:

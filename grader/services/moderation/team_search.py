@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, Submission, SubmissionStatus, Team, TeamMember, User
-from grader.services.paging import Page, page_of_list
+from grader.services.paging import Page, Slice, page_of_list, slice_of_list
 from grader.services.people.names import folded
 
 PAGE_SIZE = 50
@@ -49,6 +49,20 @@ def find(
     ids = _ids(session, competition, folded(text.strip()), disqualified_only)
     found = page_of_list(ids, page=page, page_size=PAGE_SIZE)
     return found.with_rows(_lines(session, found.rows))
+
+
+def find_after(
+    session: Session,
+    *,
+    competition: Competition,
+    text: str = "",
+    disqualified_only: bool = False,
+    after: int | None,
+) -> Slice[Line]:
+    """Return the next of the teams that `find` finds, the newest first."""
+    ids = _ids(session, competition, folded(text.strip()), disqualified_only)
+    found = slice_of_list(ids, key=int, after=after, size=PAGE_SIZE)
+    return Slice(_lines(session, found.rows), found.following)
 
 
 def get(session: Session, *, competition: Competition, team_id: int) -> Line:

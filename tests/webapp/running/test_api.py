@@ -1,0 +1,143 @@
+"""API: run a competition with a token: submissions, teams, disputes, announcements, organizers, audit."""
+
+import json
+from typing import Any
+
+import pytest
+
+from grader.models import Role, Split
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, organizers
+from grader.services.moderation import disputes
+from tests.fixtures.desk import API, Desk
+
+HERE = f"{API}/competitions/toxicity"
+DESK = f"{HERE}/organize"
+
+
+@pytest.fixture
+def olga(arena: Any) -> Desk:
+    """Olga, who owns a competition to which Ann and Bob sent the same file."""
+    arena.competition(max_daily_submissions=9)
+    olga = Desk(arena.person("Olga"))
+    with arena.database.write() as session:
+        here = lookup.get(session, slug="toxicity")
+        given = {"role": Role.OWNER, "actor": Actor(None, "tests"), "now": arena.now()}
+        organizers.add(session, competition=here, user=olga.person.user, **given)
+    olga.people = [arena.person(name) for name in ("Ann", "Bob")]
+    olga.sent = [arena.submit(person, arena.truth.predictions()) for person in olga.people]
+    arena.score_all()
+    return olga
+
+
+def test_submissions_are_searched_marked_and_diagnosed(olga: Desk) -> None:
+    found = olga("GET", f"{DESK}/submissions?q=bob").json["submissions"]
+    assert [(each["id"], each["team"], each["status"]) for each in found] == [(olga.sent[1], "Bob", "scored")]
+    assert found[0]["private_score"]
+    assert olga("GET", f"{DESK}/submissions/equal-files").json["files"][0]["team_count"] == 2
+    here = f"{DESK}/submissions/{olga.sent[0]}"
+    assert olga("POST", f"{here}/kind", json={"kind": "hidden"}).json["kind"] == "hidden"
+    assert olga("POST", f"{here}/kind", json={"kind": "normal"}).json["kind"] == "normal"
+    assert olga("POST", f"{here}/retry", expect=409).json["error"] == "nothing_failed"
+    begun = olga("POST", f"{here}/diagnosis", json={"against": olga.sent[1]}, expect=202).json
+    assert olga("GET", begun["url"]).json["reports"] == {}
+    olga("GET", f"{here}/diagnosis.html", expect=404)
+    olga.work()
+    assert set(olga("GET", begun["url"]).json["reports"]) == set(Split)
+    assert "<html" in olga("GET", f"{here}/diagnosis.html?split=private").text
+    assert "`confirm`" in olga("POST", f"{here}/diagnosis/publish", json={}, expect=400).text
+
+
+def test_lists_go_on_by_a_cursor(olga: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in ("moderation.submission_search", "moderation.team_search", "audit.log"):
+        monkeypatch.setattr(f"grader.services.{place}.PAGE_SIZE", 1)
+    for path, name, key in (("submissions", "submissions", "id"), ("teams", "teams", "id")):
+        first = olga("GET", f"{DESK}/{path}?q=b").json  # both are in a name: Bob, and its file's
+        seen = [each[key] for each in first[name]]
+        while first["next"]:
+            first = olga("GET", first["next"]).json
+            seen += [each[key] for each in first[name]]
+        assert seen == sorted(seen, reverse=True)
+    entries = olga("GET", f"{DESK}/audit?action=organizer").json
+    assert [each["action"] for each in entries["entries"]] == ["organizer.add"]
+    assert olga("GET", olga("GET", f"{DESK}/audit").json["next"]).json["entries"]
+
+
+def test_teams_are_named_disqualified_and_given_submissions(olga: Desk) -> None:
+    teams = olga("GET", f"{DESK}/teams").json["teams"]
+    assert [each["name"] for each in teams] == ["Bob", "Ann"]
+    bob = f"{DESK}/teams/{teams[0]['id']}"
+    named = olga("PUT", f"{bob}/name", json={"name": "Kings", "reason": "Offensive"}).json
+    assert (named["name"], named["name_is_given"]) == ("Kings", True)
+    assert not olga("DELETE", f"{bob}/name").json["name_is_given"]
+    out = olga("POST", f"{bob}/disqualification", json={"reason": "Two accounts"}).json
+    assert out["disqualified_because"] == "Two accounts"
+    assert len(olga("GET", f"{DESK}/teams?disqualified=true").json["teams"]) == 1
+    assert olga("POST", f"{bob}/reinstatement", json={}).json["disqualified_at"] is None
+    day = olga.arena.now().date().isoformat()
+    given = {"day": day, "count": 3, "reason": "An outage"}
+    assert olga("POST", f"{bob}/grants", json=given, expect=201).json["team"] == "Kings"
+    assert olga("POST", f"{DESK}/teams/grants", json=given, expect=201).json["team"] is None
+    assert olga("GET", bob).json["limits"]["granted_today"] == 6
+    assert len(olga("GET", f"{DESK}/teams/grants").json["grants"]) == 2
+    refused = olga("POST", f"{bob}/grants", json=given | {"day": "2000-01-01"}, expect=409).json
+    assert refused["error"] == "invalid_grant"
+    olga("GET", f"{DESK}/teams/99999", expect=404)
+
+
+def test_submissions_are_paused_and_resumed(olga: Desk) -> None:
+    assert olga("POST", f"{DESK}/pause", json={}, expect=409).json["error"] == "message_needed"
+    assert olga("POST", f"{DESK}/pause", json={"message": "A mistake."}).json["pause_message"] == "A mistake."
+    console = olga("POST", f"{DESK}/resume", json={}).json
+    assert (console["paused_at"], console["health"], console["failed_count"]) == (None, "idle", 0)
+    assert console["queues"][0]["counts"] == {"done": 2}
+
+
+def test_questions_are_answered_and_news_is_posted(olga: Desk) -> None:
+    with olga.arena.database.write() as session:
+        asked = disputes.ask(
+            session, user=olga.people[0].user, submission_id=olga.sent[0], question="Is row 7 right?"
+        )
+    listed = olga("GET", f"{DESK}/disputes").json
+    assert (listed["open_count"], listed["disputes"][0]["question"]) == (1, "Is row 7 right?")
+    olga("POST", f"{DESK}/disputes/{asked.id}", json={"answer": "Yes."}, expect=204)
+    assert olga("GET", f"{DESK}/disputes").json["disputes"][0]["answered_by"] == "Olga"
+    posted = olga("POST", f"{DESK}/announcements", json={"title": "New", "body": "Text"}, expect=201).json
+    olga("DELETE", f"{DESK}/announcements/{posted['id']}", expect=204)
+    assert olga("GET", f"{DESK}/announcements").json["announcements"][0]["withdrawn_at"]
+
+
+def test_an_owner_gives_and_takes_roles(olga: Desk) -> None:
+    ann = Desk(olga.people[0])
+    added = olga("POST", f"{DESK}/organizers", json={"name": "Ann", "role": "viewer"}, expect=201).json
+    ann_id = added["organizers"][-1]["user_id"]
+    ann("POST", f"{DESK}/organizers", json={"name": "Bob", "role": "viewer"}, expect=403)
+    assert ann("GET", f"{DESK}/organizers").json == added
+    changed = olga("PATCH", f"{DESK}/organizers/{ann_id}", json={"role": "editor"}).json
+    assert changed["organizers"][-1]["role"] == "editor"
+    olga("DELETE", f"{DESK}/organizers/{ann_id}", expect=204)
+    ann("GET", f"{DESK}/organizers", expect=403)
+    last = olga("DELETE", f"{DESK}/organizers/{olga.person.user.id}", expect=409).json
+    assert last["error"] == "last_owner"
+    olga("DELETE", f"{DESK}/organizers/99999", expect=404)
+
+
+def test_ties_and_exports_are_what_the_pages_give(olga: Desk) -> None:
+    begun = olga("POST", f"{DESK}/ties", expect=202).json
+    olga.work()
+    assert olga("GET", begun["url"]).json["boards"][0]["split"] == "public"
+    rows = json.loads(olga("GET", f"{DESK}/exports/submissions.json").text)
+    assert len(rows["rows"]) == 2
+    assert olga("GET", f"{DESK}/exports/scores.csv?version=1").text.count("\n") > 2
+    olga("GET", f"{DESK}/exports/scores.csv?version=9", expect=404)
+
+
+def test_people_who_ask_to_join_are_admitted(olga: Desk) -> None:
+    olga("PATCH", f"{DESK}/settings", json={"entry_mode": "approval"})
+    eve = Desk(olga.arena.person("Eve"))
+    eve("POST", f"{HERE}/join", json={})
+    waiting = olga("GET", f"{DESK}/entries").json["waiting"]
+    assert [each["name"] for each in waiting] == ["Eve"]
+    olga("POST", f"{DESK}/entries", json={"name": "Eve", "admit": True}, expect=204)
+    assert olga("GET", f"{DESK}/entries").json["waiting"] == []
+    olga("POST", f"{DESK}/entries", json={"name": "Nobody", "admit": True}, expect=404)

@@ -1,0 +1,120 @@
+"""API: make a competition with nothing but a token: settings, solution, data files, publication."""
+
+import io
+from typing import Any
+
+import pytest
+
+from grader.models import Organizer, Role
+from grader.services.competitions import lookup
+from tests.fixtures.desk import API, Desk
+
+DESK = f"{API}/competitions/next/organize"
+
+
+@pytest.fixture
+def olga(arena: Any) -> Desk:
+    """Olga, an administrator, with a draft."""
+    desk = Desk(arena.person("Olga", is_admin=True))
+    made = desk("POST", f"{API}/competitions", json={"slug": "next", "title": "Next"}, expect=201)
+    assert made.headers["Location"] == made.json["url"] == f"{DESK}/settings"
+    return desk
+
+
+def test_a_draft_gets_settings_a_solution_and_data_and_is_published(olga: Desk) -> None:
+    changed = olga("PATCH", f"{DESK}/settings", json={"max_daily_submissions": 9, "overview": "Hello."})
+    assert changed.json["changed"] == ["max_daily_submissions", "overview"]
+    assert changed.json["settings"]["title"] == "Next"
+    missing = olga("GET", f"{DESK}/state").json["missing"]
+    assert [each["fields"] for each in missing] == [["solution"]]
+    csv = olga.arena.truth.solution()
+    begun = olga("POST", f"{DESK}/solution", data=csv, content_type="text/csv", expect=202)
+    assert not olga("GET", begun.json["url"]).json["job"]["is_final"]
+    olga.work()
+    found = olga("GET", begun.json["url"]).json
+    assert found["why_not"] is None, found
+    assert found["columns"][0]["role"] == "id"
+    accepted = olga("POST", f"{begun.json['url']}/accept").json
+    assert accepted["solution"]["row_count"] == len(olga.arena.truth.rows)
+    data = {"file": (io.BytesIO(b"id,text\n1,hello\n"), "train.csv"), "description": "Comments"}
+    assert olga("POST", f"{DESK}/data", data=data, expect=201).json["name"] == "train.csv"
+    olga("POST", f"{DESK}/state/publish", json={}, expect=400)
+    refused = olga("POST", f"{DESK}/state/publish", json={"confirm": True}, expect=409)
+    assert refused.json["error"] == "not_ready"
+    olga.work()
+    listed = olga("GET", f"{DESK}/data").json
+    assert listed["is_final"]
+    assert [(each["name"], each["state"]) for each in listed["files"]] == [("train.csv", "passed")]
+    assert olga("POST", f"{DESK}/state/publish", json={"confirm": True}).json["state"] == "published"
+    assert olga("GET", f"{DESK}/data").json["benchmarks"][0]["name"]
+    fixed = olga("GET", f"{DESK}/settings").json["locked"]
+    assert "rescoring" in fixed["metric"]
+
+
+def test_all_problems_of_settings_are_named_by_field(olga: Desk) -> None:
+    sent = {"positive_name": "x", "negative_name": "X", "entry_code": "c"}
+    refused = olga("PUT", f"{DESK}/settings", json=sent, expect=409).json
+    assert refused["error"] == "refused_settings"
+    assert [each["fields"][0] for each in refused["problems"]] == ["title", "positive_name", "entry_mode"]
+    unreadable = olga(
+        "PATCH",
+        f"{DESK}/settings",
+        json={"max_team_size": True, "closes_at": "2030-01-01T00:00:00", "titel": "x", "identities": ["\0"]},
+        expect=400,
+    ).json
+    assert [each.split()[0] for each in unreadable["problems"]] == [
+        "`closes_at`",
+        "`max_team_size`",
+        "`identities`",
+        "`titel`",
+    ]
+
+
+def test_settings_go_back_as_they_came(olga: Desk) -> None:
+    metric = {"power": "-inf", "weights": {"overall_auc": 1, "subgroup_auc": 0, "bpsn_auc": 0, "bnsp_auc": 0}}
+    sent = {"metric": metric, "closes_at": "2031-01-31T12:00:00+02:00"} | {"opens_at": "2030-01-01T00:00:00Z"}
+    olga("PATCH", f"{DESK}/settings", json=sent)
+    found = olga("GET", f"{DESK}/settings").json
+    assert found["settings"]["closes_at"] == "2031-01-31T10:00:00Z"
+    assert found["settings"]["metric"]["power"] == "-inf"
+    assert found["dates"]["merger_deadline"] == "2031-01-24T10:00:00Z"
+    assert olga("PUT", f"{DESK}/settings", json=found["settings"]).json["changed"] == []
+    assert 'slug = "next"' in olga("GET", f"{DESK}/settings.toml").text
+
+
+def test_a_copy_is_made_and_deleted(olga: Desk) -> None:
+    sent = {"slug": "copy", "source": "next"}
+    key = {"headers": {**olga.person.bearer, "Idempotency-Key": "k"}}
+    client = olga.arena.app.test_client()
+    first, again = (client.post(f"{API}/competitions", json=sent, **key) for _ in range(2))
+    assert (first.status_code, first.json["title"], again.json) == (201, "Next", first.json)
+    taken = olga("POST", f"{API}/competitions", json=sent, expect=409).json
+    assert "copy" in taken["message"]
+    there = f"{API}/competitions/copy/organize"
+    assert "`confirm` is missing" in olga("DELETE", there, expect=400).json["message"]
+    olga("DELETE", f"{there}?confirm=true", expect=204)
+    olga("GET", f"{there}/settings", expect=404)
+
+
+def test_files_are_removed_and_a_baseline_is_checked(olga: Desk) -> None:
+    sent = {"data": b"id\n1\n", "content_type": "text/csv"}
+    olga("POST", f"{DESK}/data?file_name=a.csv&description=A", expect=201, **sent)
+    olga("DELETE", f"{DESK}/data/a.csv", expect=204)
+    olga("DELETE", f"{DESK}/data/a.csv", expect=404)
+    assert olga("POST", f"{DESK}/data/baseline", expect=409, **sent).json["error"] == "nothing_to_score"
+
+
+@pytest.mark.parametrize(
+    ("role", "statuses"), [("viewer", (200, 403, 403)), ("editor", (200, 200, 403)), (None, (404, 404, 404))]
+)
+def test_roles_may_what_they_may_on_the_pages(olga: Desk, role: str | None, statuses: Any) -> None:
+    pat = Desk(olga.arena.person("Pat"))
+    if role is not None:
+        with olga.arena.database.write() as session:
+            here = lookup.get(session, slug="next").id
+            user_id, now = pat.person.user.id, olga.arena.now()
+            session.add(Organizer(competition_id=here, user_id=user_id, role=Role(role), added_at=now))
+    pat("GET", f"{DESK}/settings", expect=statuses[0])
+    pat("PATCH", f"{DESK}/settings", json={"contact": "x"}, expect=statuses[1])
+    pat("DELETE", f"{DESK}?confirm=true", expect=statuses[2])
+    pat("POST", f"{API}/competitions", json={"slug": "mine", "title": "Mine"}, expect=403)

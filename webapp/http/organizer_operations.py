@@ -1,0 +1,125 @@
+"""Organizers' operations of the API: the role that one needs, an act in one transaction, jobs under way."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, Field
+
+from grader import db
+from grader.models import OrganizerJob, Role
+from grader.services.accounts.api_tokens import Scope
+from grader.services.competitions.settings_problems import Fault
+from grader.services.jobs import organizer_jobs
+from webapp.http import lookups
+from webapp.http.auth import View
+from webapp.http.errors import BadRequest
+from webapp.http.fields import Answer, Asked, Moment, Sent, Text
+from webapp.http.operations import operation
+from webapp.http.organizer_access import actor, organizers_only
+from webapp.http.parameters import TEXT_MAX_LENGTH
+from webapp.http.site import current_site
+
+DESK = "/competitions/<slug>/organize"
+Outcome = TypeVar("Outcome")
+
+
+class ConfirmationNeeded(BadRequest):
+    """An act that cannot be undone and was not confirmed."""
+
+    public_name = "confirmation_needed"
+
+    def __init__(self, why: str = "") -> None:
+        super().__init__(f"{why} Send `confirm` as true: this cannot be undone.".strip())
+
+
+def _confirmed(value: bool) -> bool:
+    if not value:
+        raise ValueError("must be true, for this cannot be undone")
+    return value
+
+
+class Confirmation(Sent):
+    """A word that an act which cannot be undone is meant."""
+
+    confirm: Annotated[bool, AfterValidator(_confirmed), Field(description="True: it cannot be undone.")]
+
+
+class Reasoned(Sent):
+    """Why something is done, for the audit log."""
+
+    reason: Text = ""
+
+
+class Searched(Asked):
+    """What a list is searched for."""
+
+    q: Annotated[Text, Field(max_length=TEXT_MAX_LENGTH)] = ""
+
+
+class Job(Answer):
+    """Work in the background: how far it is, and why there is no result."""
+
+    id: int
+    kind: str
+    state: str
+    is_final: bool
+    progress: dict[str, Any]
+    problems: list[dict[str, Any]]
+    incident: str | None
+    created_at: Moment
+    finished_at: Moment | None
+
+
+class Started(Answer):
+    """Work that has begun in the background, and where to ask how far it is."""
+
+    id: int
+    url: str
+
+
+class FaultAnswer(Answer):
+    """What is wrong or could be better, and the settings that it is about."""
+
+    fields: list[str]
+    message: str
+
+
+def organizers_operation(role: Role, **described: Any) -> Callable[[Callable[..., Any]], View]:
+    """Make a view an operation for organizers with this role or a higher one."""
+
+    def decorate(view: Callable[..., Any]) -> View:
+        return organizers_only(role)(operation(Scope.ORGANIZE, **described)(view))
+
+    return decorate
+
+
+def act(slug: str, service: Callable[..., Outcome], **given: Any) -> Outcome:
+    """Do the current user's act in a competition, in a transaction of its own, and return what it returns."""
+    with current_site().database.write() as session:
+        competition = lookups.competition_of(session, slug)
+        return service(session, competition=competition, actor=actor(), now=db.now(session), **given)
+
+
+def job(found: OrganizerJob) -> Job:
+    """Return a job."""
+    return Job(
+        id=found.id,
+        kind=found.kind.value,
+        state=found.state.value,
+        is_final=not organizer_jobs.is_open(found),
+        progress=found.progress,
+        problems=found.problems,
+        incident=found.incident,
+        created_at=found.created_at,
+        finished_at=found.finished_at,
+    )
+
+
+def started(begun: OrganizerJob, url: str) -> tuple[Started, int, dict[str, str]]:
+    """Return the answer to a request that began a job."""
+    return Started(id=begun.id, url=url), 202, {"Location": url}
+
+
+def fault(found: Fault) -> FaultAnswer:
+    """Return what is wrong."""
+    return FaultAnswer(fields=list(found.names), message=found.sentence)

@@ -1,0 +1,102 @@
+"""Receive an organizer's file, for the pages and the API: a data file, a solution, a baseline."""
+
+from flask import g, request
+
+from grader import blobs, db
+from grader.errors import ErrorKind
+from grader.models import OrganizerJob
+from grader.services.data_files import files as data_files
+from grader.services.solutions import checks as solution_checks
+from grader.services.solutions.checks import UploadedFile
+from grader.services.submissions import benchmark_entries
+from grader.services.submissions.accepting import Entered
+from webapp.http import lookups
+from webapp.http.errors import BadRequest
+from webapp.http.organizer_access import actor
+from webapp.http.site import current_site
+from webapp.submissions import checking, uploads
+
+
+class BaselineRefused(BadRequest):
+    """A baseline with problems; all of them are named."""
+
+    public_name = "baseline_refused"
+    kind = ErrorKind.MISMATCH
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__(" ".join(problems))
+
+    @property
+    def details(self) -> dict[str, object]:
+        """All problems, one sentence each."""
+        return {"problems": self.problems}
+
+
+def add_data_file(slug: str) -> str:
+    """Store the data file of this request in place of one of the same name; return its name."""
+    site = current_site()
+    file = uploads.received_file()
+    name = data_files.checked_name(file.filename or "")
+    blob = site.storage.put(file.stream)
+    with site.database.write() as session:
+        blobs.hold(session, storage=site.storage, sha256=blob.sha256)
+        data_files.add(
+            session,
+            competition=lookups.competition_of(session, slug),
+            name=name,
+            description=request.values.get("description", ""),
+            blob=blob,
+            actor=actor(),
+            now=db.now(session),
+        )
+    return name
+
+
+def add_solution(slug: str) -> OrganizerJob:
+    """Store the solution of this request, and test.csv if it came too; return the job that checks it."""
+    site = current_site()
+    file = uploads.received_file()
+    sent = UploadedFile.of(file.filename or "", site.storage.put(file.stream))
+    test_file = request.files.get("test")
+    test = None
+    if test_file is not None and test_file.filename:
+        test = UploadedFile.of(test_file.filename, site.storage.put(test_file.stream))
+    with site.database.write() as session:
+        for each in filter(None, (sent, test)):
+            blobs.hold(session, storage=site.storage, sha256=each.sha256)
+        return solution_checks.add(
+            session,
+            competition=lookups.competition_of(session, slug),
+            file=sent,
+            test=test,
+            actor=actor(),
+            now=db.now(session),
+        )
+
+
+def add_baseline(slug: str) -> Entered:
+    """Enter the predictions of this request as a benchmark; raise BaselineRefused."""
+    site = current_site()
+    with site.database.read() as session:
+        competition = lookups.competition_of(session, slug)
+    sent = uploads.arrived()
+    checked = checking.check_if_free(competition, sent)
+    if checked is not None and checked.problems:
+        raise BaselineRefused([problem["message"] for problem in checked.problems])
+    sent.stream.seek(0)
+    blob = site.storage.put(sent.stream)
+    with site.database.write() as session:
+        blobs.hold(session, storage=site.storage, sha256=blob.sha256)
+        entered = benchmark_entries.add(
+            session,
+            competition=competition,
+            blob=blob,
+            file_name=sent.file_name,
+            name=request.values.get("name", ""),
+            user=g.user,
+            actor=actor(),
+            now=db.now(session),
+        )
+    site.hints.send(entered.job_ids)
+    return entered

@@ -1,0 +1,62 @@
+"""API: who asks to join a competition, and the organizers' decisions."""
+
+from typing import Any
+
+from grader.models import Participation, Role
+from grader.services.people import directory
+from grader.services.teams import admissions
+from webapp.http import lookups
+from webapp.http.api import blueprint
+from webapp.http.fields import Answer, Moment, Sent, Text
+from webapp.http.organizer_operations import DESK, act, organizers_operation
+from webapp.http.site import current_site
+
+TAG = "running"
+
+
+class EntryRequest(Answer):
+    """A person who asks to join."""
+
+    user_id: int
+    name: str
+    requested_at: Moment
+
+
+class EntryRequestList(Answer):
+    """Who waits for a decision, and who was refused."""
+
+    waiting: list[EntryRequest]
+    refused: list[EntryRequest]
+
+
+class EntryDecision(Sent):
+    """Whether a person is admitted, by name."""
+
+    name: Text
+    admit: bool
+
+
+@blueprint.get(f"{DESK}/entries")
+@organizers_operation(Role.VIEWER, answers=EntryRequestList, tag=TAG)
+def entry_requests(slug: str) -> EntryRequestList:
+    """List who asks to join, and who was refused."""
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        return EntryRequestList(
+            waiting=[_line(each) for each in admissions.waiting(session, competition=competition)],
+            refused=[_line(each) for each in admissions.refused(session, competition=competition)],
+        )
+
+
+@blueprint.post(f"{DESK}/entries")
+@organizers_operation(Role.EDITOR, status=204, tag=TAG)
+def decide_entry(slug: str, json: EntryDecision) -> Any:
+    """Admit a person, or refuse them."""
+    with current_site().database.read() as session:
+        user = directory.get(session, name=json.name)
+    act(slug, admissions.decide, user=user, admits=json.admit)
+    return "", 204
+
+
+def _line(found: Participation) -> EntryRequest:
+    return EntryRequest(user_id=found.user_id, name=found.user.name, requested_at=found.requested_at)
