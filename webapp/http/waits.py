@@ -26,7 +26,7 @@ SHARE = 4  # of the threads, and of these for one person
 RECENT = timedelta(minutes=2)  # longer than any request looks on
 SOONEST_SECONDS, LATEST_SECONDS = 2, 60
 COUNTED_SECONDS = 10.0
-TURNED_AWAY_PER_SECOND = 10
+TURNED_AWAY_FOR_A_SECOND = 3  # of those within that time, for each second that the next one is to wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Waits:
         with self._lock:
             self._turned_away = [each for each in self._turned_away if each > now - COUNTED_SECONDS]
             self._turned_away.append(now)
-            spread = SOONEST_SECONDS + len(self._turned_away) // TURNED_AWAY_PER_SECOND
+            spread = SOONEST_SECONDS + len(self._turned_away) // TURNED_AWAY_FOR_A_SECOND
         return min(spread, LATEST_SECONDS)
 
     def for_result(self, user_id: int, *, submission_id: int, seconds: float) -> int | None:

@@ -121,8 +121,9 @@ def submission(submission_id: int, query: Wait) -> tuple[SubmissionDetails, int,
     if not query.wait or details.status != SubmissionStatus.PENDING.value:
         return details, 200, {}
     retry_after = current_site().waits.for_result(g.user.id, submission_id=submission_id, seconds=query.wait)
-    headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
-    return _details(submission_id), 200, headers
+    if retry_after is not None:
+        return details, 200, {"Retry-After": str(retry_after)}
+    return _details(submission_id), 200, {}
 
 
 @blueprint.get("/submissions/<int:submission_id>/file")
