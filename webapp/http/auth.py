@@ -25,6 +25,8 @@ from webapp.http.errors import LoginNeeded, wants_json
 from webapp.http.site import Site, current_site
 
 log = logging.getLogger(__name__)
+# Asked before anybody has a token, or at an address that is the secret itself.
+OPEN_CALLS = frozenset({"kaggle.introspect_token", "kaggle.receive", "kaggle.signed_file"})
 TOKEN_BLUEPRINTS = frozenset({"api", "kaggle"})  # asked by programs, with a token and no cookie
 View = Callable[..., ResponseReturnValue]
 
@@ -45,7 +47,7 @@ def init_app(app: Flask, site: Site) -> None:
 def identify() -> None:
     """Set `g.user` and `g.login` from the login cookie; in the API `g.user` from the bearer token alone."""
     g.user = g.login = g.token = g.organizer_role = None
-    if request.endpoint in (None, "static") or request.blueprint == "health":
+    if request.endpoint in (None, "static", *OPEN_CALLS) or request.blueprint == "health":
         return
     site = current_site()
     is_api = request.blueprint in TOKEN_BLUEPRINTS

@@ -13,6 +13,7 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
 from webapp.http import errors, hosts
+from webapp.http.auth import OPEN_CALLS
 from webapp.http.parameters import SentFields, Unreadable, whole_number
 from webapp.http.site import current_site
 
@@ -22,8 +23,6 @@ OAUTH = "security.OAuthService"
 LOCALHOST = "localhost"  # as the command says that takes this site for its proxy
 
 blueprint = Blueprint("kaggle", __name__, url_prefix="/api/v1")
-# Nobody has a token yet, or the address itself is the secret.
-OPEN_ENDPOINTS = frozenset({"kaggle.introspect_token", "kaggle.receive", "kaggle.signed_file"})
 
 Handler = Callable[[SentFields], ResponseReturnValue]
 
@@ -56,7 +55,7 @@ def init_app(app: Flask) -> None:
 @blueprint.before_request
 def require_token() -> None:
     """Refuse a call without a valid token."""
-    if request.endpoint not in OPEN_ENDPOINTS and g.token is None:
+    if request.endpoint not in OPEN_CALLS and g.token is None:
         raise TokenNeeded
 
 

@@ -3,16 +3,21 @@
 import hashlib
 import io
 import zipfile
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from grader.models import AnnouncedUpload, DataCheckState
+from grader.services.accounts import api_tokens, logins
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.data_files import files as data_files
+from grader.services.people import directory
 from grader.services.uploads import announced
+from webapp.http.parameters import SentFields
+from webapp.kaggle.protocol import asked_time
 
 API = "/api/v1"
 CALL = f"{API}/competitions.CompetitionApiService"
@@ -238,6 +243,48 @@ def test_a_token_is_known_or_not_and_nothing_else(arena: Any, ann: Any) -> None:
     for body in (b"", b"{", b"[]", b'{"token": 7}'):
         answer = client.post(address, data=body, content_type="application/json")
         assert answer.status_code in (200, 400)
+
+
+def test_a_token_that_cannot_be_looked_up_is_an_error_400(
+    arena: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: Any, **__: Any) -> None:
+        raise OperationalError("SELECT", {}, Exception("gone"))
+
+    monkeypatch.setattr(api_tokens, "find", away)
+    address, client = f"{API}/security.OAuthService/IntrospectToken", arena.app.test_client()
+    answer = client.post(address, json={"token": ann.token}, headers=ann.bearer)
+    assert (answer.status_code, answer.json["code"]) == (400, 400)
+
+
+@pytest.mark.parametrize(
+    "text", ["2030-01-01T00:00:00.000+00:00Z", "2030-01-01T00:00:00.000Z", "2030-01-01T01:00:00+01:00"]
+)
+def test_times_are_read_as_the_command_writes_them(text: str) -> None:
+    assert asked_time(SentFields({"at": text}), "at") == datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def test_the_page_of_the_command_has_the_lines_of_this_site(make_arena: Any) -> None:
+    arena = make_arena(base_url="https://board.example")
+    arena.competition()
+    address = "/competitions/toxicity/kaggle"
+    stranger = arena.app.test_client().get(address, base_url="https://board.example")
+    assert stranger.status_code == 302
+    browser = arena.app.test_client()
+    arena.person("Ann")
+    with arena.database.write() as session:
+        token = logins.start(
+            session,
+            user=directory.get(session, name="Ann"),
+            user_agent="",
+            lifetime=timedelta(days=1),
+            now=arena.now(),
+        )
+    browser.set_cookie("__Host-fairboard_login", token, domain="board.example", secure=True)
+    page = browser.get(address, base_url="https://board.example").text
+    assert "export http_proxy=https://board.example NO_PROXY= no_proxy=" in page
+    assert "does not check the certificate" in page
+    assert "kaggle competitions download toxicity" in page
 
 
 def test_refusals_are_403_and_json(arena: Any, ann: Any) -> None:
