@@ -27,19 +27,18 @@ BATCH = 20  # uploads wait meanwhile, for two requests each where the storage is
 SUSPICIOUS_COUNT = 20
 
 # Whose value is the name of a blob, which must be in the storage.
-REQUIRED: tuple[InstrumentedAttribute[Any], ...] = (
+REQUIRED: tuple[InstrumentedAttribute[str], ...] = (
     Submission.sha256,
     DataFile.sha256,
     Solution.row_ids_sha256,
     Solution.prepared_sha256,
     Solution.sample_submission_sha256,
-    AnnouncedUpload.sha256,
 )
 # Which rows of a column need their blob, where not all do: the bytes of a rejected file go after a day.
 _NEEDED: dict[InstrumentedAttribute[Any], ColumnElement[bool]] = {
     Submission.sha256: Submission.file_deleted_at.is_(None),
     # Once it is used another row names it.
-    AnnouncedUpload.sha256: AnnouncedUpload.sha256.is_not(None) & AnnouncedUpload.used_at.is_(None),
+    AnnouncedUpload.sha256: AnnouncedUpload.used_at.is_(None),
 }
 # Whose value is or holds names of blobs that are kept where they are in the storage, and need not be.
 MENTIONED: tuple[InstrumentedAttribute[Any], ...] = (
@@ -47,6 +46,7 @@ MENTIONED: tuple[InstrumentedAttribute[Any], ...] = (
     OrganizerJob.parameters,
     OrganizerJob.result,
     AnnouncedUpload.parts,
+    AnnouncedUpload.sha256,  # a backup that runs while it is sent again goes without it
 )
 
 _ADVISORY_LOCK = 7777_0002
@@ -103,7 +103,7 @@ def named(session: Session, *, among: Collection[str] | None = None) -> set[str]
     """Return the names of all blobs that must not be deleted."""
     found = required(session, among=among)
     for column in MENTIONED:
-        for value in session.scalars(select(column).where(column.is_not(None))):
+        for value in session.scalars(select(column).where(column.is_not(None), _is_needed(column))):
             found.update(names_in(value))
     return found
 

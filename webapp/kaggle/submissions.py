@@ -18,6 +18,8 @@ from grader.services.submissions import accepting, viewers
 from grader.services.submissions.refusal import refusal
 from grader.services.submissions.viewers import Opened
 from grader.services.uploads import announced
+from grader.services.uploads.announced import UnknownUpload
+from grader.storage import BlobMissing
 from grader.visibility import Viewer, visible_fields
 from webapp.http import files, lookups
 from webapp.http.parameters import SentFields
@@ -72,14 +74,17 @@ def create_submission(sent: SentFields) -> ResponseReturnValue:
         if is_test and g.organizer_role is None:
             raise NoSandbox
         upload, blob = whole_upload(session, token, competition=competition)
-    accepted = uploads.record(
-        competition,
-        blob=blob,
-        file_name=upload.name,
-        description=sent.text("submissionDescription"),
-        again=True,
-        idempotency_key=announced.key_of(token),
-    )
+    try:
+        accepted = uploads.record(
+            competition,
+            blob=blob,
+            file_name=upload.name,
+            description=sent.text("submissionDescription"),
+            again=True,
+            idempotency_key=announced.key_of(token),
+        )
+    except BlobMissing as error:  # of a rejected file, or after a restore
+        raise UnknownUpload from error
     with site.database.write() as session:
         announced.note_use(session, token=token, now=db.now(session))
     kind = "test submission" if g.organizer_role else "submission"
