@@ -9,6 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 from celery import Celery
 from ruamel.yaml import YAML
@@ -96,7 +97,7 @@ def check_command(words: list[str], data_dir: Path) -> None:
     assert (BIN / program).exists(), program
     if program == "fairboard":
         assert arguments[0] in main.list_commands(None), words
-        assert main.get_command(None, arguments[0]) is not None, words
+        assert main.get_command(click.Context(main), arguments[0]) is not None, words
     if program == "celery":
         module, _, name = re.search(r"--app[ =](\S+)", " ".join(arguments))[1].partition(":")
         assert isinstance(getattr(importlib.import_module(module), name), Celery), words
