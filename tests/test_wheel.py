@@ -172,6 +172,8 @@ def test_the_wheel_submits_with_nothing_of_the_server(
     table = run(clients_python, "-c", code, live_site.address)
     assert "bpsn_auc" in table.stdout, table.stderr
     assert "whl[server]" in run(clients_python, command, "user", "list").stderr
+    listed = run(clients_python, command, "competition", "list", "--server", live_site.address)
+    assert listed.stdout.startswith("toxicity\topen\t"), listed.stderr
 
 
 def test_the_classifiers_are_known_and_name_the_pythons_that_it_takes(wheel: Path) -> None:

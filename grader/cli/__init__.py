@@ -14,9 +14,11 @@ fairboard serve
 fairboard competition create hate-2026 --title "Harmful comments" --solution solution.csv
 fairboard COMMAND --help
 
-Settings are the variables FAIRBOARD_*, which `fairboard settings` shows. A command exits with 0 if it
-succeeded, with 2 if a file is rejected, and with 1 for any other problem. Over HTTP it exits with 3 if the
-server refuses, with 4 if a submission is not scored in time, and with 5 if the server gives no answer.
+With --server ADDRESS (or FAIRBOARD_SERVER) `competition`, `rescore`, `user` and `token` work on a site of
+another machine. Settings are the variables FAIRBOARD_*, which `fairboard settings` shows. A command exits
+with 0 if it succeeded, with 2 if a file is rejected, and with 1 for any other problem. Over HTTP it exits
+with 3 if the server refuses, with 4 if a submission is not scored in time, and with 5 if the server gives no
+answer.
 """
 
 main = CommandGroup(
@@ -56,12 +58,17 @@ main = CommandGroup(
             "competition": Entry(
                 "grader.cli.competition.commands",
                 "Create, change, moderate and close competitions.",
+                over_http="grader.cli.remote.competition",
             ),
             "rescore": Entry(
-                "grader.cli.competition.rescore", "Score all submissions with a corrected solution."
+                "grader.cli.competition.rescore",
+                "Score all submissions with a corrected solution.",
+                over_http="grader.cli.remote.rescoring",
             ),
             "user": Entry(
-                "grader.cli.operate.user", ("Create and list accounts, invitations and reset links.")
+                "grader.cli.operate.user",
+                "Create and list accounts, invitations and reset links.",
+                over_http="grader.cli.remote.people",
             ),
             "token": Entry(
                 "grader.cli.operate.token",

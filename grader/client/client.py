@@ -1,7 +1,7 @@
 """`Client`: what a participant does on a Fairboard server."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -116,6 +116,38 @@ class Client:
             The answer, empty where it has no body.
         """
         return self._transport.call(method, path, json=json, query=query)
+
+    def pages_of(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
+        """Yield the parts of a list of the API, following ``next``.
+
+        Parameters
+        ----------
+        path : str
+            Below ``/api/v1/``.
+        **query
+            The parameters of the address; None is left out.
+
+        Yields
+        ------
+        dict
+        """
+        return self._transport.pages(path, **query)
+
+    def text(self, path: str, **query: Any) -> str:
+        """Return a text of the API that is no JSON, such as a published solution.
+
+        Parameters
+        ----------
+        path : str
+            Below ``/api/v1/``.
+        **query
+            The parameters of the address; None is left out.
+
+        Returns
+        -------
+        str
+        """
+        return self._transport.text(path, **query)
 
     def organize(self, competition: str | None = None) -> Organizer:
         """Return what organizers do in a competition; the token needs the scope ``organize``.

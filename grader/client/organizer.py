@@ -1,13 +1,13 @@
 """`Organizer`: what organizers do in one competition; `Client.organize` returns it."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from grader.client.errors import Unusable
-from grader.client.files import CountedFile, OnProgress
+from grader.client.files import CountedFile, OnProgress, download
 from grader.client.transport import Json, Transport
 
 POLL_SECONDS = 0.5
@@ -59,7 +59,37 @@ class Organizer:
         -------
         str
         """
-        return self._transport.ask("GET", self._at(path), params=query).text
+        return self._transport.text(self._at(path), **query)
+
+    def download(self, path: str, to: Path, *, on_progress: OnProgress | None = None) -> Path:
+        """Download a file, such as a results bundle.
+
+        Parameters
+        ----------
+        path : str
+        to : Path
+            The file to write.
+        on_progress : callable, optional
+
+        Returns
+        -------
+        Path
+        """
+        return download(self._transport, self._at(path), to, on_progress=on_progress)
+
+    def pages(self, path: str, **query: Any) -> Iterator[Json]:
+        """Yield the parts of a list, one request each.
+
+        Parameters
+        ----------
+        path : str
+        **query
+
+        Yields
+        ------
+        dict
+        """
+        return self._transport.pages(self._at(path), **query)
 
     def upload(
         self,
@@ -243,6 +273,134 @@ class Organizer:
         """
         return self.call("POST", "state/publish", json={"confirm": True})
 
+    def prepare_rescoring(
+        self, check: Mapping[str, Any], *, reason: str, on_progress: OnJob | None = None
+    ) -> Json:
+        """Score all submissions with a corrected solution; the leaderboards stay as they are.
+
+        Parameters
+        ----------
+        check : mapping
+            From `check_solution`.
+        reason : str
+            Participants see it.
+        on_progress : callable, optional
+
+        Returns
+        -------
+        dict
+            The scoring version with its ``number``, once every submission has its result.
+        """
+        begun = self.call("POST", "rescoring", json={"solution": check["job"]["id"], "reason": reason})
+        return self.rescored(begun["number"], on_progress=on_progress)
+
+    def rescored(self, number: int, *, on_progress: OnJob | None = None) -> Json:
+        """Return a scoring version once every submission has its result under it.
+
+        Parameters
+        ----------
+        number : int
+        on_progress : callable, optional
+
+        Returns
+        -------
+        dict
+        """
+        return self.ended(f"rescoring/{number}", job="progress", on_progress=on_progress)
+
+    def difference(self, number: int) -> Json:
+        """Return what a scoring version changes on the leaderboards.
+
+        Parameters
+        ----------
+        number : int
+
+        Returns
+        -------
+        dict
+            ``sentences`` say it in words.
+        """
+        return self.call("GET", f"rescoring/{number}/difference")
+
+    def publish_rescoring(self, number: int, **amends: Any) -> Json:
+        """Let all leaderboards use a scoring version.
+
+        Parameters
+        ----------
+        number : int
+        **amends
+            What participants get: ``notice``, ``extra_submissions``, ``closes_at``, ``selection_deadline``.
+
+        Returns
+        -------
+        dict
+        """
+        return self.call("POST", f"rescoring/{number}/publish", json=amends)
+
+    def verify(self) -> Json:
+        """Rescore what competes by the second implementation, and return the state of the close.
+
+        Returns
+        -------
+        dict
+            ``verified`` has the ``differences``.
+        """
+        self.call("POST", "close/verify")
+        return self.ended("close", job="verification")
+
+    def reveal(self, *, unverified: bool = False) -> Json:
+        """Reveal the private leaderboard to everybody; this cannot be undone.
+
+        Parameters
+        ----------
+        unverified : bool
+            Also without a verification that agrees.
+
+        Returns
+        -------
+        dict
+        """
+        return self.call("POST", "close/reveal", json={"confirm": True, "unverified": unverified})
+
+    def finalize(self, *, reason: str = "", unverified: bool = False) -> Json:
+        """Store the provisional standings as final standings; this cannot be undone.
+
+        Parameters
+        ----------
+        reason : str
+        unverified : bool
+
+        Returns
+        -------
+        dict
+        """
+        sent = {"confirm": True, "unverified": unverified, "reason": reason}
+        return self.call("POST", "close/finalize", json=sent)
+
+    def bundle(self, to: Path | str, *, with_solution: bool = False) -> Path:
+        """Have the final results packed, and download them.
+
+        Parameters
+        ----------
+        to : Path or str
+            The ZIP file to write.
+        with_solution : bool
+            Include the solution with every label.
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        Unusable
+            If they could not be packed.
+        """
+        begun = self.call("POST", "close/bundle", json={"with_solution": with_solution})
+        job = self.ended(f"close/bundle/{begun['id']}")["job"]
+        require_done(job)
+        return self.download(f"close/bundle/{begun['id']}/file", Path(to))
+
     def team(self, name: str) -> Json:
         """Return the team of a name.
 
@@ -259,8 +417,7 @@ class Organizer:
         Unusable
             If no team has the name.
         """
-        address = self._at("teams")
-        for page in self._transport.pages(address, q=name):
+        for page in self.pages("teams", q=name):
             for team in page["teams"]:
                 if team["name"].casefold() == name.casefold():
                     return dict(team)
@@ -268,6 +425,18 @@ class Organizer:
 
     def _at(self, path: str) -> str:
         return f"competitions/{quoted(self.slug)}/organize" + (f"/{path}" if path else "")
+
+
+def require_done(job: Mapping[str, Any]) -> None:
+    """Raise Unusable, with what is wrong, unless a job has ended well.
+
+    Parameters
+    ----------
+    job : mapping
+    """
+    if job["state"] != "done":
+        sentences = [problem["message"] for problem in job["problems"]]
+        raise Unusable(" ".join(sentences) or f"It failed; see incident {job['incident']} in the log.")
 
 
 def quoted(name: object) -> str:

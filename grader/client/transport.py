@@ -93,6 +93,10 @@ class Transport:
         headers = {} if method == "GET" else {"Idempotency-Key": key or str(uuid.uuid4())}
         return _json(self.ask(method, path, params=_given(query or {}), headers=headers, **sent))
 
+    def text(self, path: str, **query: Any) -> str:
+        """Return a text: a file of settings, a table, a receipt."""
+        return self.ask("GET", path, params=_given(query), headers={"Accept": "*/*"}).text
+
     def pages(self, path: str, **query: Any) -> Iterator[Json]:
         """Yield the pages of a list, one request each."""
         page = self.get(path, **query)

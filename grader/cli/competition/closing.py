@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import click
 
 from grader import db
+from grader.cli.competition import closing_words as words
 from grader.cli.installation import Installation, opened
 from grader.cli.questions import is_answered_yes
 from grader.models import SubmissionKind
@@ -17,10 +18,6 @@ from grader.services.competitions.phases import Stage
 from grader.services.moderation import decisions
 
 MARKS = [SubmissionKind.NORMAL.value, SubmissionKind.BENCHMARK.value, SubmissionKind.HIDDEN.value]
-RECOVERABLE = (
-    "From now on late submissions are scored on both splits, and from those scores people can work out\n"
-    "the labels of this test set. `fairboard competition change {slug} --no-late` stops them."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +36,15 @@ REVEAL = _Act(
         or state.waiting_count
         or state.selection_open_until is not None
     ),
-    is_final="A reveal cannot be undone.",
-    question="Reveal {slug} without a verification?",
-    undone="Nothing is revealed.",
+    is_final=words.REVEAL_IS_FINAL,
+    question=words.REVEAL_QUESTION,
+    undone=words.NOTHING_REVEALED,
 )
 FINALIZE = _Act(
     is_refused=lambda state: state.stage is not Stage.PROVISIONAL,
-    is_final="Final standings stay readable forever; later changes are stored next to them.",
-    question="Make the standings of {slug} final without a verification?",
-    undone="Nothing is final.",
+    is_final=words.STANDINGS_ARE_FINAL,
+    question=words.FINALIZE_QUESTION,
+    undone=words.NOTHING_FINAL,
 )
 
 
@@ -64,19 +61,11 @@ def reveal(slug: str, yes: bool) -> None:
         _ask_where_unverified(installation, slug, REVEAL, yes=yes)
         with installation.database.write() as session:
             revealed = close.reveal(session, competition=lookup.get(session, slug=slug), actor=Actor.shell())
-    closed = " It was still open and is now closed." if revealed.closed_now else ""
-    click.echo(
-        f"The private leaderboard of {slug} is revealed, with "
-        f"{_counted(revealed.team_count, 'team')}.{closed} "
-        f"It is provisional: `fairboard competition finalize {slug}` makes it final."
-    )
+    click.echo(words.revealed(slug, revealed.team_count, closed_now=revealed.closed_now))
     if revealed.failed_count:
-        click.echo(
-            f"{_counted(revealed.failed_count, 'submission')} failed because of an error on our "
-            "side and are not ranked; the log has their incidents."
-        )
+        click.echo(words.failed(revealed.failed_count))
     if revealed.competition.takes_late_submissions:
-        click.echo(RECOVERABLE.format(slug=slug))
+        click.echo(words.RECOVERABLE.format(slug=slug))
 
 
 @click.command()
@@ -98,7 +87,7 @@ def finalize(slug: str, reason: str, yes: bool) -> None:
                 actor=Actor.shell(),
                 reason=reason.strip(),
             )
-    click.echo(f"The standings of {slug} are final. They are stored as number {board.number}.")
+    click.echo(words.final(slug, board.number))
 
 
 @click.command()
@@ -156,12 +145,8 @@ def _ask_where_unverified(installation: Installation, slug: str, act: _Act, *, y
         return
     click.echo(f"{state.unverified} {act.is_final}", err=True)
     if state.stage is not Stage.RUNNING:
-        click.echo(f"Verify first: `fairboard competition verify {slug}`.", err=True)
+        click.echo(words.VERIFY_FIRST.format(slug=slug), err=True)
     else:
-        click.echo("The competition is still open and would close; you can verify it after that.", err=True)
+        click.echo(words.OPEN_STILL, err=True)
     if not yes and not is_answered_yes(act.question.format(slug=slug)):
-        raise click.ClickException(f"{act.undone} Answer y to do it, or give --yes in a script.")
-
-
-def _counted(number: int, word: str) -> str:
-    return f"1 {word}" if number == 1 else f"{number:,} {word}s"
+        raise click.ClickException(words.ANSWER.format(undone=act.undone))

@@ -53,9 +53,9 @@ def named_team(desk: Organizer, given: Mapping[str, Any]) -> Found:
 class Simple:
     """A command that is one request: what it takes, where it goes, and the line that it prints.
 
-    `request` is a method and a path below the organizers' part of the competition of `slug`; what the path
-    does not name is sent as JSON, under its name in `renamed` if it has another there, with what is `always`
-    sent. `says` is filled with what was given and with the `answer`.
+    `request` is a method and a path below the organizers' part of the competition of `slug`. What the path
+    does not name is sent as JSON, under its name in `renamed` if it has another there. `says` is filled with
+    what was given and with the `answer`.
     """
 
     name: str
@@ -64,7 +64,6 @@ class Simple:
     says: str | Callable[[dict[str, Any], Any], str]
     help: str
     renamed: Mapping[str, str] = field(default_factory=dict)
-    always: Mapping[str, Any] = field(default_factory=dict)
     finds: Callable[[Organizer, Mapping[str, Any]], Found] = nothing_found
 
     def command(self) -> click.Command:
@@ -81,7 +80,7 @@ class Simple:
                 if name not in in_path and value is not None
             }
             names = {name: quoted(value) for name, value in (given | found).items()}
-            answer = desk.call(method, path.format(**names), json=sent | dict(self.always))
+            answer = desk.call(method, path.format(**names), json=None if method == "DELETE" else sent)
             says = self.says
             return answer, says(given, answer) if callable(says) else says.format(**given, answer=answer)
 

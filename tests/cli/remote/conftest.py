@@ -1,6 +1,11 @@
 import click
 import pytest
 
+from grader import db
+from grader.services.accounts import administrators, api_tokens
+from grader.services.accounts.api_tokens import Scope
+from grader.services.audit.log import Actor
+
 
 @pytest.fixture(autouse=True)
 def config_folder(tmp_path, monkeypatch):
@@ -13,8 +18,13 @@ def config_folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def ada(run, live_site, monkeypatch):
-    """Run `fairboard` as ada, whose server and token the environment names."""
-    monkeypatch.setenv("FAIRBOARD_SERVER", live_site.address)
-    monkeypatch.setenv("FAIRBOARD_TOKEN", live_site.make_token())
-    return run
+def olga(run, service, live_site, monkeypatch):
+    """Run `fairboard` as Olga, an administrator, whose site does organizers' jobs."""
+    with service.database.write() as session:
+        user, now = session.merge(service.user("olga")), db.now(session)
+        administrators.change(session, user=user, is_admin=True, actor=Actor.shell(), now=now)
+        token = api_tokens.create(session, user=user, name="desk", scopes=tuple(Scope), now=now)[1]
+    monkeypatch.setenv("FAIRBOARD_TOKEN", token)
+    monkeypatch.setattr("grader.client.organizer.POLL_SECONDS", 0.05)
+    live_site.work_for_organizers()
+    return lambda *words, **options: run(*words, "--server", live_site.address, **options)

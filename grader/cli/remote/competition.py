@@ -1,0 +1,139 @@
+"""`fairboard competition` over HTTP: its commands, and those that are one request each."""
+
+import click
+
+from grader.cli.group import SubcommandGroup
+from grader.cli.parameters import LocalPath, Time
+from grader.cli.remote import closing, running, setup
+from grader.cli.remote.acts import Simple, named_team
+
+FILE = LocalPath(exists=True, dir_okay=False)
+SLUG, TEAM, USER = click.argument("slug"), click.argument("team"), click.argument("user")
+SUBMISSION = click.argument("submission", type=int)
+SEEN_REASON = click.option("--reason", required=True, help="The reason; the team sees it.")
+AUDITED_REASON = click.option("--reason", default="", help="The reason; the audit shows it.")
+CLOSE = click.option(
+    "--closes", "closes_at", type=Time(), help=("Also change when the competition closes (UTC).")
+)
+
+MARKS = ("normal", "benchmark", "hidden")
+
+SIMPLE = (
+    Simple(
+        "pause",
+        (
+            SLUG,
+            click.option("--message", required=True, help="The message to people who try to submit."),
+            CLOSE,
+        ),
+        "POST pause",
+        "Submissions to {slug} are paused. People who try to submit see: {message}",
+        "Pause submissions to SLUG; its leaderboards stay readable.",
+    ),
+    Simple(
+        "resume",
+        (SLUG, CLOSE),
+        "POST resume",
+        "Submissions to {slug} are open again.",
+        "Resume submissions to SLUG.",
+    ),
+    Simple(
+        "announce",
+        (
+            SLUG,
+            click.argument("text", type=FILE),
+            click.option("--title", required=True, help="The title of the announcement."),
+            click.option("--mail", "by_mail", is_flag=True, help="Also send it by e-mail."),
+        ),
+        "POST announcements",
+        "Announcement {answer[id]} is on the overview of {slug}.",
+        "Post the Markdown file TEXT as an announcement on the overview of SLUG.",
+        {"text": "body"},
+    ),
+    Simple(
+        "rename-team",
+        (SLUG, TEAM, click.argument("name"), SEEN_REASON),
+        "PUT teams/{team_id}/name",
+        "{team} is now called {answer[name]}.",
+        "Give TEAM of SLUG another NAME; the team cannot change it until you free it.",
+        finds=named_team,
+    ),
+    Simple(
+        "free-team-name",
+        (SLUG, TEAM),
+        "DELETE teams/{team_id}/name",
+        "{answer[name]} can choose its name again.",
+        "Allow TEAM of SLUG, which organizers renamed, to choose its name again.",
+        finds=named_team,
+    ),
+    Simple(
+        "disqualify",
+        (SLUG, TEAM, SEEN_REASON),
+        "POST teams/{team_id}/disqualification",
+        "{answer[name]} is disqualified in {slug}: {answer[disqualified_because]}",
+        "Remove TEAM from every leaderboard of SLUG; the teams below it move up.",
+        finds=named_team,
+    ),
+    Simple(
+        "reinstate",
+        (SLUG, TEAM),
+        "POST teams/{team_id}/reinstatement",
+        "{answer[name]} is back on the leaderboards of {slug}.",
+        "Reinstate the disqualified TEAM on the leaderboards of SLUG.",
+        finds=named_team,
+    ),
+    Simple(
+        "mark",
+        (SLUG, SUBMISSION, click.argument("kind", type=click.Choice(MARKS))),
+        "POST submissions/{submission}/kind",
+        "Submission #{submission} of {slug} is {kind}.",
+        "Make SUBMISSION of SLUG a benchmark (shown unranked), hidden (organizers only), or normal again.",
+    ),
+    Simple(
+        "archive",
+        (SLUG, AUDITED_REASON),
+        "POST state/archive",
+        "{slug} is archived.",
+        "Archive SLUG: it stays readable, accepts no files, and is listed below the other competitions.",
+    ),
+    Simple(
+        "unarchive",
+        (SLUG, AUDITED_REASON),
+        "POST state/unarchive",
+        "{slug} is {answer[state]} again.",
+        "Unarchive SLUG.",
+    ),
+)
+WHOLE = (
+    setup.create,
+    setup.list_all,
+    setup.settings,
+    setup.apply,
+    setup.clone,
+    setup.publish,
+    setup.change,
+    setup.delete,
+    setup.data,
+    setup.allow_data,
+    closing.reveal,
+    closing.finalize,
+    closing.verify,
+    closing.bundle,
+    closing.publish_solution,
+    closing.receipt,
+    running.admit,
+    running.grant,
+    running.retry,
+    running.export,
+    running.show_audit,
+    running.organizer,
+)
+
+
+@click.group(cls=SubcommandGroup)
+def competition() -> None:
+    """Create, list, change, moderate, reveal and finalize competitions."""
+
+
+for command in (*WHOLE, *(each.command() for each in SIMPLE)):
+    competition.add_command(command)

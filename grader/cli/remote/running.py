@@ -1,0 +1,168 @@
+"""`fairboard competition grant`, `retry`, `export`, `audit` and `organizer` over HTTP."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from grader.cli.alignment import aligned
+from grader.cli.parameters import LocalPath
+from grader.cli.remote.acts import act_over_http
+from grader.client import Client, Unusable
+
+KINDS, FORMATS = ("submissions", "standings", "scores", "audit"), ("csv", "json")
+ROLES = ("owner", "editor", "viewer")
+PAGE_ROWS = 50
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("count", type=int)
+@click.option("--team", help="The team; by default every team.")
+@click.option("--day", type=click.DateTime(["%Y-%m-%d"]), help="The UTC day; by default today.")
+@click.option("--reason", required=True, help="The reason; shown in the public log.")
+@act_over_http
+def grant(
+    client: Client, slug: str, count: int, team: str | None, day: datetime | None, reason: str
+) -> tuple[Any, str]:
+    """Give a team of SLUG, or every team, COUNT extra submissions on a day."""
+    desk = client.organize(slug)
+    path = "teams/grants" if team is None else f"teams/{desk.team(team)['id']}/grants"
+    sent = {"day": f"{day or datetime.now(UTC):%Y-%m-%d}", "count": count, "reason": reason}
+    made = desk.call("POST", path, json=sent)
+    until = datetime.fromisoformat(made["ends_at"])
+    return made, (
+        f"{team or 'Every team'} can send {made['count']:,} more on {made['day']} (UTC), "
+        f"until {until:%Y-%m-%d %H:%M} UTC."
+    )
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("user")
+@click.option("--refuse", is_flag=True, help="Do not admit the account.")
+@act_over_http
+def admit(client: Client, slug: str, user: str, refuse: bool) -> tuple[Any, str]:
+    """Admit the account USER to SLUG, whether it has asked to join or not."""
+    answer = client.organize(slug).call("POST", "entries", json={"name": user, "admit": not refuse})
+    return answer, f"{user} is {'not admitted' if refuse else 'admitted'} to {slug}."
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("submission", type=int, required=False)
+@act_over_http
+def retry(client: Client, slug: str, submission: int | None) -> tuple[Any, str]:
+    """Retry a failed SUBMISSION of SLUG, or all failed ones; a worker or the sweeper scores them."""
+    path = "submissions/retry" if submission is None else f"submissions/{submission}/retry"
+    answer = client.organize(slug).call("POST", path)
+    count = answer["job_count"]
+    return answer, (
+        "1 submission is being retried." if count == 1 else f"{count:,} submissions are being retried."
+    )
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("kind", type=click.Choice(KINDS))
+@click.option("--format", "form", type=click.Choice(FORMATS), default="csv", show_default=True)
+@click.option("--version", "number", type=int, help="Another scoring version than the live one.")
+@click.option("-o", "--output", type=LocalPath(), help="A file; by default standard output.")
+@act_over_http
+def export(
+    client: Client, slug: str, kind: str, form: str, number: int | None, output: Path | None
+) -> tuple[Any, str]:
+    """Write the submissions, standings, scores with all breakdowns, or the audit of SLUG."""
+    text = client.organize(slug).text(f"exports/{kind}.{form}", version=number)
+    if output is None:
+        return {"text": text}, text.removesuffix("\n")
+    output.write_text(text, encoding="utf-8", newline="")
+    return {"path": str(output)}, ""
+
+
+@click.command("audit")
+@click.argument("slug", required=False)
+@click.option(
+    "--action", default="", help=("Only this action, or all actions on a kind of thing, such as `team`.")
+)
+@click.option(
+    "--by", "person", default="", help="Only actions of this account, or of an origin such as calendar."
+)
+@click.option("--page", default=1, show_default=True, type=click.IntRange(1), help="A page has 50 actions.")
+@act_over_http
+def show_audit(client: Client, slug: str | None, action: str, person: str, page: int) -> tuple[Any, str]:
+    """Show who did what in SLUG, when and why; newest first.
+
+    Without SLUG, show actions on the site as a whole and on drafts that have been deleted.
+    """
+    if slug is None:
+        raise Unusable("Over HTTP name a competition: the audit of the site is on its own pages.")
+    entries: list[dict[str, Any]] = []
+    for part in client.organize(slug).pages("audit", action=action or None, by=person or None):
+        entries += part["entries"]
+        if len(entries) >= page * PAGE_ROWS:
+            break
+    shown = entries[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
+    return {"entries": shown}, "\n".join(line for entry in shown for line in _lines(entry))
+
+
+@click.group()
+def organizer() -> None:
+    """Choose who runs a competition: owners can do everything, editors all but this, viewers only look."""
+
+
+@organizer.command()
+@click.argument("slug")
+@click.argument("user")
+@click.option(
+    "--role", type=click.Choice(ROLES), default="editor", show_default=True, help="What USER may do."
+)
+@act_over_http
+def add(client: Client, slug: str, user: str, role: str) -> tuple[Any, str]:
+    """Make the account USER an organizer of SLUG; an organizer gets the new role."""
+    desk = client.organize(slug)
+    for each in desk.call("GET", "organizers")["organizers"]:
+        if each["name"].casefold() == user.casefold():
+            answer = desk.call("PATCH", f"organizers/{each['user_id']}", json={"role": role})
+            break
+    else:
+        answer = desk.call("POST", "organizers", json={"name": user, "role": role})
+    return answer, f"{user} is {role} of {slug}."
+
+
+@organizer.command()
+@click.argument("slug")
+@click.argument("user")
+@act_over_http
+def remove(client: Client, slug: str, user: str) -> tuple[Any, str]:
+    """Remove the account USER from the organizers of SLUG; one owner always stays."""
+    desk = client.organize(slug)
+    for each in desk.call("GET", "organizers")["organizers"]:
+        if each["name"].casefold() == user.casefold():
+            answer = desk.call("DELETE", f"organizers/{each['user_id']}")
+            return answer, f"{each['name']} is no longer an organizer of {slug}."
+    raise Unusable(f"{user} is not an organizer of {slug}.")
+
+
+@organizer.command("list")
+@click.argument("slug")
+@act_over_http
+def list_organizers(client: Client, slug: str) -> tuple[Any, str]:
+    """List the organizers of SLUG."""
+    found = client.organize(slug).call("GET", "organizers")
+    lines = [[each["name"], each["role"], each["added_at"][:10]] for each in found["organizers"]]
+    return found, "\n".join(aligned([["name", "role", "since"], *lines], numbers=False))
+
+
+def _lines(entry: dict[str, Any]) -> list[str]:
+    at, by = datetime.fromisoformat(entry["at"]), entry["actor"] or entry["origin"]
+    lines = [f"{at:%Y-%m-%d %H:%M:%S} UTC  {by} {entry['subject']}  ({entry['action']})"]
+    before, after = entry["before"], entry["after"]
+    for name in [*after, *(name for name in before if name not in after)]:
+        was, became = (json.dumps(values.get(name), ensure_ascii=False) for values in (before, after))
+        lines.append(f"    {name}: {was} -> {became}")
+    if entry["reason"]:
+        lines.append(f"    reason: {entry['reason']}")
+    return lines

@@ -1,0 +1,81 @@
+"""A whole competition by `grader.client` alone: made, submitted to, rescored, closed and packed."""
+
+import zipfile
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from grader import db
+from grader.services.accounts import administrators, api_tokens
+from grader.services.accounts.api_tokens import Scope
+from grader.services.audit.log import Actor
+from grader.services.closing import close
+from grader.services.competitions import lookup
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
+    """The time of the site, which only the test moves."""
+    times = [datetime(2030, 1, 1, tzinfo=UTC)]
+    monkeypatch.setattr(db, "now", lambda session: times[-1])
+    return times
+
+
+@pytest.fixture
+def olga(service: Any, live_site: Any, monkeypatch: Any) -> str:
+    """The token of an administrator; the site does organizers' jobs."""
+    monkeypatch.setattr("grader.client.organizer.POLL_SECONDS", 0.05)
+    live_site.work_for_organizers()
+    with service.database.write() as session:
+        user = session.merge(service.user("olga"))
+        administrators.change(session, user=user, is_admin=True, actor=Actor.shell(), now=db.now(session))
+        act = {"name": "desk", "scopes": tuple(Scope), "now": db.now(session)}
+        return api_tokens.create(session, user=user, **act)[1]
+
+
+def test_a_whole_competition_needs_nothing_but_the_client(
+    clock: list[datetime],
+    olga: str,
+    service: Any,
+    live_site: Any,
+    solution_csv: Any,
+    predictions_csv: Any,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "solution.csv").write_bytes(solution_csv())
+    (tmp_path / "train.csv").write_bytes(b"id,text\n1,hello\n")
+    with live_site.client_of(olga) as client:
+        client.call("POST", "competitions", json={"slug": "hate", "title": "Hate"})
+        desk = client.organize("hate")
+        desk.change_settings(opens_at="2030-01-01T00:00:00Z", closes_at="2030-02-01T00:00:00Z")
+        desk.accept_solution(desk.check_solution(tmp_path / "solution.csv"))
+        desk.add_data_file(tmp_path / "train.csv")
+        assert [file["state"] for file in desk.data()["files"]] == ["passed"]
+        assert desk.publish()["state"] == "published"
+        for place, name in enumerate(["ann", "bob", "cem", "dan", "eve"]):
+            with live_site.client(name, competition="hate") as team:
+                table = pd.read_csv(BytesIO(predictions_csv(seed=place, skill=place / 9)))
+                assert team.wait(team.submit(table)).status == "scored"
+        head, row, *others = solution_csv().decode().splitlines()
+        row_id, label, *rest = row.split(",")
+        lines = [head, ",".join([row_id, str(1 - int(label)), *rest]), *others]
+        (tmp_path / "corrected.csv").write_text("\n".join(lines))
+        check = desk.check_solution(tmp_path / "corrected.csv")
+        version = desk.prepare_rescoring(check, reason="One label was wrong.")
+        assert desk.difference(version["number"])["is_complete"]
+        assert client.leaderboard("hate").scoring_version == 1
+        desk.publish_rescoring(version["number"], notice="One label was wrong.")
+        assert client.leaderboard("hate").scoring_version == 2
+        clock.append(clock[0] + timedelta(days=32))
+        with service.database.write() as session:
+            close.settle(session, competition=lookup.get(session, slug="hate"))
+        assert desk.verify()["agrees"]
+        assert desk.reveal()["stage"] == "provisional"
+        assert desk.finalize(reason="Done.")["final_number"] == 1
+        packed = desk.bundle(tmp_path / "final.zip", with_solution=True)
+        assert client.leaderboard("hate", split="private").team_count == 5
+    assert any(name.endswith("private.csv") for name in zipfile.ZipFile(packed).namelist())
