@@ -107,7 +107,13 @@ def test_what_is_wrong_with_a_webhook_is_named(ann: Any) -> None:
 
 
 def test_organizers_manage_theirs_with_a_token_that_may_organize(ann: Any) -> None:
-    assert call(ann, "GET", DESK).json["error"] == "scope_missing"
+    with ann.arena.database.write() as session:
+        _, text = api_tokens.create(
+            session, user=ann.user, name="s", scopes=[Scope.READ, Scope.SUBMIT], now=db.now(session)
+        )
+    submitting = {"Authorization": f"Bearer {text}"}
+    assert call(ann, "GET", DESK, submitting).json["error"] == "scope_missing"
+    assert call(ann, "GET", DESK).json["error"] == "not_organizer"
     eva, bearer = organizing(ann.arena, "Eva", Role.EDITOR)
     assert call(eva, "POST", DESK, bearer, json=WANTED).status_code == 201
     vera, viewing = organizing(ann.arena, "Vera", Role.VIEWER)
