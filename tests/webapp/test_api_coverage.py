@@ -179,9 +179,7 @@ WITHOUT_OPERATION = {
     "GET organize_console.ties_status": POLLED,
     "GET organize_submissions.diagnosis_status": POLLED,
     "GET organize_close.status": POLLED,
-}
-COMING_FROM_THE_LEAD = {
-    "GET submissions.compare": "two own submissions beside each other",
+    "GET submissions.compare": "made of two answers of `submission`, and of nothing else",
 }
 WITHOUT_PAGE = {
     "events": "a stream for programs; pages ask again instead",
@@ -190,7 +188,7 @@ NO_PAGES = ("api", "health", "openapi", "static")
 
 
 def test_every_page_has_its_operations_or_a_reason(arena: Any) -> None:
-    listed = [*PAIRS, *WITHOUT_OPERATION, *COMING_FROM_THE_LEAD]
+    listed = [*PAIRS, *WITHOUT_OPERATION]
     assert len(listed) == len(set(listed))
     assert _pages(arena) == set(listed)
 
