@@ -29,6 +29,8 @@ RATE = {
     "RateLimit-Remaining": {"description": "How many are left.", "schema": {"type": "integer"}},
     "RateLimit-Reset": {"description": "In how many seconds all are free.", "schema": {"type": "integer"}},
 }
+# Types that programs take apart, here of a shape that no model describes; any other is a file of bytes.
+READ_BY_CHECKERS = ("application/json", "text/event-stream")
 METHODS = ("get", "post", "put", "patch", "delete")
 
 
@@ -68,8 +70,8 @@ def _complete(described: dict[str, Any], known: Operation) -> None:
     if known.answers_file:
         for status, answer in answers.items():
             if status.startswith("2"):
-                is_json = known.answers_file == "application/json"  # of a shape that no model describes
-                schema = {} if is_json else {"type": "string", "format": "binary"}
+                is_read = known.answers_file in READ_BY_CHECKERS
+                schema = {} if is_read else {"type": "string", "format": "binary"}
                 answer["content"] = {known.answers_file: {"schema": schema}}
     if known.takes_file:
         described["requestBody"] = _file_body()
