@@ -156,7 +156,7 @@ def ask_to_merge(slug: str, json: Named) -> tuple[EntryAndTeam, int]:
 @operation(Scope.READ, answers=MergerOutlook, tag=TAG)
 def merger_outlook(slug: str, request_id: int) -> MergerOutlook:
     """Return what accepting a merge request would do."""
-    with current_site().database.read() as session:
+    with current_site().database.write() as session:  # it locks, as accepting does
         competition = lookups.competition_of(session, slug)
         found = mergers.outlook(session, competition=competition, user=g.user, request_id=request_id)
     return MergerOutlook.model_validate(found)
