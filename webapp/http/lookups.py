@@ -1,19 +1,21 @@
 """Find the competition of a request (drafts only for organizers); the pages of the competition list."""
 
+from dataclasses import replace
 from typing import Any
 
 from flask import g
 
 from grader import db
 from grader.models import Competition, CompetitionState, Role, ScoringVersion, Team
-from grader.services.accounts.api_tokens import OtherCompetition
+from grader.services.accounts.api_tokens import OtherCompetition, Scope, ScopeMissing
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.paging import Page, Slice, page_of_list, slice_of_list
 from grader.services.rescoring import preparation
-from grader.services.submissions import accepting, situation
+from grader.services.submissions import accepting, situation, viewers
 from grader.services.submissions.repeats import SentFile
 from grader.services.submissions.situation import Situation
+from grader.services.submissions.viewers import Opened
 from grader.visibility import Viewer
 
 PAGE_SIZE = 100
@@ -48,13 +50,26 @@ def own_team(session: Any, competition: Competition) -> Team | None:
 def _show(competition: Competition, role: Role | None) -> None:
     """Keep the current user's role in a competition; raise UnknownCompetition for a draft without one.
 
-    Raises OtherCompetition for a token that is bound to another one.
+    Raises OtherCompetition for a token that is bound to another one, unless that is such a draft.
     """
+    if competition.state is CompetitionState.DRAFT and role is None:
+        raise UnknownCompetition(competition.slug)
     if g.token is not None and g.token.competition_id not in (None, competition.id):
         raise OtherCompetition(g.token)
     g.organizer_role = role
-    if competition.state is CompetitionState.DRAFT and role is None:
-        raise UnknownCompetition(competition.slug)
+
+
+def open_submission(session: Any, submission_id: int) -> Opened:
+    """Return a submission as the current user sees it, with a token as far as its scopes reach.
+
+    Raises UnknownSubmission, and ScopeMissing for an organizer's token without the scope `organize`.
+    """
+    opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+    if opened.viewer is not Viewer.ORGANIZER or _may_organize():
+        return opened
+    if not opened.is_own:
+        raise ScopeMissing(g.token, Scope.ORGANIZE)
+    return replace(opened, viewer=Viewer.TEAM)
 
 
 def scoring_version_of(session: Any, slug: str, number: int) -> tuple[Competition, ScoringVersion]:
@@ -88,7 +103,14 @@ def listed(session: Any) -> list[Competition]:
 
 
 def viewer() -> Viewer:
-    """Return the current user's viewer role in the competition that `competition_of` found."""
-    if g.organizer_role is not None:
+    """Return with whose eyes the current user sees the competition that `competition_of` found.
+
+    An organizer's token without the scope `organize` sees what a participant sees.
+    """
+    if g.organizer_role is not None and _may_organize():
         return Viewer.ORGANIZER
     return Viewer.PUBLIC if g.user is None else Viewer.PARTICIPANT
+
+
+def _may_organize() -> bool:
+    return g.token is None or Scope.ORGANIZE.value in g.token.scopes

@@ -159,7 +159,7 @@ def get_submission_limits(sent: SentFields) -> ResponseReturnValue:
 
 def _opened(session: Any, submission_id: int) -> Opened:
     """Open a submission, within the competition that the token is bound to."""
-    opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+    opened = lookups.open_submission(session, submission_id)
     if g.token.competition_id is not None:
         api_tokens.require_submission(session, g.token, submission_id=submission_id)
     return opened

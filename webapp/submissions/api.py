@@ -132,7 +132,7 @@ def submission_file(submission_id: int) -> Response:
     """Return the bytes of a submission as they were uploaded."""
     site = current_site()
     with site.database.read() as session:
-        own = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
+        own = lookups.open_submission(session, submission_id).submission
     accepting.require_file(own)
     return send_file(
         site.storage.open(own.sha256),
@@ -176,7 +176,7 @@ def submit_again(submission_id: int, json: DescribeRequest) -> Any:
 def submission_receipt(submission_id: int, query: ReceiptQuery) -> Response:
     """Download the receipt of a submission's score, as much of it as the person may see."""
     with current_site().database.read() as session:
-        opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+        opened = lookups.open_submission(session, submission_id)
         found = receipts.visible_to(
             session,
             submission=opened.submission,
@@ -192,7 +192,7 @@ def submission_receipt(submission_id: int, query: ReceiptQuery) -> Response:
 def submission_gains(submission_id: int) -> Gains:
     """Return which AUCs hold the public score back most, from the displayed values."""
     with current_site().database.read() as session:
-        opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+        opened = lookups.open_submission(session, submission_id)
         summary = _summary(session, opened)
         version = lookup.live(opened.submission.competition)
         found = own_submission.holding_back(summary.public, version)
@@ -204,7 +204,7 @@ def submission_gains(submission_id: int) -> Gains:
 def question_list(submission_id: int) -> QuestionList:
     """List the questions about a submission's score, and their answers."""
     with current_site().database.read() as session:
-        opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+        opened = lookups.open_submission(session, submission_id)
         asked = disputes.of_submission(session, submission=opened.submission)
         return QuestionList(questions=[Question.model_validate(each) for each in asked], next=None)
 
@@ -220,7 +220,7 @@ def ask_question(submission_id: int, json: QuestionRequest) -> tuple[Question, i
 
 def _details(submission_id: int) -> SubmissionDetails:
     with current_site().database.read() as session:
-        opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+        opened = lookups.open_submission(session, submission_id)
         return answers.details(opened.submission, _summary(session, opened))
 
 

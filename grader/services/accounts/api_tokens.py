@@ -4,16 +4,18 @@ import enum
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, or_, select
+from sqlalchemy import ColumnElement, delete, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import ApiToken, Competition, Submission, User
 from grader.services.accounts import secret_tokens
+from grader.services.counting import named_locks
 from grader.text.plain import one_line
 
 PREFIX = "fb_"
 NAME_MAX_LENGTH = 64
+MOST = 100  # of a person that have not ended
 
 
 class Scope(enum.StrEnum):
@@ -75,6 +77,16 @@ class TooMuchAsked(ParticipantError):
         super().__init__(f"A token cannot make one that may do more than itself: {what}.")
 
 
+class TooManyTokens(ParticipantError):
+    """A person has as many API tokens as they may."""
+
+    public_name = "too_many_tokens"
+    kind = ErrorKind.CONFLICT
+
+    def __init__(self) -> None:
+        super().__init__(f"This account has {MOST} API tokens, the most that may be. Revoke one first.")
+
+
 def create(
     session: Session,
     *,
@@ -88,8 +100,9 @@ def create(
 ) -> tuple[ApiToken, str]:
     """Make an API token and return it with its text, which is shown once.
 
-    Raises TooMuchAsked where a token, `made_with`, asks for more than it may do itself.
+    Raises TooManyTokens, and TooMuchAsked where a token, `made_with`, asks for more than it may do itself.
     """
+    _require_room(session, user, now)
     expires_at = None if lifetime is None else now + lifetime
     if made_with is not None:
         expires_at = _bounded(made_with, scopes=scopes, competition=competition, expires_at=expires_at)
@@ -116,11 +129,7 @@ def find(session: Session, *, token: str, now: datetime) -> ApiToken | None:
     """Return the API token with this text and its user, None if there is none or it has ended."""
     return session.scalar(
         select(ApiToken)
-        .where(
-            ApiToken.token_sha256 == secret_tokens.sha256(token),
-            ApiToken.revoked_at.is_(None),
-            or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > now),
-        )
+        .where(ApiToken.token_sha256 == secret_tokens.sha256(token), *_has_not_ended(now))
         .options(joinedload(ApiToken.user), joinedload(ApiToken.competition))
     )
 
@@ -160,7 +169,9 @@ def revoke(session: Session, *, user: User, token_id: int, now: datetime) -> Api
     while ending:
         each = ending.pop()
         each.revoked_at = each.revoked_at or now
-        ending += session.scalars(select(ApiToken).where(ApiToken.made_with_id == each.id))
+        ending += session.scalars(
+            select(ApiToken).where(ApiToken.made_with_id == each.id, ApiToken.revoked_at.is_(None))
+        )
     session.flush()
     return token
 
@@ -168,6 +179,17 @@ def revoke(session: Session, *, user: User, token_id: int, now: datetime) -> Api
 def forget_all(session: Session, *, user: User) -> None:
     """Delete all of a person's API tokens with the names that they gave them."""
     session.execute(delete(ApiToken).where(ApiToken.user_id == user.id))
+
+
+def _require_room(session: Session, user: User, now: datetime) -> None:
+    named_locks.hold(session, f"API tokens of {user.id}")
+    living = select(func.count()).where(ApiToken.user_id == user.id, *_has_not_ended(now))
+    if (session.scalar(living) or 0) >= MOST:
+        raise TooManyTokens
+
+
+def _has_not_ended(now: datetime) -> tuple[ColumnElement[bool], ...]:
+    return ApiToken.revoked_at.is_(None), or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > now)
 
 
 def _bounded(

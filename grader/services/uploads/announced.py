@@ -17,6 +17,7 @@ from grader.text.plain import one_line
 
 KEPT = timedelta(days=7)  # the kaggle command comes back to an upload for 6 days
 NAME_MAX_LENGTH = 255
+MOST_PARTS = 200  # of a file; the kaggle command sends all the rest at once
 FORGOTTEN_AT_ONCE = 1000
 
 
@@ -68,6 +69,19 @@ class OtherLength(ParticipantError):
         )
 
 
+class TooManyParts(ParticipantError):
+    """A file in so many parts that nobody sends it so in earnest."""
+
+    public_name = "too_many_parts"
+    kind = ErrorKind.CONFLICT
+
+    def __init__(self, upload: AnnouncedUpload) -> None:
+        super().__init__(
+            f"{upload.name} came in {MOST_PARTS} parts and is not whole. Please upload it again, in larger "
+            "parts."
+        )
+
+
 def announce(
     session: Session,
     *,
@@ -112,15 +126,18 @@ def find(session: Session, *, token: str, now: datetime) -> AnnouncedUpload:
 
 
 def add_part(session: Session, *, token: str, part: StoredBlob, start: int, now: datetime) -> AnnouncedUpload:
-    """Keep a stored part that begins at `start`; at 0 the file begins again. Raises OtherLength.
+    """Keep a stored part that begins at `start`; at 0 the file begins again.
 
-    A part that does not follow what is there changes nothing: the upload says how much has come.
+    A part that does not follow what is there changes nothing: the upload says how much has come. Raises
+    OtherLength, TooManyParts.
     """
     upload = _one(session, token, now, is_locked=True)
     if upload.used_at is not None or (start and start != upload.received_bytes):
         return upload
     if start + part.size > upload.size_bytes:
         raise OtherLength(upload, start + part.size)
+    if start and len(upload.parts) >= MOST_PARTS:
+        raise TooManyParts(upload)
     upload.sha256 = None
     upload.parts = [*(upload.parts if start else []), [part.sha256, part.size]]
     if len(upload.parts) == 1 and part.size == upload.size_bytes:

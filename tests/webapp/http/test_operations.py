@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 
-from grader.models import RepeatableRequest
+from grader.models import CompetitionState, RepeatableRequest, Role
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
-from grader.services.competitions import lookup
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, organizers
+from webapp.http import security
 from webapp.http.operations import OPERATIONS
 
 API = "/api/v1"
 HERE = f"{API}/competitions/toxicity"
+KAGGLE = f"{API}/competitions.CompetitionApiService"
 
 
 @pytest.fixture
@@ -80,10 +83,60 @@ def test_a_token_of_one_competition_serves_nowhere_else(ann: Any) -> None:
         assert (answer.status_code, answer.json["error"]) == (403, "other_competition"), path
 
 
+def test_a_bound_token_learns_nothing_of_the_drafts_of_others(ann: Any) -> None:
+    arena = ann.arena
+    arena.competition("secret")
+    with arena.database.write() as session:
+        lookup.get(session, slug="secret").state = CompetitionState.DRAFT
+    bound = bearer(ann, slug="second")
+    for slug in ("secret", "nothing"):
+        sent = {"competitionName": slug}
+        seen = call(ann, "POST", f"{KAGGLE}/GetCompetition", bound, json=sent)
+        assert (seen.status_code, seen.json["error"]) == (404, "unknown_competition"), slug
+        made = call(ann, "POST", f"{API}/tokens", bound, json={"name": "t", "competition": slug})
+        assert (made.status_code, made.json["error"]) == (404, "unknown_competition"), slug
+
+
+def test_a_token_without_the_scope_organize_has_no_eyes_of_an_organizer(ann: Any) -> None:
+    arena = ann.arena
+    bobs = arena.submit(arena.person("Bob"), arena.truth.predictions())
+    with arena.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        organizers.add(
+            session,
+            competition=competition,
+            user=ann.user,
+            role=Role.OWNER,
+            actor=Actor(None, "tests"),
+            now=arena.now(),
+        )
+    reading, organizing = bearer(ann, Scope.READ), bearer(ann, Scope.READ, Scope.ORGANIZE)
+    board = f"{HERE}/leaderboard?split=private"
+    assert call(ann, "GET", board, reading).json["error"] == "not_revealed"
+    assert call(ann, "GET", board, organizing).json["error"] == "not_settled"
+    for path in (f"{API}/submissions/{bobs}", f"{API}/submissions/{bobs}/file"):
+        assert call(ann, "GET", path, reading).json["error"] == "scope_missing"
+        assert call(ann, "GET", path, organizing).status_code == 200
+    for headers, status in ((reading, 403), (organizing, 200)):
+        told = call(ann, "POST", f"{KAGGLE}/GetSubmission", headers, json={"ref": bobs})
+        assert told.status_code == status
+
+
+def test_a_person_has_a_bounded_number_of_tokens(ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api_tokens, "MOST", 3)
+    made = [call(ann, "POST", f"{API}/tokens", json={"name": "t"}) for _ in range(3)]
+    assert [each.status_code for each in made] == [201, 201, 409]
+    assert made[2].json["error"] == "too_many_tokens"
+    assert call(ann, "DELETE", f"{API}/tokens/{made[0].json['id']}").status_code == 204
+    assert call(ann, "POST", f"{API}/tokens", json={"name": "t"}).status_code == 201
+
+
 def test_every_operation_refuses_a_token_without_its_scope_and_one_of_another_competition(ann: Any) -> None:
     values = {"slug": "toxicity"}
     rules = [rule for rule in ann.arena.app.url_map.iter_rules() if rule.endpoint.startswith("api.")]
     adapter = ann.arena.app.url_map.bind("localhost")
+    others = {scope: bearer(ann, *(each for each in Scope if each is not scope)) for scope in Scope}
+    bound = bearer(ann, slug="second")
     for rule in rules:
         known = OPERATIONS[rule.endpoint.removeprefix("api.")]
         if known.scope is None:
@@ -94,11 +147,10 @@ def test_every_operation_refuses_a_token_without_its_scope_and_one_of_another_co
         }
         method = next(iter(rule.methods - {"HEAD", "OPTIONS"}))
         path = adapter.build(rule.endpoint, arguments, method)
-        others = bearer(ann, *(scope for scope in Scope if scope is not known.scope))
-        answer = call(ann, method, path, others)
+        answer = call(ann, method, path, others[known.scope])
         assert (answer.status_code, answer.json["error"]) == (403, "scope_missing"), path
         if not known.spans:
-            answer = call(ann, method, path, bearer(ann, slug="second"))
+            answer = call(ann, method, path, bound)
             assert (answer.status_code, answer.json["error"]) == (403, "other_competition"), path
 
 
@@ -208,3 +260,16 @@ def test_a_program_is_told_how_many_requests_it_has_left(make_arena: Any) -> Non
     refused = call(ann, "POST", f"{HERE}/check", data={"file": (io.BytesIO(b"id,prediction\n"), "p.csv")})
     assert (refused.status_code, refused.json["error"]) == (429, "too_many_requests")
     assert 0 < int(refused.headers["Retry-After"]) <= 60
+
+
+def test_the_calls_of_the_kaggle_command_are_limited_as_the_api_is(
+    make_arena: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(security, "API_RATE", "2/minute")
+    arena = make_arena(rate_limits=True)
+    arena.competition()
+    ann = arena.person("Ann")
+    asked = [call(ann, "POST", f"{KAGGLE}/ListCompetitions", json={}) for _ in range(3)]
+    assert [each.status_code for each in asked] == [200, 200, 429]
+    introspect = f"{API}/security.OAuthService/IntrospectToken"
+    assert [call(ann, "POST", introspect, json={"token": "x"}).status_code for _ in range(3)] == [200] * 3

@@ -314,3 +314,13 @@ def test_a_private_score_shows_after_the_reveal_alone(arena: Any, ann: Any) -> N
     arena.reveal()
     assert call(ann, "ListSubmissions", **SLUG).json["submissions"][0]["privateScore"]
     assert call(ann, "GetSubmission", ref=submission_id).json["privateScore"]
+
+
+def test_a_file_comes_in_a_bounded_number_of_parts(ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(announced, "MOST_PARTS", 2)
+    _, url = begin(ann, 10)
+    assert put(ann, url, b"0", "bytes 0-0/10").status_code == 308
+    assert put(ann, url, b"1", "bytes 1-1/10").status_code == 308
+    third = put(ann, url, b"2", "bytes 2-2/10")
+    assert (third.status_code, third.json["error"]) == (409, "too_many_parts")
+    assert put(ann, url, b"0123456789").status_code == 200
