@@ -74,7 +74,7 @@ def create_token(json: TokenRequest) -> tuple[NewToken, int]:
 @blueprint.delete("/tokens/<int:token_id>")
 @operation(Scope.READ, status=204, tag=TAG)
 def revoke_token(token_id: int) -> Any:
-    """Revoke one of the person's API tokens, and those that were made with it."""
+    """Revoke one of the person's API tokens that may do no more than this one, and those made with it."""
     with current_site().database.write() as session:
-        api_tokens.revoke(session, user=g.user, token_id=token_id, now=db.now(session))
+        api_tokens.revoke(session, user=g.user, token_id=token_id, now=db.now(session), asking=g.token)
     return "", 204

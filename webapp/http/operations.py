@@ -32,6 +32,7 @@ from webapp.http.parameters import UnreadableBody
 from webapp.http.site import current_site
 
 KEY_HEADER = "Idempotency-Key"
+WHOLE_BYTES = 1_000_000  # of a body that is compared whole when its key comes again
 SHOWN_LENGTH = 40  # of what could not be read
 PLAIN_WORDS = {
     "missing": "is missing",
@@ -190,7 +191,9 @@ def current() -> Operation:
 def _once(known: Operation, act: Callable[[], Response]) -> Response:
     """Let a request take effect once, and answer it the same way when it comes again."""
     database = current_site().database
-    sent = str(request.content_length).encode() if known.takes_file else request.get_data()
+    # A large file is not read into memory for this: its length stands for it.
+    is_small = not known.takes_file or (request.content_length or 0) <= WHOLE_BYTES
+    sent = request.get_data() if is_small else str(request.content_length).encode()
     fingerprint = hashlib.sha256(f"{request.method} {request.full_path}\n".encode() + sent).hexdigest()
     with database.write() as session:
         begun = repeatable_requests.begin(

@@ -160,11 +160,19 @@ def list_own(session: Session, *, user: User) -> list[ApiToken]:
     return list(session.scalars(query))
 
 
-def revoke(session: Session, *, user: User, token_id: int, now: datetime) -> ApiToken:
-    """Make one of a person's API tokens useless, and all that were made with it; raise UnknownToken."""
+def revoke(
+    session: Session, *, user: User, token_id: int, now: datetime, asking: ApiToken | None = None
+) -> ApiToken:
+    """Make one of a person's API tokens useless, and all that were made with it; raise UnknownToken.
+
+    Raises ScopeMissing where a token, `asking`, would end one that may do more than itself.
+    """
     token = session.get(ApiToken, token_id)
     if token is None or token.user_id != user.id:
         raise UnknownToken(token_id)
+    if asking is not None:
+        for scope in token.scopes:
+            require_scope(asking, Scope(scope))
     ending = [token]
     while ending:
         each = ending.pop()

@@ -70,6 +70,15 @@ def test_who_revokes_a_token_revokes_those_that_were_made_with_it(ann: Any) -> N
     assert [call(ann, "GET", f"{API}/me", text).status_code for text in texts] == [401, 401, 401]
 
 
+def test_a_token_revokes_none_that_may_do_more(ann: Any) -> None:
+    more = call(ann, "GET", f"{API}/me", bearer(ann)).json["token"]["id"]
+    reading = bearer(ann, Scope.READ)
+    answer = call(ann, "DELETE", f"{API}/tokens/{more}", reading)
+    assert (answer.status_code, answer.json["error"]) == (403, "scope_missing")
+    own = call(ann, "GET", f"{API}/me", reading).json["token"]["id"]
+    assert call(ann, "DELETE", f"{API}/tokens/{own}", reading).status_code == 204
+
+
 def test_a_token_of_one_competition_serves_nowhere_else(ann: Any) -> None:
     there = ann.arena.submit(ann, ann.arena.truth.predictions(), slug="second")
     here = ann.arena.submit(ann, ann.arena.truth.predictions())
