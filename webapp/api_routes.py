@@ -11,7 +11,7 @@ from webapp.integrations import api as integrations
 from webapp.leaderboards import api as leaderboards
 from webapp.openapi import pages
 from webapp.rescoring import api as rescoring
-from webapp.running import api as running
+from webapp.running import console_api, submissions_api, teams_api
 from webapp.setup import api as setup
 from webapp.submissions import api as submissions
 from webapp.teams import api as teams
@@ -28,7 +28,9 @@ ROUTES = (
     setup,
     rescoring,
     closing,
-    running,
+    console_api,
+    submissions_api,
+    teams_api,
     requests_api,
     people_api,
 )
