@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,8 @@ def with_agent(site: Any, token: str, folder: Path, act: Callable[[Any], Awaitab
         async with Client(stdio_client(command)) as agent:
             await act(agent)
 
-    anyio.run(run)
+    with ThreadPoolExecutor(1) as thread:  # a browser's test may have left its loop in this one
+        thread.submit(anyio.run, run).result()
 
 
 async def call(agent: Any, tool: str, **arguments: Any) -> Any:

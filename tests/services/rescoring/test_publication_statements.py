@@ -27,6 +27,7 @@ write
     update competition
     delete daily_rank
     insert audit_entry
+    lock webhook
 """
 AFTER_THE_FINAL_STANDINGS = """
 write
@@ -52,6 +53,7 @@ write
     select standing, team
     insert final_standing
     insert audit_entry
+    lock webhook
 """
 
 

@@ -268,7 +268,7 @@ def test_a_program_is_told_how_many_requests_it_has_left(make_arena: Any) -> Non
     assert (answer.status_code, answer.headers["RateLimit-Remaining"]) == (200, "0")
     refused = call(ann, "POST", f"{HERE}/check", data={"file": (io.BytesIO(b"id,prediction\n"), "p.csv")})
     assert (refused.status_code, refused.json["error"]) == (429, "too_many_requests")
-    assert 0 < int(refused.headers["Retry-After"]) <= 60
+    assert 0 < int(refused.headers["Retry-After"]) <= 61  # the window's end is rounded up
 
 
 def test_the_calls_of_the_kaggle_command_are_limited_as_the_api_is(
