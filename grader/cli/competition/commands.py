@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.cli.competition.closing import disqualify, finalize, mark, reinstate, reveal
 from grader.cli.competition.condition_options import condition_options, given
+from grader.cli.competition.creation_options import creation_options
 from grader.cli.competition.data import allow_data, data
 from grader.cli.competition.doubtful_settings import tell_of_doubts
 from grader.cli.competition.entry import admit, change
@@ -33,7 +34,7 @@ from grader.cli.installation import Installation, opened
 from grader.cli.metric.check import check
 from grader.cli.metric.metric_options import metric_options, metric_settings
 from grader.cli.metric.solution_report import describe
-from grader.cli.parameters import Deadline, LocalPath, NameList, Time, WeightsInAnyForm
+from grader.cli.parameters import LocalPath, WeightsInAnyForm
 from grader.models import Competition
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
@@ -95,20 +96,7 @@ for command in (
 
 
 @competition.command(cls=WeightsInAnyForm)
-@click.argument("slug")
-@click.option("--solution", type=FILE, help="The secret file: id, label, identities and Usage.")
-@click.option("--title", help="The title that people see.")
-@click.option("--overview", type=FILE, help="A Markdown file for the competition's overview.")
-@click.option("--label", help="The label's column; by default target, label or toxicity.")
-@click.option(
-    "--identities",
-    type=NameList(),
-    help="The identities in the score; by default those with enough rows of both classes in both splits.",
-)
-@click.option("--opens", "opens_at", type=Time(), help="When it opens (UTC); by default now.")
-@click.option("--closes", "closes_at", type=Deadline(), help="When it closes (UTC); by default never.")
-@click.option("--owner", help="The account that owns it and sends the sample submission.")
-@click.option("--publish", "is_published", is_flag=True, help="Publish the draft of a FILE.toml immediately.")
+@creation_options
 @condition_options
 @metric_options
 def create(

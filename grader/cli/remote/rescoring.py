@@ -6,43 +6,18 @@ from typing import Any
 
 import click
 
-from grader.cli.parameters import LocalPath, Time
+from grader.cli.competition.rescoring_options import rescoring_options
 from grader.cli.questions import is_answered_yes
 from grader.cli.remote.acts import act_over_http, plain
 from grader.cli.remote.setup import described, read_file
 from grader.client import Client, Unusable
 from grader.client.organizer import Organizer
 
-FILE = LocalPath(exists=True, dir_okay=False)
-FOLDER = LocalPath(file_okay=False)
 TABLES = ("submissions", "teams", "selections")
 
 
 @click.command()
-@click.argument("slug")
-@click.argument("solution", type=FILE, required=False)
-@click.option("--settings", type=FILE, help="A TOML file with a new [metric], instead of SOLUTION.")
-@click.option("--rollback", type=int, metavar="NUMBER", help="Go back to this earlier scoring version.")
-@click.option("--reason", help="Why the scores change; participants see it.")
-@click.option(
-    "--preview", is_flag=True, help=("Score everything and show the difference, but publish nothing.")
-)
-@click.option("--publish", is_flag=True, help="Publish the rescoring in progress.")
-@click.option("--difference", is_flag=True, help="Show what the rescoring in progress changes.")
-@click.option("--drop", is_flag=True, help="Cancel the rescoring in progress.")
-@click.option("--csv", "folder", type=FOLDER, help="Write the full difference as CSV files to this folder.")
-@click.option(
-    "--notice", default="", help=("The message to teams, e-mailed with their old and new public scores.")
-)
-@click.option("--extra-submissions", type=click.IntRange(0), default=0, help="For every team, today (UTC).")
-@click.option("--closes", "closes_at", type=Time(), help="A later closing date (UTC).")
-@click.option("--selection-until", type=Time(), help="Reopen the final selection until then (UTC).")
-@click.option("--yes", is_flag=True, help="Switch the leaderboards without asking; for scripts.")
-@click.option(
-    "--lose-scores",
-    is_flag=True,
-    help="Switch even if submissions lose their score because scoring them broke.",
-)
+@rescoring_options
 @act_over_http
 def rescore(
     client: Client,

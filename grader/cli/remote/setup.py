@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from grader.cli.competition.condition_options import condition_options, plainly_given
+from grader.cli.competition.creation_options import creation_options
 from grader.cli.metric.metric_options import metric_options, metric_settings
-from grader.cli.parameters import Deadline, LocalPath, NameList, Time, WeightsInAnyForm
+from grader.cli.parameters import Deadline, LocalPath, WeightsInAnyForm
 from grader.cli.remote.acts import act_over_http, plain
 from grader.client import Client, Unusable
 from grader.client.organizer import Organizer
@@ -36,20 +37,7 @@ def list_all(client: Client) -> tuple[Any, str]:
 
 
 @click.command(cls=WeightsInAnyForm)
-@click.argument("slug")
-@click.option("--solution", type=FILE, help="The secret file: id, label, identities and Usage.")
-@click.option("--title", help="The title that people see.")
-@click.option("--overview", type=FILE, help="A Markdown file for the competition's overview.")
-@click.option("--label", help="The label's column; by default target, label or toxicity.")
-@click.option(
-    "--identities",
-    type=NameList(),
-    help="The identities in the score; by default those with enough rows of both classes in both splits.",
-)
-@click.option("--opens", "opens_at", type=Time(), help="When it opens (UTC); by default now.")
-@click.option("--closes", "closes_at", type=Deadline(), help="When it closes (UTC); by default never.")
-@click.option("--owner", help="The account that owns it and sends the sample submission.")
-@click.option("--publish", "is_published", is_flag=True, help="Publish the draft of a FILE.toml immediately.")
+@creation_options
 @condition_options
 @metric_options
 @act_over_http
