@@ -18,6 +18,7 @@ from grader.services.accounts import (
     logins,
     password_hashing,
 )
+from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.mail import addresses as mail_addresses
 from grader.services.mail import limits
 from grader.services.people import directory
@@ -113,17 +114,20 @@ def create_token() -> ResponseReturnValue:
     """Make an API token and show it once: the answer itself holds it, and no address ever does."""
     days = LIFETIMES.get(request.form.get("lifetime", "90"), 90)
     scopes = SCOPES.get(request.form.get("scope", ""), api_tokens.USUAL_SCOPES)
-    slug = request.form.get("competition", "").strip()
-    with current_site().database.write() as session:
-        token, text = api_tokens.create(
-            session,
-            user=g.user,
-            name=request.form.get("token_name", ""),
-            scopes=scopes,
-            lifetime=None if days is None else timedelta(days=days),
-            competition=lookups.competition_of(session, slug) if slug else None,
-            now=db.now(session),
-        )
+    name, slug = request.form.get("token_name", ""), request.form.get("competition", "").strip()
+    try:
+        with current_site().database.write() as session:
+            token, text = api_tokens.create(
+                session,
+                user=g.user,
+                name=name,
+                scopes=scopes,
+                lifetime=None if days is None else timedelta(days=days),
+                competition=lookups.competition_of(session, slug) if slug else None,
+                now=db.now(session),
+            )
+    except (UnknownCompetition, api_tokens.TooManyTokens) as error:
+        return _page(problems={"token": error.message}, entered=request.form), errors.status_of(error)
     return _page(new_token=text, new_token_name=token.name), 201
 
 
@@ -207,7 +211,12 @@ def _page(*, problems: Mapping[str, str] | None = None, **shown: Any) -> str:
         now = db.now(session)
         own_tokens = api_tokens.list_own(session, user=g.user)
         own_logins = logins.list_own(session, user=g.user, now=now)
-    defaults = {"new_token": None, "new_token_name": "", "email": g.user.email or ""}
+    defaults: dict[str, Any] = {
+        "new_token": None,
+        "new_token_name": "",
+        "entered": {},
+        "email": g.user.email or "",
+    }
     return render_template(
         "accounts/show.html",
         problems=problems or {},

@@ -272,6 +272,16 @@ def test_a_token_does_what_it_was_made_for_and_nothing_else(arena: Any) -> None:
     assert api.post(path, headers=writing, data={"file": file}).status_code == 201
 
 
+def test_a_token_for_a_competition_that_is_not_there_is_told_beside_what_was_entered(arena: Any) -> None:
+    ada = arena.person("Ada")
+    entered = {"token_name": "nightly", "scope": "read", "lifetime": "7", "competition": "toxicty"}
+    answer = ada.post("/account/tokens", entered)
+    assert answer.status_code == 404
+    assert "toxicty" in answer.text.partition('id="token-fault"')[2].partition("</p>")[0]
+    for kept in ('value="nightly"', 'value="toxicty"', '<option value="read" selected', 'value="7" selected'):
+        assert kept in answer.text
+
+
 def test_a_token_ends_when_it_was_told_to(arena: Any) -> None:
     ada, api = arena.person("Ada"), arena.app.test_client()
     bearer = _token(arena, ada, lifetime="7")
