@@ -24,10 +24,10 @@ def open_stream(web: Web, token: str) -> tuple[http.client.HTTPConnection, http.
 
 def read_event(answer: http.client.HTTPResponse, name: str) -> None:
     """Read up to the end of the next event of this name."""
-    while answer.readline() != f"event: {name}\n".encode():
-        pass
-    while answer.readline() != b"\n":
-        pass
+    while (line := answer.readline()) != f"event: {name}\n".encode():
+        assert line, f"The stream ended before an event {name}."
+    while (line := answer.readline()) != b"\n":
+        assert line, f"The stream ended within an event {name}."
 
 
 def test_events_arrive_one_by_one_while_the_stream_lasts(service: Any, web: Web, make_token: Any) -> None:

@@ -174,6 +174,18 @@ def test_a_request_with_a_key_takes_effect_once(ann: Any) -> None:
     assert names.count("once") == 1
 
 
+def test_a_request_that_comes_again_gets_the_first_answer(ann: Any) -> None:
+    key = {"Idempotency-Key": "a-key"}
+    first = call(ann, "POST", f"{HERE}/team", key, json={"name": "Aces"})
+    again = call(ann, "POST", f"{HERE}/team", key, json={"name": "Aces"})
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert "Idempotency-Replayed" not in first.headers
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert again.json == first.json
+    without = call(ann, "POST", f"{HERE}/team", json={"name": "Aces"})
+    assert (without.status_code, without.json["error"]) == (409, "already_in_team")
+
+
 def test_a_refused_request_frees_its_key(ann: Any) -> None:
     key = {"Idempotency-Key": "a-key"}
     refused = call(ann, "POST", f"{API}/tokens", key, json={"name": "once", "competition": "none"})
