@@ -31,12 +31,42 @@ class Feedback(enum.StrEnum):
     """What a competition shows of its scores before the reveal; organizers see everything in each mode.
 
     `open`: everybody the public score and its four terms, a team also the public table of its own files;
-    `terms`: no tables; `score`: the public score alone.
+    `terms`: no tables; `score`: the public score alone, with all its decimals.
+
+    The others are coarse. They show no terms, no tables, and of the score, in a step that the organizer sets,
+    `tiered` the band it lies in, `ladder` only what is clearly better than the team's best so far, `noised`
+    the score with noise, and `blind` nothing.
     """
 
     OPEN = "open"
     TERMS = "terms"
     SCORE = "score"
+    TIERED = "tiered"
+    LADDER = "ladder"
+    NOISED = "noised"
+    BLIND = "blind"
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether what is shown is something else than the score itself."""
+        return self not in (Feedback.OPEN, Feedback.TERMS, Feedback.SCORE)
+
+
+class Step(enum.StrEnum):
+    """The step of a coarse mode: how wide a band is, what a ladder asks for, how far noise spreads."""
+
+    OF_0_0005 = "0.0005"
+    OF_0_001 = "0.001"
+    OF_0_002 = "0.002"
+    OF_0_005 = "0.005"
+    OF_0_01 = "0.01"
+    OF_0_02 = "0.02"
+    OF_0_05 = "0.05"
+
+    @property
+    def units(self) -> int:
+        """The step in units of 0.00001."""
+        return round(float(self) * 100_000)
 
 
 class Field(enum.StrEnum):
@@ -62,6 +92,9 @@ class Field(enum.StrEnum):
     PUBLIC_RANK = "public_rank"
     """The rank with its change, and how it came about: the team's best score over time."""
     PUBLIC_SCORE = "public_score"
+    """What the mode of feedback shows of it: in a coarse mode a band, a new best, a score with noise."""
+    PUBLIC_EXACT = "public_exact"
+    """The public score itself, with all its decimals."""
     PUBLIC_TERMS = "public_terms"
     PRIVATE_RANK = "private_rank"
     """The rank, the one that another submission would have had, and the final standings."""
@@ -98,6 +131,7 @@ _TABLE: Mapping[Field, tuple[Phase | None, Phase | None, Phase | None, Phase | N
     Field.SELECTION: (_NEVER, _NEVER, _ALWAYS, _ALWAYS),
     Field.PUBLIC_RANK: (_ALWAYS, _ALWAYS, _ALWAYS, _ALWAYS),
     Field.PUBLIC_SCORE: (_ALWAYS, _ALWAYS, _ALWAYS, _ALWAYS),
+    Field.PUBLIC_EXACT: (_ALWAYS, _ALWAYS, _ALWAYS, _ALWAYS),
     Field.PUBLIC_TERMS: (_ALWAYS, _ALWAYS, _ALWAYS, _ALWAYS),
     Field.PRIVATE_RANK: (_REVEAL, _REVEAL, _REVEAL, _ALWAYS),
     Field.PRIVATE_SCORE: (_REVEAL, _REVEAL, _REVEAL, _ALWAYS),
@@ -111,11 +145,17 @@ _TABLE: Mapping[Field, tuple[Phase | None, Phase | None, Phase | None, Phase | N
 }
 _COLUMNS = {viewer: column for column, viewer in enumerate(Viewer)}
 
+_ALL_BUT_THE_SCORE = frozenset({Field.PUBLIC_IDENTITIES, Field.PUBLIC_TERMS})
+_COARSE = _ALL_BUT_THE_SCORE | {Field.PUBLIC_EXACT}
 # What each mode keeps from all but organizers until the reveal, of what the table grants.
 _WITHHELD: Mapping[Feedback, frozenset[Field]] = {
     Feedback.OPEN: frozenset(),
     Feedback.TERMS: frozenset({Field.PUBLIC_IDENTITIES}),
-    Feedback.SCORE: frozenset({Field.PUBLIC_IDENTITIES, Field.PUBLIC_TERMS}),
+    Feedback.SCORE: _ALL_BUT_THE_SCORE,
+    Feedback.TIERED: _COARSE,
+    Feedback.LADDER: _COARSE,
+    Feedback.NOISED: _COARSE,
+    Feedback.BLIND: _COARSE | {Field.PUBLIC_RANK, Field.PUBLIC_SCORE},
 }
 
 

@@ -26,7 +26,7 @@ from grader.models.people import (
     SetupLink,
     User,
 )
-from grader.models.scoring import JobState, Score, ScoringJob, Split
+from grader.models.scoring import JobState, Score, ScoreBasis, ScoringJob, Split
 from grader.models.solutions import ScoringVersion, ScoringVersionState, Solution
 from grader.models.standings import STANDING_ORDER, DailyRank, FinalBoard, FinalStanding, Standing
 from grader.models.submissions import Dispute, Submission, SubmissionGrant, SubmissionStatus
@@ -69,6 +69,7 @@ __all__ = [
     "RevealRule",
     "Role",
     "Score",
+    "ScoreBasis",
     "ScoringJob",
     "ScoringVersion",
     "ScoringVersionState",

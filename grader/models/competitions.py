@@ -12,7 +12,7 @@ from grader.db import Base, stored_enum
 from grader.models.people import User
 from grader.models.solutions import ScoringVersion
 from grader.models.teams import RequestState
-from grader.visibility import Feedback
+from grader.visibility import Feedback, Step
 
 DELETED = "deleted:"  # with the id, in place of a deleted draft's slug; nobody can ask for it
 
@@ -48,6 +48,8 @@ class Competition(Base):
     before; `settled_at` is when the standings of the close were computed, for everything accepted in time had
     its result, and `finalized_at` when they became final.
 
+    `feedback_key` is the secret of the noise and the sketches of a coarse mode of feedback.
+
     A draft may lack dates and a live scoring version; `draft_metric` is the metric that its solution will be
     checked with. While `paused_at` is set nothing is accepted and uploaders read `pause_message`. Selections
     freeze at the close, or at `selection_deadline` where an organizer reopened them.
@@ -68,6 +70,10 @@ class Competition(Base):
     feedback: Mapped[Feedback] = mapped_column(
         stored_enum(Feedback, name="feedback"), default=Feedback.OPEN, server_default="open"
     )
+    feedback_step: Mapped[Step] = mapped_column(
+        stored_enum(Step, name="feedback_step"), default=Step.OF_0_002, server_default="0.002"
+    )
+    feedback_key: Mapped[str | None] = mapped_column(String(64))
     draft_metric: Mapped[dict[str, Any] | None] = mapped_column(
         JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
     )

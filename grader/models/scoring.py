@@ -4,7 +4,7 @@ import enum
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Double, ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy import Double, ForeignKey, Index, LargeBinary, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -21,6 +21,9 @@ class Split(enum.StrEnum):
 
 class Score(Base):
     """The score, its four terms, and the exact integer counts of every cell they derive from.
+
+    `shown_units` is what a coarse mode of feedback shows of a public score, None where that is nothing; it
+    follows from the team's other files and changes with them. The exact modes do not write it.
 
     There is no index by scoring version alone: a planner without statistics takes it for a good one.
     """
@@ -39,6 +42,17 @@ class Score(Base):
     bnsp_auc: Mapped[float] = mapped_column(Double)
     counts: Mapped[dict[str, Any]]
     created_at: Mapped[datetime]
+    shown_units: Mapped[int | None]
+
+
+class ScoreBasis(Base):
+    """What a coarse mode of feedback needs of a scored file beside its score (`grader.feedback.Basis`)."""
+
+    __tablename__ = "score_basis"
+
+    score_id: Mapped[int] = mapped_column(ForeignKey("score.id"), primary_key=True)
+    noise: Mapped[float] = mapped_column(Double)
+    sketch: Mapped[bytes | None] = mapped_column(LargeBinary)
 
 
 class JobState(enum.StrEnum):

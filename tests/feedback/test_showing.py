@@ -1,0 +1,87 @@
+"""What each mode shows of a team's files: exact, in bands, by a ladder, with noise, nothing."""
+
+import numpy as np
+import pytest
+
+from grader.feedback import Basis, Rule, ScoredFile, basis_of, paired_error, show
+from grader.visibility import Feedback
+
+KEY = bytes(32)
+
+
+def files(*scores: float, spread: float = 0.0) -> list[ScoredFile]:
+    """Files whose scores differ from each other with the standard error `spread`, each in rows of its own."""
+    found = []
+    for place, score in enumerate(scores):
+        sketch = np.zeros(512, np.float32)
+        sketch[place] = spread / 2**0.5
+        found.append(ScoredFile(score, Basis(0.0, sketch)))
+    return found
+
+
+@pytest.mark.parametrize("feedback", [Feedback.OPEN, Feedback.TERMS, Feedback.SCORE])
+def test_the_exact_modes_show_each_score(feedback: Feedback) -> None:
+    assert show(files(0.912344, 0.912346), Rule(feedback, 200)) == [91234, 91235]
+
+
+def test_a_band_is_named_by_its_lower_end() -> None:
+    assert show(files(0.91399, 0.914, 0.1, 1.0), Rule(Feedback.TIERED, 200)) == [91200, 91400, 10000, 100000]
+
+
+def test_blind_shows_nothing() -> None:
+    assert show(files(0.9, 0.8), Rule(Feedback.BLIND, 200)) == [None, None]
+
+
+def test_a_ladder_shows_only_what_is_better_by_its_step() -> None:
+    shown = show(files(0.9, 0.9015, 0.9, 0.9021, 0.95, 0.94), Rule(Feedback.LADDER, 200))
+    assert shown == [90000, None, None, 90200, 95000, None]
+
+
+def test_a_ladder_shows_only_what_is_better_beyond_chance() -> None:
+    assert show(files(0.9, 0.92, 0.95, spread=0.02), Rule(Feedback.LADDER, 200)) == [90000, None, 95000]
+
+
+def test_a_ladder_does_not_go_on_from_a_file_whose_error_is_unknown() -> None:
+    known = files(0.9)[0]
+    unknown = ScoredFile(0.99, Basis(0.0, None))
+    assert show([known, unknown], Rule(Feedback.LADDER, 200)) == [90000, None]
+
+
+def test_noise_is_the_same_for_equal_ranks_and_differs_with_the_key() -> None:
+    ranks = np.arange(100, dtype=np.uint16)
+    one = basis_of(ranks, None, key=KEY)
+    assert basis_of(ranks.astype(np.uint32), None, key=KEY).noise == one.noise
+    assert basis_of(ranks, None, key=b"other").noise != one.noise
+    assert basis_of(ranks[::-1], None, key=KEY).noise != one.noise
+
+
+def test_noise_is_standard_normal() -> None:
+    drawn = [basis_of(np.array([n], np.uint32), None, key=KEY).noise for n in range(4000)]
+    assert abs(np.mean(drawn)) < 0.05
+    assert abs(np.std(drawn) - 1) < 0.05
+
+
+def test_a_noised_score_is_rounded_to_the_step_and_stays_a_score() -> None:
+    low, high = ScoredFile(0.0001, Basis(-5.0, None)), ScoredFile(0.9999, Basis(5.0, None))
+    assert show([low, high], Rule(Feedback.NOISED, 300)) == [0, 100000]
+    assert show([ScoredFile(0.9, Basis(1.0, None))], Rule(Feedback.NOISED, 200)) == [90200]
+
+
+def test_the_sketch_tells_the_error_of_a_difference_within_its_own_error() -> None:
+    rng = np.random.default_rng(3)
+    ranks = np.arange(3, dtype=np.uint16)
+    ratios = []
+    for number in range(200):
+        one, other = rng.normal(size=(2, 3000))
+        found = paired_error(*(basis_of(ranks, each, key=bytes([number])) for each in (one, other)))
+        ratios.append(found / np.linalg.norm(one - other))
+    assert abs(np.mean(ratios) - 1) < 0.01
+    assert np.std(ratios) < 0.04
+
+
+def test_a_sketch_survives_being_stored() -> None:
+    made = basis_of(np.arange(3, dtype=np.uint16), np.ones(3), key=KEY)
+    read = Basis.of(made.noise, made.to_bytes())
+    assert paired_error(made, read) == 0
+    with pytest.raises(ValueError, match="2048 bytes"):
+        Basis.of(0.0, b"short")
