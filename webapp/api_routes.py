@@ -6,6 +6,7 @@ from webapp.accounts import api as accounts
 from webapp.accounts import people_api
 from webapp.closing import api as closing
 from webapp.competitions import api as competitions
+from webapp.fair_play import api as fair_play
 from webapp.http.api import blueprint
 from webapp.integrations import api as integrations
 from webapp.leaderboards import api as leaderboards
@@ -31,6 +32,7 @@ ROUTES = (
     console_api,
     submissions_api,
     teams_api,
+    fair_play,
     requests_api,
     people_api,
 )

@@ -10,6 +10,7 @@ from webapp.accounts import access, own_account, people
 from webapp.closing import pages as closing_pages
 from webapp.competitions import data_pages, log_page, solution_download
 from webapp.competitions import pages as competition_pages
+from webapp.fair_play import pages as fair_play_pages
 from webapp.http.site import current_site
 from webapp.integrations import organizers_page as organizers_webhooks_page
 from webapp.integrations import team_page as team_webhooks_page
@@ -41,7 +42,7 @@ FAMILIES = (
     *(create_page, settings_page, data_page, solution_page, publish_page),
     *(console_page, submissions_page, teams_page, disputes_page, announcements_page),
     *(team_webhooks_page, organizers_webhooks_page),
-    *(organizers_page, audit_page, exports_page, rescoring_pages, closing_pages),
+    *(organizers_page, audit_page, exports_page, fair_play_pages, rescoring_pages, closing_pages),
 )
 # They add their pages to the blueprint of a family.
 ADDED_TO_FAMILIES = (access, comparison_page, diagnosis_page, ties_page, difference_page, version_page)

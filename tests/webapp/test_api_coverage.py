@@ -104,6 +104,7 @@ PAIRS = {
     "POST organize_teams.reinstate": "reinstate_team",
     "POST organize_teams.grant": "grant_submissions",
     "POST organize_teams.grant_to_all": "grant_submissions_to_all",
+    "GET fair_play.index": "fair_play",
     "GET organize_disputes.index": "dispute_list",
     "POST organize_disputes.answer": "answer_dispute",
     "GET organize_announcements.index": "announcement_list",

@@ -19,6 +19,7 @@ PAGES = {
     "organize_console": "Console",
     "organize_submissions": "Submissions",
     "organize_teams": "Teams",
+    "fair_play": "Fair play",
     "organize_disputes": "Disputes",
     "organize_announcements": "Announcements",
     "organize_webhooks": "Webhooks",

@@ -1,0 +1,1 @@
+"""Organizers' page Fair play: signs of probing, similar files."""
