@@ -51,6 +51,15 @@ class Feedback(enum.StrEnum):
         """Whether what is shown is something else than the score itself."""
         return self not in (Feedback.OPEN, Feedback.TERMS, Feedback.SCORE)
 
+    @property
+    def has_step(self) -> bool:
+        """Whether it shows the score in steps, of a size that the organizer sets."""
+        return self in (Feedback.TIERED, Feedback.LADDER, Feedback.NOISED)
+
+
+USUAL_FEEDBACK = Feedback.OPEN
+"""The mode of a new competition."""
+
 
 class Step(enum.StrEnum):
     """The step of a coarse mode: how wide a band is, what a ladder asks for, how far noise spreads."""

@@ -12,7 +12,7 @@ from grader.db import Base, stored_enum
 from grader.models.people import User
 from grader.models.solutions import ScoringVersion
 from grader.models.teams import RequestState
-from grader.visibility import Feedback, Step
+from grader.visibility import USUAL_FEEDBACK, Feedback, Step
 
 DELETED = "deleted:"  # with the id, in place of a deleted draft's slug; nobody can ask for it
 
@@ -68,7 +68,7 @@ class Competition(Base):
     contact: Mapped[str] = mapped_column(String(500), default="", server_default="")
     discussion_url: Mapped[str] = mapped_column(String(500), default="", server_default="")
     feedback: Mapped[Feedback] = mapped_column(
-        stored_enum(Feedback, name="feedback"), default=Feedback.OPEN, server_default="open"
+        stored_enum(Feedback, name="feedback"), default=USUAL_FEEDBACK, server_default="open"
     )
     feedback_step: Mapped[Step] = mapped_column(
         stored_enum(Step, name="feedback_step"), default=Step.OF_0_002, server_default="0.002"

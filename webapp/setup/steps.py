@@ -56,7 +56,7 @@ STEPS = (
         "metric",
         "Metric and feedback",
         (
-            ("What participants see before the reveal", ("feedback",)),
+            ("What participants see before the reveal", ("feedback", "feedback_step")),
             ("Identities in the score", ("identities", "min_class_rows")),
             *_FORMULA,
         ),

@@ -1,11 +1,13 @@
-"""Options for dates, limits and entry of `competition create` and `competition change`."""
+"""Options for dates, limits, entry and feedback of `competition create` and `competition change`."""
 
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Any, TypeVar
 
 import click
 
 from grader.cli.parameters import Deadline, LocalPath
+from grader.visibility import USUAL_FEEDBACK, Feedback, Step
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -97,6 +99,16 @@ _OPTIONS = (
         type=Deadline(),
         help="When the private leaderboard is revealed automatically; by default 7 days after the close.",
     ),
+    click.option(
+        "--feedback",
+        type=click.Choice([each.value for each in Feedback]),
+        help=f"What teams see of their scores before the reveal.  [default: {USUAL_FEEDBACK}]",
+    ),
+    click.option(
+        "--feedback-step",
+        type=click.Choice([each.value for each in Step]),
+        help="The step of the feedback tiered, ladder or noised.  [default: 0.002]",
+    ),
 )
 
 
@@ -122,6 +134,9 @@ def given(options: dict[str, Any]) -> dict[str, Any]:
     from grader.models import EntryMode
 
     conditions = plainly_given(options)
-    if "entry_mode" in conditions:
-        conditions["entry_mode"] = EntryMode(conditions["entry_mode"])
-    return conditions
+    kinds: dict[str, type[StrEnum]] = {
+        "entry_mode": EntryMode,
+        "feedback": Feedback,
+        "feedback_step": Step,
+    }
+    return conditions | {name: kind(conditions[name]) for name, kind in kinds.items() if name in conditions}

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from grader.models import Competition, CompetitionState, EntryMode, RevealRule, ScoringVersionState
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, phases, usual_dates
+from grader.services.competitions import feedback_key, lookup, phases, usual_dates
 from grader.services.competitions import metric as metric_choice
 from grader.services.competitions.settings_log import as_json, public_text
 from grader.services.competitions.settings_model import (
@@ -124,7 +124,10 @@ def cleaned(settings: CompetitionSettings) -> CompetitionSettings:
 
 
 def apply(settings: CompetitionSettings, competition: Competition) -> None:
-    """Give a competition its settings, unchecked; dates follow from the close once both are known."""
+    """Give a competition its settings, unchecked; dates follow from the close once both are known.
+
+    A competition without a key for its feedback gets one.
+    """
     rules = competition.rules
     for name in _COLUMNS:
         setattr(competition, name, getattr(settings, name))
@@ -134,6 +137,7 @@ def apply(settings: CompetitionSettings, competition: Competition) -> None:
     elif competition.rules != rules:
         competition.rules_version += 1
     usual_dates.fill_in(competition)
+    feedback_key.ensure(competition)
 
 
 def _changed(before: CompetitionSettings, changes: Mapping[str, Any]) -> CompetitionSettings:

@@ -34,6 +34,13 @@ def _sentences(before: Any, after: Any, changed: Collection[str], version: int) 
         yield f"Late submissions are {'' if after.takes_late_submissions else 'not '}taken after the reveal."
     if "entry_mode" in changed:
         yield f"Entry is {after.entry_mode.value} now; it was {before.entry_mode.value}."
+    if _feedback(after) != _feedback(before):
+        yield f"Feedback is {_feedback(after)} now; it was {_feedback(before)}."
+
+
+def _feedback(settings: Any) -> str:
+    step = f" in steps of {settings.feedback_step.value}" if settings.feedback.has_step else ""
+    return f"{settings.feedback.value}{step}"
 
 
 def _plain(value: Any) -> Any:

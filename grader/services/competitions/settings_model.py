@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 from grader.metrics import MetricSettings
 from grader.models import EntryMode, RevealRule
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice
-from grader.visibility import Feedback, Phase
+from grader.visibility import USUAL_FEEDBACK, Feedback, Phase, Step
 
 MAX_COUNT = 1_000_000
 MAX_IDENTITIES = 1000
@@ -171,17 +171,41 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="feedback",
             label="Feedback",
+            help="We recommend ladder: teams still see their true progress, and files that only probe for "
+            "labels show nothing.",
             key="feedback",
-            meaning='what teams see before the reveal: "open", "terms" or "score"',
+            meaning='what teams see before the reveal: "open", "terms", "score", "tiered", "ladder", '
+            '"noised" or "blind"',
             fixed=_SHOWN,
             choices={
-                Feedback.OPEN: "open: everybody sees the public score and its four terms; a team also sees "
-                "the identity table of its own submissions",
+                Feedback.LADDER: "ladder (recommended): a file's public score, rounded to the step, only if "
+                "it is clearly better than the team's best so far",
+                Feedback.TIERED: "tiered: only the band in which the public score lies, as wide as the step",
+                Feedback.NOISED: "noised: the public score with noise of about the step, the same noise for "
+                "the same ranks of rows",
+                Feedback.BLIND: "blind: no score and no rank, only whether a file was accepted",
+                Feedback.SCORE: "score: only the public score, with all its decimals",
                 Feedback.TERMS: "terms: the public score and its four terms, but no tables",
-                Feedback.SCORE: "score: only the public score",
+                Feedback.OPEN: "open (for teaching): everybody sees the public score and its four terms; a "
+                "team also sees the identity table of its own submissions",
             },
         ),
-    ] = Feedback.OPEN
+    ] = USUAL_FEEDBACK
+    feedback_step: Annotated[
+        Step,
+        Kind.CHOICE,
+        Setting(
+            words="step of the feedback",
+            label="Step",
+            help="Only for tiered, ladder and noised: how wide a band is, by how much a file must beat the "
+            "best, how far noise spreads.",
+            key="feedback_step",
+            meaning='for "tiered", "ladder" and "noised" alone: how wide a band is, by how much a file must '
+            "beat the best, how far noise spreads",
+            fixed=_SHOWN,
+            choices={step: step.value for step in Step},
+        ),
+    ] = Step.OF_0_002
     positive_name: Annotated[
         Line,
         Field(max_length=64),

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from grader.errors import OrganizerError
 from grader.models import Competition, CompetitionState
 from grader.services.audit.log import Actor
-from grader.services.competitions import acting, usual_dates
+from grader.services.competitions import acting, feedback_key, usual_dates
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Archived
@@ -95,6 +95,7 @@ def publish(
         raise NotReady(sentences(lacking))
     competition.opens_at = competition.opens_at or now
     usual_dates.fill_in(competition)
+    feedback_key.ensure(competition)
     _change(act, CompetitionState.PUBLISHED, "competition.publish", "The competition was published.")
     return competition
 

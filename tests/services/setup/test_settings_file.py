@@ -15,7 +15,7 @@ from grader.models import EntryMode, RevealRule
 from grader.services.competitions.settings_model import SETTINGS, CompetitionSettings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.setup import settings_file
-from grader.visibility import Feedback
+from grader.visibility import Feedback, Step
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), max_size=40)
 MOMENTS = st.none() | st.datetimes(timezones=st.just(UTC))
@@ -36,6 +36,7 @@ WRITTEN = st.builds(
     entry_deadline=MOMENTS,
     reveals_at=MOMENTS,
     feedback=st.sampled_from(Feedback),
+    feedback_step=st.sampled_from(Step),
     entry_mode=st.sampled_from(EntryMode),
     entry_code=st.none() | TEXT.filter(bool),
     reveal_rule=st.sampled_from(RevealRule),

@@ -1,0 +1,105 @@
+"""The settings of feedback: mode and step, when they are fixed, and the key that nobody sees."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import AuditEntry, Competition
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.competitions.settings_problems import InvalidCompetition
+from grader.services.setup import cloning, drafts, lifecycle, settings_file
+from grader.visibility import Feedback, Step
+
+DAY = timedelta(days=1)
+SHELL = Actor(None, "shell (tests)")
+
+
+def change(service: Any, competition: Competition, **changes: Any) -> None:
+    with service.database.write() as session:
+        competition_settings.change(
+            session, competition=competition, changes=changes, actor=SHELL, now=service.now
+        )
+
+
+def forget_key(service: Any, competition: Competition) -> None:
+    with service.database.write() as session:
+        lookup.get(session, slug=competition.slug).feedback_key = None
+
+
+def test_each_competition_has_a_key_of_its_own_and_so_does_a_copy(service: Any) -> None:
+    source = service.competition()
+    with service.database.write() as session:
+        source = lookup.get(session, slug=source.slug)
+        copy = cloning.clone(session, source=source, slug="copy", actor=SHELL, now=service.now)
+        fresh = drafts.create(
+            session, slug="next", settings=CompetitionSettings(title="N"), actor=SHELL, now=service.now
+        )
+        keys = {each.feedback_key for each in (source, copy, fresh)}
+    assert len(keys) == 3
+    assert all(key and re.fullmatch("[0-9a-f]{64}", key) for key in keys)
+
+
+def test_a_change_keeps_the_key_and_a_competition_without_one_gets_it(service: Any) -> None:
+    made = service.competition(opens_at=service.now + DAY)
+    key = made.feedback_key
+    change(service, made, feedback=Feedback.NOISED)
+    assert service.reload(made).feedback_key == key
+    forget_key(service, made)
+    change(service, made, feedback=Feedback.LADDER)
+    assert len(service.reload(made).feedback_key) == 64
+
+
+def test_a_draft_without_a_key_gets_it_when_it_is_published(service: Any) -> None:
+    with service.database.write() as session:
+        source = lookup.get(session, slug=service.competition().slug)
+        draft = cloning.clone(session, source=source, slug="next", actor=SHELL, now=service.now)
+        draft.live_scoring_version, draft.feedback_key = source.live_scoring_version, None
+        lifecycle.publish(session, competition=draft, actor=SHELL, now=service.now)
+        assert len(draft.feedback_key or "") == 64
+
+
+def test_the_key_is_in_no_settings_file_and_no_entry_of_the_audit(service: Any) -> None:
+    made = service.competition(opens_at=service.now + DAY)
+    forget_key(service, made)
+    change(service, made, feedback=Feedback.LADDER, feedback_step=Step.OF_0_01)
+    found = service.reload(made)
+    written = settings_file.write(found.slug, competition_settings.of(found))
+    assert 'feedback = "ladder"' in written
+    assert 'feedback_step = "0.01"' in written
+    with service.database.read() as session:
+        told = [
+            f"{each.before} {each.after} {each.public_text}" for each in session.scalars(select(AuditEntry))
+        ]
+    assert not any(found.feedback_key in text for text in [written, *told])
+
+
+def test_the_public_log_names_mode_and_step(service: Any) -> None:
+    made = service.competition(opens_at=service.now + DAY)
+    change(service, made, feedback=Feedback.LADDER)
+    change(service, made, feedback_step=Step.OF_0_01)
+    change(service, made, feedback=Feedback.BLIND)
+    change(service, made, feedback_step=Step.OF_0_05)
+    with service.database.read() as session:
+        texts = session.scalars(select(AuditEntry.public_text).order_by(AuditEntry.id)).all()
+    assert texts[-4:] == [
+        "Feedback is ladder in steps of 0.002 now; it was open.",
+        "Feedback is ladder in steps of 0.01 now; it was ladder in steps of 0.002.",
+        "Feedback is blind now; it was ladder in steps of 0.01.",
+        "",
+    ]
+
+
+def test_once_the_competition_is_open_mode_and_step_are_fixed(service: Any) -> None:
+    made = service.competition(opens_at=service.now, closes_at=service.now + DAY)
+    with pytest.raises(InvalidCompetition) as caught:
+        change(service, made, feedback=Feedback.LADDER, feedback_step=Step.OF_0_01)
+    assert [each.partition(" cannot")[0] for each in caught.value.problems] == [
+        "The feedback",
+        "The step of the feedback",
+    ]
