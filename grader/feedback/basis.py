@@ -46,6 +46,14 @@ class Basis:
         return cls(noise, np.frombuffer(sketch, "<f4").astype(np.float32))
 
 
+@dataclass(frozen=True, slots=True)
+class ScoredFile:
+    """One file of a team: its exact public score, and its basis where the mode needs one."""
+
+    score: float
+    basis: Basis | None = None
+
+
 def basis_of(
     ranks: NDArray[np.unsignedinteger], influence: NDArray[np.float64] | None, *, key: bytes
 ) -> Basis:

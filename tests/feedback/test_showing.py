@@ -38,7 +38,43 @@ def test_a_ladder_shows_only_what_is_better_by_its_step() -> None:
 
 
 def test_a_ladder_shows_only_what_is_better_beyond_chance() -> None:
-    assert show(files(0.9, 0.92, 0.95, spread=0.02), Rule(Feedback.LADDER, 200)) == [90000, None, 95000]
+    assert show(files(0.8, 0.82, 0.88, spread=0.02), Rule(Feedback.LADDER, 200)) == [80000, None, 88000]
+
+
+def noisy(score: float, noise: float, *places: int, spread: float = 0.01) -> ScoredFile:
+    """A file with this noise, whose error lies in equal parts in these rows."""
+    sketch = np.zeros(512, np.float32)
+    sketch[list(places)] = spread / len(places) ** 0.5
+    return ScoredFile(score, Basis(noise, sketch))
+
+
+def test_secret_noise_can_hide_what_is_better_and_show_what_is_not() -> None:
+    rule, rows = Rule(Feedback.LADDER, 200), range(100, 200)
+    first = noisy(0.8, 0.0, *range(50))
+    assert show([first, noisy(0.84, -2.0, *rows)], rule)[1] is None
+    assert show([first, noisy(0.80, 2.5, *rows)], rule)[1] == 83600
+
+
+def test_what_a_single_row_decides_must_be_clearer_than_what_many_decide() -> None:
+    rule, first = Rule(Feedback.LADDER, 200), noisy(0.8, 0.0, *range(50), spread=0.001)
+    assert show([first, noisy(0.83, 0.0, *range(100, 200))], rule)[1] == 83000
+    assert show([first, noisy(0.83, 0.0, 100)], rule)[1] is None
+
+
+def test_each_try_and_each_score_that_was_shown_asks_for_more() -> None:
+    rule, worse = Rule(Feedback.LADDER, 200), files(*[0.5] * 300)
+    first, better = noisy(0.8, 0.0, *range(50), spread=0.001), noisy(0.825, 0.0, *range(100, 200))
+    assert show([first, better], rule)[1] == 82400
+    assert show([first, *worse, better], rule)[-1] is None
+    climbed = show(files(*(0.5 + 0.0021 * place for place in range(40))), rule)
+    assert len([each for each in climbed[:4] if each]) > len([each for each in climbed[-4:] if each])
+
+
+def test_a_new_best_is_never_shown_lower_than_the_one_before() -> None:
+    rule, rows = Rule(Feedback.LADDER, 200), range(100, 200)
+    high_by_noise, better = noisy(0.8, 3.0, *range(50)), noisy(0.84, -0.5, *rows)
+    assert show([high_by_noise, better], rule) == [83000, 83200]
+    assert show([noisy(0.8, 4.0, *range(50)), better], rule) == [84000, 84200]
 
 
 def test_a_ladder_does_not_go_on_from_a_file_whose_error_is_unknown() -> None:

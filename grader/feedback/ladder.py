@@ -1,0 +1,86 @@
+"""The ladder: a team sees a score only where it is clearly better than the best it has seen before."""
+
+import math
+
+import numpy as np
+
+from grader.feedback.basis import ScoredFile
+from grader.feedback.steps import UNITS, nearest
+
+CERTAINTY = 2.0
+"""By how many errors a team's second file must beat its first."""
+TRIES = 0.5
+"""How this grows: its square by twice the constant, times the logarithm of the number of files before."""
+NOISE = 1.0
+"""The standard deviation, in errors, of the secret noise in a comparison and in a score that is shown."""
+FEW_ROWS = 2.0
+"""The error is at least this many times what the most important row moves, so that noise hides any row."""
+NEWS = 0.1
+"""By how much of itself the error grows with each score that a team was shown."""
+SAFE_STEP = 1.0
+"""The step to propose, in standard errors of the difference of two typical models' scores.
+
+Typical models are those of `grader.metrics.expected_error`: AUCs of 0.9, errors with a correlation of 0.8.
+Of the steps that there are, the nearest one.
+"""
+
+
+class Ladder:
+    """What a ladder shows of one team's files, one after the other.
+
+    Parameters
+    ----------
+    step_units : int
+        By how much a file must beat the best at least, in units of 0.00001.
+
+    Notes
+    -----
+    The ladder of Blum and Hardt (2015) shows a score only if it beats the best by a step, or, without any
+    parameter, by the standard error of the paired difference. That holds against chance alone: who moves rows
+    whose labels are known can bring a file to just below the threshold, and then reads a label with each file.
+    So the comparison has noise, which is secret and the same for equal ranks, as large as the error that the
+    choice of the rows makes. To average it out takes files that are shown, and each makes the next one dearer.
+    """
+
+    def __init__(self, step_units: int) -> None:
+        self._step = step_units
+        self._best: ScoredFile | None = None
+        self._shown = 0
+        self._files = 0
+        self._news = 0
+
+    def show(self, file: ScoredFile) -> int | None:
+        """Return what is shown of the team's next file, in units of 0.00001; None where nothing is.
+
+        The first file is shown, and one whose error is not known never is.
+        """
+        if file.basis is None:
+            raise ValueError("A ladder needs the basis of each file.")
+        needed = math.sqrt(CERTAINTY**2 + 2 * TRIES * math.log(max(self._files, 1)))
+        self._files += 1
+        error = self._error(file, needed)
+        if error is None:
+            return None
+        noised = file.score + NOISE * file.basis.noise * error
+        if self._best is None:
+            self._shown = nearest(noised, self._step)
+        elif noised - self._best.score > needed * error:
+            self._shown = min(max(nearest(noised, self._step), self._shown + self._step), UNITS)
+        else:
+            return None
+        self._best = file
+        self._news += 1
+        return self._shown
+
+    def _error(self, file: ScoredFile, needed: float) -> float | None:
+        """Return the error of the difference to the best, or of a first score; None if it is not known."""
+        sketch = file.basis.sketch if file.basis else None
+        if sketch is None:
+            return None
+        difference = sketch.astype(np.float64)
+        if self._best is not None and self._best.basis is not None and self._best.basis.sketch is not None:
+            difference -= self._best.basis.sketch
+        by_chance = math.sqrt(float(difference @ difference))
+        by_one_row = float(np.abs(difference).max())
+        least = max(by_chance, FEW_ROWS * by_one_row, self._step / UNITS / needed)
+        return least * (1 + NEWS * max(self._news - 1, 0))
