@@ -36,10 +36,10 @@ class Ladder:
     Notes
     -----
     The ladder of Blum and Hardt (2015) shows a score only if it beats the best by a step, or, without any
-    parameter, by the standard error of the paired difference. That holds against chance alone: who moves rows
-    whose labels are known can bring a file to just below the threshold, and then reads a label with each file.
-    So the comparison has noise, which is secret and the same for equal ranks, as large as the error that the
-    choice of the rows makes. To average it out takes files that are shown, and each makes the next one dearer.
+    parameter, by the standard error of the paired difference. That holds against chance alone: who knows some
+    labels can bring a file to just below the threshold by them, and then reads another with each file. So the
+    comparison has noise, which is secret and the same for equal ranks, as large as the error that the choice
+    of the rows makes. To average it out takes files that are shown, and each makes the next one dearer.
     """
 
     def __init__(self, step_units: int) -> None:
