@@ -7,7 +7,7 @@ Ranking goes by the displayed score, higher first; equal scores by the earlier a
 submission id. Ranks run 1..n and are never shared, so that a board is a total order that everybody can check.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal
@@ -136,6 +136,7 @@ def rank(entries: Iterable[Entry], *, first_rank: int = 1) -> list[Standing]:
 def select_automatically(
     public_entries: Iterable[Entry],
     *,
+    unshown: Sequence[int] = (),
     picked: Iterable[int] = (),
     count: int = AUTOMATIC_SELECTION_COUNT,
 ) -> tuple[int, ...]:
@@ -145,6 +146,9 @@ def select_automatically(
     ----------
     public_entries : iterable of Entry
         The team's scored submissions with their public scores.
+    unshown : sequence of int
+        Ids of those whose public score the mode of feedback does not show, the newest first: they come after
+        all others.
     picked : iterable of int
         Ids of the submissions that the team picked itself; they are kept, in their order. Of more than
         `count`, which a merge can leave, the best by displayed public score are kept.
@@ -157,7 +161,7 @@ def select_automatically(
         The picked ids and, where they are fewer than `count`, the best others by displayed public score.
         Private scores play no part, or the choice would tell about them.
     """
-    ranked = [entry.submission_id for entry in sorted(public_entries, key=order)]
+    ranked = [entry.submission_id for entry in sorted(public_entries, key=order)] + list(unshown)
     asked = tuple(picked)
     kept = [submission_id for submission_id in ranked if submission_id in asked][:count]
     chosen = [submission_id for submission_id in asked if submission_id in kept]

@@ -7,7 +7,7 @@ need not compute 10,000 of them; tests compare those rows with these functions a
 import enum
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from grader.ranking import order
@@ -28,7 +28,7 @@ class SubmissionKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A submission with its displayed scores under one scoring version.
+    """A submission with its scores under one scoring version.
 
     Attributes
     ----------
@@ -37,11 +37,14 @@ class Scored:
     submitted_at : datetime
         When the file was accepted.
     public_units, private_units : int
-        The displayed scores in units of 0.00001.
+        The scores in units of 0.00001.
     kind : SubmissionKind
         Whether it ranks.
     is_selected : bool
         Whether its team picked it for the private leaderboard.
+    shown_units : int or None
+        The public score as the mode of feedback shows it, None where it shows none. The public leaderboard
+        and what is chosen automatically go by this alone.
     """
 
     submission_id: int
@@ -51,11 +54,14 @@ class Scored:
     private_units: int
     kind: SubmissionKind = SubmissionKind.NORMAL
     is_selected: bool = False
+    shown_units: int | None = field(kw_only=True)
 
     @property
-    def public(self) -> Entry:
-        """The entry that it would be on the public leaderboard."""
-        return Entry(self.team_id, self.submission_id, self.public_units, self.submitted_at)
+    def public(self) -> Entry | None:
+        """The entry that it would be on the public leaderboard, None where its score is not shown."""
+        if self.shown_units is None:
+            return None
+        return Entry(self.team_id, self.submission_id, self.shown_units, self.submitted_at)
 
     @property
     def private(self) -> Entry:
@@ -112,7 +118,7 @@ def compute(
     """
     teams = _by_team(scored, disqualified)
     choices = {team_id: choose(own, selection_count=selection_count) for team_id, own in teams.items()}
-    public = (order.best(each.public for each in own) for own in teams.values())
+    public = (order.best(_public(own)) for own in teams.values())
     private = (
         order.private_entry(
             (each.private for each in own), [choice.submission_id for choice in choices[team_id]]
@@ -131,9 +137,16 @@ def choose(own: Iterable[Scored], *, selection_count: int = AUTOMATIC_SELECTION_
     ranking = [each for each in own if each.kind is SubmissionKind.NORMAL]
     picked = {each.submission_id for each in ranking if each.is_selected}
     chosen = order.select_automatically(
-        (each.public for each in ranking), picked=sorted(picked), count=selection_count
+        _public(ranking), unshown=unshown(ranking), picked=sorted(picked), count=selection_count
     )
     return tuple(Choice(submission_id, submission_id in picked) for submission_id in chosen)
+
+
+def unshown(own: Iterable[Scored]) -> list[int]:
+    """Return the ids of the submissions whose public score is not shown, the newest first."""
+    hidden = [each for each in own if each.shown_units is None]
+    hidden.sort(key=lambda each: (each.submitted_at, each.submission_id), reverse=True)
+    return [each.submission_id for each in hidden]
 
 
 def ranks_at(
@@ -141,7 +154,7 @@ def ranks_at(
 ) -> dict[int, int]:
     """Return the public rank of each team by what was accepted before `moment`."""
     teams = _by_team((each for each in scored if each.submitted_at < moment), disqualified)
-    entries = (order.best(each.public for each in own) for own in teams.values())
+    entries = (order.best(_public(own)) for own in teams.values())
     return {line.entry.team_id: line.rank for line in order.rank(entry for entry in entries if entry)}
 
 
@@ -168,6 +181,10 @@ def improvements(entries: Iterable[Entry]) -> list[Entry]:
         if not steps or entry.score_units > steps[-1].score_units:
             steps.append(entry)
     return steps
+
+
+def _public(own: Iterable[Scored]) -> list[Entry]:
+    return [entry for each in own if (entry := each.public) is not None]
 
 
 def _by_team(scored: Iterable[Scored], disqualified: Collection[int]) -> dict[int, list[Scored]]:

@@ -18,7 +18,8 @@ from grader.worker.scoring.scorer import Scorer
 def score(job_id: int) -> None:
     """Score a job; do nothing if it is done or another worker has it."""
     try:
-        _scorer().run(int(job_id))
+        if _scorer().run(int(job_id)) and (following := _scorer().next_in_turn(int(job_id))):
+            _hints().send(following)
     except SQLAlchemyError as error:
         tell_of(error, f"Job {job_id} could not be claimed or recorded")
 

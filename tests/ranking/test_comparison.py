@@ -34,7 +34,7 @@ def pair(number: int, row: tuple[Any, ...]) -> ScorePair:
 
     def scored(values: tuple[int, int] | None) -> Scored | None:
         moment = NOON + timedelta(hours=hour)
-        return values and Scored(number, team, moment, *values, kind, is_selected)
+        return values and Scored(number, team, moment, *values, kind, is_selected, shown_units=values[0])
 
     return ScorePair(scored(before), scored(after))
 

@@ -16,7 +16,7 @@ TEAMS = 5
 
 teams = st.integers(1, TEAMS)
 units = st.integers(0, 3)  # few values, so that ties are the rule
-scores = st.tuples(units, units)
+scores = st.tuples(st.none() | units, units)  # of the public rows what is shown, which may be nothing
 kinds = st.sampled_from([SubmissionKind.NORMAL] * 4 + list(SubmissionKind))
 events = st.one_of(
     st.tuples(st.just("submit"), teams, kinds, st.integers(0, 2), scores),
@@ -79,7 +79,14 @@ class Contest:
     def scored(self) -> list[Scored]:
         return [
             Scored(
-                row["id"], row["team"], row["time"], row["public"], row["private"], row["kind"], row["picked"]
+                row["id"],
+                row["team"],
+                row["time"],
+                3 - (row["public"] or 0),  # what is not shown decides nothing
+                row["private"],
+                row["kind"],
+                row["picked"],
+                shown_units=row["public"],
             )
             for row in self.rows
         ]
@@ -94,6 +101,8 @@ def obvious_board(contest: Contest, split: str, count: int) -> list[tuple[int, i
             continue
         if split == "private":
             own = obvious_choice(own, count)
+        elif not (own := [row for row in own if row["public"] is not None]):
+            continue
         stands = own[0]
         for row in own:
             if is_better(row, stands, split):
@@ -121,7 +130,9 @@ def obvious_choice(own: list[dict[str, Any]], count: int) -> list[dict[str, Any]
 
 def is_better(one: dict[str, Any], other: dict[str, Any], split: str) -> bool:
     if one[split] != other[split]:
-        return one[split] > other[split]
+        return other[split] is None or (one[split] is not None and one[split] > other[split])
+    if one[split] is None:
+        return (one["time"], one["id"]) > (other["time"], other["id"])
     if one["time"] != other["time"]:
         return one["time"] < other["time"]
     return one["id"] < other["id"]
@@ -164,8 +175,11 @@ def test_the_ranks_at_a_moment_are_the_board_of_what_had_come_by_then(
 def test_the_place_of_a_late_file_is_the_one_it_would_have_taken(
     happened: list[tuple[Any, ...]], score: tuple[int, int], team: int
 ) -> None:
+    shown, private = score
     contest = Contest().play(happened)
-    late = Scored(len(contest.rows), team, contest.clock, *score, SubmissionKind.LATE)
+    late = Scored(len(contest.rows), team, contest.clock, 0, private, SubmissionKind.LATE, shown_units=shown)
+    if late.public is None:
+        return
     board = selection.compute(contest.scored(), disqualified=contest.out).public
     place = selection.place(late.public, board)
     contest.rows = [row for row in contest.rows if row["team"] != team]

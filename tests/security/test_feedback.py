@@ -1,7 +1,8 @@
 """What a mode of feedback withholds cannot be inferred: whatever it is, everybody is told the same bytes.
 
 After the history of a world the withheld values change places between submissions, and every page, export
-and API answer is asked again. The scores, which each mode shows, stay where they are.
+and API answer is asked again. What the mode shows of the scores stays where it is: the scores themselves, and
+in the coarse modes what was worked out of them.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -10,18 +11,24 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from grader.models import Score, Split
+from grader.models import Score, Split, Submission, SubmissionKind
 from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard, submission_results
 from grader.services.leaderboards.lines import TERMS
+from grader.services.standings import rows
 from grader.visibility import Feedback, Viewer
 from tests.fixtures.walks import Walk, walk
 from tests.fixtures.worlds import SLUG, Truth, World
 
 NAMES = {"public": None, "participant": "Bob", "leader": "Ann"}
+EVERYTHING = ("score", "counts", *TERMS)
 WITHHELD = {
     Feedback.TERMS: ("counts",),
     Feedback.SCORE: ("counts", *TERMS),
+    Feedback.TIERED: EVERYTHING,
+    Feedback.LADDER: EVERYTHING,
+    Feedback.NOISED: EVERYTHING,
+    Feedback.BLIND: EVERYTHING,
 }
 
 
@@ -103,7 +110,9 @@ def test_organizers_see_everything_in_each_mode(world: World) -> None:
         board = leaderboard.public_board(session, competition=competition, viewer=Viewer.ORGANIZER)
         assert all(set(row.terms) == set(TERMS) for row in board.rows)
         scores = session.scalars(select(Score).where(Score.split == Split.PUBLIC)).all()
-        found = submission_results.public_scores(session, submissions=(), version=lookup.live(competition))
+        found = submission_results.public_scores(
+            session, submissions=(), version=lookup.live(competition), allowed=()
+        )
         assert (len(scores) > 5, found) == (True, {})
 
 
@@ -136,10 +145,17 @@ def _before_and_after(
 
 
 def _rotate(world: World, columns: tuple[str, ...]) -> None:
-    """Give these values of each public score to the next one."""
+    """Give these values of each public score to the next one; a benchmark's score is shown, if rounded."""
     with world.arena.database.write() as session:
-        scores = session.scalars(select(Score).where(Score.split == Split.PUBLIC).order_by(Score.id)).all()
+        query = select(Score).where(Score.split == Split.PUBLIC).order_by(Score.id)
+        everybodys = session.scalars(query).all()
+        teams = session.scalars(
+            query.join(Submission, Submission.id == Score.submission_id).where(
+                Submission.kind != SubmissionKind.BENCHMARK
+            )
+        ).all()
         for column in columns:
+            scores = teams if column == "score" else everybodys
             values: list[Any] = [getattr(score, column) for score in scores]
             for score, value in zip(scores, values[1:] + values[:1], strict=True):
                 setattr(score, column, value)
@@ -147,4 +163,12 @@ def _rotate(world: World, columns: tuple[str, ...]) -> None:
 
 def _set(world: World, feedback: Feedback) -> None:
     with world.arena.database.write() as session:
-        lookup.get(session, slug=SLUG).feedback = feedback
+        competition = lookup.get(session, slug=SLUG)
+        competition.feedback = feedback
+        session.flush()
+        rows.write(
+            session,
+            competition=competition,
+            scoring_version_id=lookup.live(competition).id,
+            splits=[Split.PUBLIC],
+        )

@@ -60,6 +60,8 @@ class CompetitionDetails(CompetitionLine):
     max_daily_submissions: int | None
     max_total_submissions: int | None
     selection_count: int
+    feedback: str
+    feedback_note: str | None
     metric: ScoringRules
 
 
@@ -161,6 +163,8 @@ def details(view: CompetitionView) -> CompetitionDetails:
         max_daily_submissions=view.max_daily_submissions,
         max_total_submissions=view.max_total_submissions,
         selection_count=view.selection_count,
+        feedback=view.feedback,
+        feedback_note=view.feedback_note or None,
         metric=ScoringRules(**rules.metric.as_dict(), identities=list(rules.identities)),
     )
 

@@ -16,7 +16,7 @@ from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import is_web_address
 from grader.services.teams import participations
 from grader.visibility import Phase
-from webapp.presentation import formats
+from webapp.presentation import feedback_words, formats
 from webapp.presentation.terms import TERMS, Term
 
 _MAILBOX = re.compile(r"[^@\s<>\"]+@[^@\s<>\"]+")
@@ -76,6 +76,10 @@ class CompetitionView:
         self.takes_late_submissions = competition.takes_late_submissions
         self.must_ask = participations.must_ask(competition)
         self.entry_page = participations.entry_page(competition)
+        self.feedback = competition.feedback.value
+        self.feedback_note = "" if self.is_revealed else feedback_words.of(competition)
+        self.why_unshown = feedback_words.why_unshown(competition)
+        self.chosen_for = feedback_words.chosen_for(competition)
         self.positive_name = competition.positive_name
         self.negative_name = competition.negative_name
         self.contact = competition.contact

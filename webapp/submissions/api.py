@@ -15,6 +15,7 @@ from grader.services.leaderboards import submission_results
 from grader.services.leaderboards.submission_results import Summary
 from grader.services.moderation import disputes
 from grader.services.submissions import accepting, receipts, selections, viewers
+from grader.visibility import Viewer, visible_fields
 from webapp.http import lookups
 from webapp.http.api import blueprint
 from webapp.http.fields import Asked
@@ -95,8 +96,10 @@ def submission_list(slug: str, query: Asked) -> SubmissionList:
     with current_site().database.read() as session:
         found = lookups.situation_in(session, slug)
         page = accepting.slice_of(session, team=found.team, after=query.after)
+        competition, phase = found.competition, phases.phase(found.competition, found.now)
+        allowed = visible_fields(Viewer.TEAM, phase, competition.feedback)
         scores = submission_results.public_scores(
-            session, submissions=page.rows, version=lookup.live(found.competition)
+            session, submissions=page.rows, version=lookup.live(competition), allowed=allowed
         )
         choice = None
         if found.team is not None and not found.is_test:

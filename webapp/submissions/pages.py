@@ -28,6 +28,7 @@ from grader.services.scoring import retries
 from grader.services.solutions import other_labels
 from grader.services.standings import places
 from grader.services.submissions import accepting, receipts, refusal, selections, viewers
+from grader.visibility import Viewer, visible_fields
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups
 from webapp.http.parameters import asked_number, asked_page
@@ -51,7 +52,12 @@ def index(slug: str) -> ResponseReturnValue:
         view = CompetitionView(competition, now)
         page = accepting.list_of(session, team=team, page=asked_page())
         version = lookup.live(competition)
-        scores = submission_results.public_scores(session, submissions=page.rows, version=version)
+        scores = submission_results.public_scores(
+            session,
+            submissions=page.rows,
+            version=version,
+            allowed=visible_fields(Viewer.TEAM, view.phase, competition.feedback),
+        )
         choice = None
         if team is not None and not found.is_test:
             choice = selections.would_count(session, competition=competition, team=team)

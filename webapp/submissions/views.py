@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from grader.models import Submission, SubmissionKind, SubmissionStatus
+from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus
 from grader.ranking.order import score_text
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult, Summary
 from grader.services.submissions import rejected_files, selections
@@ -18,7 +18,7 @@ GAPS = ("positive_aeg", "negative_aeg")
 REASONS = {
     Reason.PICKED: "you selected it",
     Reason.PICKED_WAITING: "you selected it; it is not scored yet",
-    Reason.AUTOMATIC: "chosen automatically (best public score)",
+    Reason.AUTOMATIC: "chosen automatically ({})",
 }
 
 
@@ -153,7 +153,17 @@ class SubmissionView:
         self.public = SplitView.of(summary.public)
         self.private = SplitView.of(summary.private)
         self.verdict = verdict(summary, whose="the team's" if is_organizers else "your")
+        self.shown = _shown(submission.competition, summary) if is_organizers else None
         self.withheld = _withheld(self.public)
+
+
+def _shown(competition: Competition, summary: Summary) -> str | None:
+    """Return for organizers what a coarse mode of feedback shows of a score to its team."""
+    if not competition.feedback.is_coarse:
+        return None
+    if summary.shown_units is None:
+        return "Its team sees no score."
+    return f"Its team sees {score_text(summary.shown_units)}."
 
 
 def _withheld(public: SplitView | None) -> str:

@@ -113,7 +113,10 @@ def _show(done: Submission, membership: Membership | None, row: BoardRow | None,
             best = ""
             if row is not None and row.rank is not None:
                 best = f" Your team is at rank {row.rank:,} with {score_text(row.score)}."
-            click.echo(f"Submission #{done.id}: score {score_text(done.public_score)}.{best}{weakest(done)}")
+            score = "scored, and no score is shown now."
+            if done.public_score is not None:
+                score = f"score {score_text(done.public_score)}."
+            click.echo(f"Submission #{done.id}: {score}{best}{weakest(done)}")
         case "rejected":
             click.echo(f"Submission #{done.id} is rejected:", err=True)
         case "failed":

@@ -37,8 +37,8 @@ def write(session: Session, *, competition: Competition, now: datetime) -> None:
         (
             user,
             f"The private leaderboard of {competition.title} is revealed. Your team {team} is ranked "
-            f"{private[team_id]:,} of {len(private):,}; on the public leaderboard it was ranked "
-            f"{public[team_id]:,}. The standings are provisional until the organizers make them final.\n\n"
+            f"{private[team_id]:,} of {len(private):,}{_before(public.get(team_id))}. The standings are "
+            "provisional until the organizers make them final.\n\n"
             f"The results of your submissions: {outbox.SITE}/competitions/{competition.slug}/results\n",
         )
         for user, team_id, team in readers
@@ -51,3 +51,8 @@ def write(session: Session, *, competition: Competition, now: datetime) -> None:
         subject=f"{competition.title}: the private leaderboard is revealed",
         now=now,
     )
+
+
+def _before(public_rank: int | None) -> str:
+    """Return the rest of the sentence, nothing where no public leaderboard was shown."""
+    return f"; on the public leaderboard it was ranked {public_rank:,}" if public_rank else ""

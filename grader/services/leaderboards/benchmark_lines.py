@@ -12,7 +12,9 @@ from grader.ranking.order import Entry
 from grader.services.leaderboards import lines
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.standings import places as placing
+from grader.services.standings import shown_scores
 from grader.text.plain import one_line
+from grader.visibility import Feedback
 
 NAME_MAX_LENGTH = 64
 MAX_COUNT = 50
@@ -36,8 +38,10 @@ def rows(
 ) -> Sequence[Placed]:
     """Return the benchmarks of a leaderboard, best first, with the terms that the viewer may see.
 
-    One is called by its description, else by its team.
+    One is called by its description, else by its team. A coarse mode of feedback rounds their public scores.
     """
+    if split is Split.PUBLIC and competition.feedback is Feedback.BLIND:
+        return []
     found = session.execute(
         select(Submission, Team.name, Score)
         .join(Team, Team.id == Submission.team_id)
@@ -52,7 +56,7 @@ def rows(
         .options(defer(Score.counts))
     ).all()
     entries = [
-        Entry(each.team_id, each.id, order.score_units(score.score), each.submitted_at)
+        Entry(each.team_id, each.id, _units(competition, split, score.score), each.submitted_at)
         for each, _, score in found
     ]
     places = placing.places_of(session, scoring_version_id=version.id, split=split, entries=entries)
@@ -61,6 +65,11 @@ def rows(
         Placed(_row(entry, submission, name, lines.rounded_terms(score, terms)), place - 1)
         for entry, (submission, name, score), place in sorted(placed, key=lambda each: order.order(each[0]))
     ]
+
+
+def _units(competition: Competition, split: Split, score: float) -> int:
+    shown = shown_scores.benchmark_units(competition, score) if split is Split.PUBLIC else None
+    return order.score_units(score) if shown is None else shown
 
 
 def _row(entry: Entry, submission: Submission, team: str, terms: Mapping[str, float]) -> BoardRow:

@@ -9,10 +9,10 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, Score, Split, Submission, SubmissionKind, Team
-from grader.ranking import order, selection
+from grader.ranking import selection
 from grader.ranking.order import Entry
 from grader.services.competitions import lookup
-from grader.services.standings import places
+from grader.services.standings import places, shown_scores
 
 TEAM_COUNT = 10
 
@@ -53,7 +53,7 @@ def ranked_team(session: Session, *, team_id: int) -> tuple[Team, Competition]:
 def of_teams(session: Session, *, competition: Competition, team_ids: Collection[int]) -> list[TeamSteps]:
     """Return the steps of teams on the public rows under the live scoring version, in the order given."""
     found = session.execute(
-        select(Submission.team_id, Submission.id, Score.score, Submission.submitted_at)
+        select(Submission.team_id, Submission.id, Score.score, Score.shown_units, Submission.submitted_at)
         .join(Score, Score.submission_id == Submission.id)
         .where(
             Submission.team_id.in_(team_ids),
@@ -63,6 +63,8 @@ def of_teams(session: Session, *, competition: Competition, team_ids: Collection
         )
     )
     entries: dict[int, list[Entry]] = defaultdict(list)
-    for team_id, submission_id, score, submitted_at in found:
-        entries[team_id].append(Entry(team_id, submission_id, order.score_units(score), submitted_at))
+    for team_id, submission_id, score, stored, submitted_at in found:
+        units = shown_scores.units(competition, score, stored)
+        if units is not None:
+            entries[team_id].append(Entry(team_id, submission_id, units, submitted_at))
     return [TeamSteps(team_id, tuple(selection.improvements(entries[team_id]))) for team_id in team_ids]

@@ -1,8 +1,8 @@
 """Results of one submission as shown: rounded scores, AUC terms and the per-identity table."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -14,7 +14,7 @@ from grader.ranking.order import Entry
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import lines
-from grader.services.standings import places
+from grader.services.standings import places, shown_scores
 from grader.visibility import Field, Phase, Viewer, visible_fields
 
 CHUNK = 1000
@@ -39,7 +39,7 @@ class IdentityRow:
 
 @dataclass(frozen=True, slots=True)
 class SplitResult:
-    """What a submission got on one split.
+    """What a submission got on one split, as far as the viewer may see it.
 
     `score` is the text with 5 decimals, `score_units` the same in units of 0.00001, `weakest_term` the name
     of the lowest of the four terms, None where all are the same. Where the viewer may not see the terms they
@@ -58,6 +58,8 @@ class SplitResult:
 class Summary:
     """A submission's result and its place.
 
+    `shown_units` is the public score as the mode of feedback shows it, None where it shows nothing.
+
     `best_before_units` is the team's best displayed public score among its earlier submissions, and
     `gain_units` by how much this one beats it (negative: falls short). `rank` is the team's on the public
     leaderboard if this submission stands for it, and `previous_rank` the one its best earlier submission
@@ -73,6 +75,7 @@ class Summary:
     previous_rank: int | None = None
     team_count: int | None = None
     would_rank: int | None = None
+    shown_units: int | None = None
 
 
 def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: Phase) -> Summary:
@@ -83,11 +86,9 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
     public = results.get(Split.PUBLIC)
     if public is None:
         return Summary(private=results.get(Split.PRIVATE))
-    entry = Entry(submission.team_id, submission.id, public.score_units, submission.submitted_at)
-    earlier = [
-        each for each in _public_entries(session, version, submission.team_id) if _is_earlier(each, entry)
-    ]
-    before = order.best(earlier)
+    earlier, own = _public_scores(session, submission, version)
+    before_shown = order.best(each.shown for each in earlier if each.shown)
+    before = order.best(each.exact for each in earlier) if Field.PUBLIC_EXACT in allowed else before_shown
     standing = places.standing_of(
         session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=submission.team_id
     )
@@ -96,11 +97,12 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         public=public,
         private=results.get(Split.PRIVATE),
         best_before_units=before.score_units if before else None,
-        gain_units=entry.score_units - before.score_units if before else None,
-        rank=_rank(session, version, entry) if stands else None,
-        previous_rank=_rank(session, version, before) if stands and before else None,
+        gain_units=public.score_units - before.score_units if before else None,
+        rank=_rank(session, version, standing) if standing is not None and stands else None,
+        previous_rank=_rank(session, version, before_shown) if stands and before_shown else None,
         team_count=places.count_teams(session, scoring_version_id=version.id, split=Split.PUBLIC),
-        would_rank=_late_rank(session, submission, version, results),
+        would_rank=_late_rank(session, submission, version, results, own.shown),
+        shown_units=own.shown.score_units if own.shown else None,
     )
 
 
@@ -118,6 +120,7 @@ def split_results_of(
     """Return as `split_results` does the results of any number of submissions, by their id."""
     splits = [split for split, score in _SCORES.items() if score in allowed]
     rules = Rules.from_dict(version.metric_settings)
+    is_exact = Field.PUBLIC_EXACT in allowed
     found: dict[int, dict[Split, SplitResult]] = {submission_id: {} for submission_id in submission_ids}
     for start in range(0, len(submission_ids), CHUNK):
         rows = session.scalars(
@@ -128,35 +131,45 @@ def split_results_of(
             )
         )
         for row in rows:
-            found[row.submission_id][row.split] = _split_result(
-                row, rules, has_terms=_TERMS[row.split] in allowed, cells=_cells(row.split, allowed)
-            )
+            result = _split_result(
+                row, rules, _units(row, is_exact), has_terms=_TERMS[row.split] in allowed,
+                cells=_cells(row.split, allowed),
+            )  # fmt: skip
+            if result is not None:
+                found[row.submission_id][row.split] = result
     return found
 
 
 def public_scores(
-    session: Session, *, submissions: Iterable[Submission], version: ScoringVersion
+    session: Session,
+    *,
+    submissions: Iterable[Submission],
+    version: ScoringVersion,
+    allowed: Collection[Field],
 ) -> dict[int, SplitResult]:
     """Return the public scores of several submissions by their id, without terms and tables."""
-    rows = session.scalars(
-        select(Score).where(
-            Score.submission_id.in_([submission.id for submission in submissions]),
-            Score.scoring_version_id == version.id,
-            Score.split == Split.PUBLIC,
-        )
-    )
-    rules = Rules.from_dict(version.metric_settings)
-    return {row.submission_id: _split_result(row, rules) for row in rows}
+    scores_alone = {Field.PUBLIC_SCORE, Field.PUBLIC_EXACT} & set(allowed)
+    ids = [submission.id for submission in submissions]
+    found = split_results_of(session, submission_ids=ids, version=version, allowed=scores_alone)
+    return {each: results[Split.PUBLIC] for each, results in found.items() if results}
 
 
 def _cells(split: Split, allowed: Collection[Field]) -> tuple[str, ...]:
     return tuple(name for field, names in _CELLS[split].items() if field in allowed for name in names)
 
 
+def _units(score: Score, is_exact: bool) -> int | None:
+    """Return a score for whom it is exact, or what a coarse mode of feedback shows of a public one."""
+    if is_exact or score.split is not Split.PUBLIC:
+        return order.score_units(score.score)
+    return score.shown_units
+
+
 def _split_result(
-    score: Score, rules: Rules, *, has_terms: bool = False, cells: Sequence[str] = ()
-) -> SplitResult:
-    units = order.score_units(score.score)
+    score: Score, rules: Rules, units: int | None, *, has_terms: bool, cells: Sequence[str]
+) -> SplitResult | None:
+    if units is None:
+        return None
     terms = lines.rounded_terms(score) if has_terms else {}
     return SplitResult(
         score=order.score_text(units),
@@ -174,34 +187,58 @@ def _table(counts: Mapping[str, Any], rules: Rules, cells: Sequence[str]) -> tup
     )
 
 
-def _public_entries(session: Session, version: ScoringVersion, team_id: int) -> Iterable[Entry]:
+class _Public(NamedTuple):
+    """The public score of a file as an entry of its team: itself, and as the mode of feedback shows it."""
+
+    exact: Entry
+    shown: Entry | None
+
+
+def _public_scores(
+    session: Session, submission: Submission, version: ScoringVersion
+) -> tuple[list[_Public], _Public]:
+    """Return the public scores of the team's earlier submissions, and of this one."""
     rows = session.execute(
-        select(Submission.id, Score.score, Submission.submitted_at)
+        select(Submission.id, Submission.submitted_at, Score.score, Score.shown_units)
         .join(Score, Score.submission_id == Submission.id)
         .where(
-            Submission.team_id == team_id,
-            Submission.kind.in_((SubmissionKind.NORMAL, SubmissionKind.LATE)),
+            Submission.team_id == submission.team_id,
+            Submission.kind.in_(shown_scores.KINDS) | (Submission.id == submission.id),
             Score.scoring_version_id == version.id,
             Score.split == Split.PUBLIC,
         )
+        .order_by(Submission.submitted_at, Submission.id)
     )
-    for submission_id, score, submitted_at in rows:
-        yield Entry(team_id, submission_id, order.score_units(score), submitted_at)
+    earlier: list[_Public] = []
+    for submission_id, submitted_at, score, stored in rows:
+        exact = Entry(submission.team_id, submission_id, order.score_units(score), submitted_at)
+        units = shown_scores.units(submission.competition, score, stored)
+        own = _Public(exact, None if units is None else replace(exact, score_units=units))
+        if submission_id == submission.id:
+            return earlier, own
+        earlier.append(own)
+    raise ValueError(f"Submission {submission.id} has no public score.")
 
 
 def _late_rank(
-    session: Session, submission: Submission, version: ScoringVersion, results: Mapping[Split, SplitResult]
+    session: Session,
+    submission: Submission,
+    version: ScoringVersion,
+    results: Mapping[Split, SplitResult],
+    shown: Entry | None,
 ) -> int | None:
     if submission.kind is not SubmissionKind.LATE:
         return None
-    split = Split.PRIVATE if Split.PRIVATE in results else Split.PUBLIC
-    units = results[split].score_units
-    entry = Entry(submission.team_id, submission.id, units, submission.submitted_at)
+    split, entry = Split.PUBLIC, shown
+    if Split.PRIVATE in results:
+        units = results[Split.PRIVATE].score_units
+        split, entry = (
+            Split.PRIVATE,
+            Entry(submission.team_id, submission.id, units, submission.submitted_at),
+        )
+    if entry is None:
+        return None
     return places.rank_of(session, scoring_version_id=version.id, split=split, entry=entry)
-
-
-def _is_earlier(one: Entry, other: Entry) -> bool:
-    return (one.submitted_at, one.submission_id) < (other.submitted_at, other.submission_id)
 
 
 def _rank(session: Session, version: ScoringVersion, entry: Entry) -> int:

@@ -32,7 +32,7 @@ from grader.services.competitions import lookup
 from grader.services.jobs import lease
 from grader.services.leaderboards.lines import TERMS
 from grader.services.rescoring import preparation
-from grader.services.standings import scored_submissions
+from grader.services.standings import scored_submissions, shown_scores
 
 CHUNK = 2_000
 TOPS = (1, 3, 10, 50)  # who enters and leaves them is shown
@@ -192,14 +192,18 @@ def pairs(
     """Return each submission that has scores, with its team's name, in the order of ids."""
     rows = session.execute(_query(competition, versions).execution_options(yield_per=CHUNK))
     for row in rows:
-        *known, team, public_before, private_before, public_after, private_after = row
-        pair = ScorePair(
-            _scored(known, public_before, private_before), _scored(known, public_after, private_after)
-        )
-        yield team, pair
+        *known, team = row[:-6]
+        before, after = (_scored(competition, known, *scores) for scores in (row[-6:-3], row[-3:]))
+        yield team, ScorePair(before, after)
 
 
-def _scored(known: list[Any], public: float | None, private: float | None) -> Scored | None:
+def _scored(
+    competition: Competition,
+    known: list[Any],
+    public: float | None,
+    stored: int | None,
+    private: float | None,
+) -> Scored | None:
     if public is None or private is None:
         return None
     submission_id, team_id, submitted_at, kind, is_selected = known
@@ -211,7 +215,12 @@ def _scored(known: list[Any], public: float | None, private: float | None) -> Sc
         private_units=order.score_units(private),
         kind=kind,
         is_selected=is_selected,
+        shown_units=shown_scores.units(competition, public, stored),
     )
+
+
+def _columns(split: Split, score: type[Score]) -> tuple[Any, ...]:
+    return (score.score, score.shown_units) if split is Split.PUBLIC else (score.score,)
 
 
 def _query(competition: Competition, versions: Compared) -> Select[*tuple[Any, ...]]:
@@ -223,7 +232,7 @@ def _query(competition: Competition, versions: Compared) -> Select[*tuple[Any, .
         Submission.kind,
         Submission.is_selected,
         Team.name,
-        *(score.score for score in scores.values()),
+        *(column for (_, split), score in scores.items() for column in _columns(split, score)),
     ).join(Team, Team.id == Submission.team_id)
     for (side, split), score in scores.items():
         query = query.outerjoin(

@@ -14,7 +14,6 @@ from grader.models import (
     ScoringVersion,
     Split,
     Submission,
-    SubmissionKind,
     Team,
     TeamMember,
     User,
@@ -22,14 +21,18 @@ from grader.models import (
 from grader.ranking import order
 from grader.services.competitions import lookup
 from grader.services.mail import outbox
+from grader.services.standings import shown_scores
 
-SHOWN_KINDS = (SubmissionKind.NORMAL, SubmissionKind.LATE)
 MAILED_LINES = 30
+NOT_SHOWN = "not shown"
 
 
 @dataclass(frozen=True, slots=True)
 class OldAndNew:
-    """One submission's public scores as displayed; None where it had none before, or has none now."""
+    """One submission's public scores as displayed; None where it had none before, or has none now.
+
+    `NOT_SHOWN` where it has one that the mode of feedback does not show.
+    """
 
     submission_id: int
     file_name: str
@@ -79,7 +82,9 @@ def of_team(
             ScoringVersion.number == published.replaced_number,
         )
     ).one()
-    lines = _lines(session, replaced, version.id, team_ids=[team.id], submission_ids=submission_ids)
+    lines = _lines(
+        session, competition, replaced, version.id, team_ids=[team.id], submission_ids=submission_ids
+    )
     return lines.get(team.id, [])
 
 
@@ -100,7 +105,7 @@ def write(
     ).all()
     if not readers:
         return 0
-    lines = _lines(session, before.id, version.id, competition_id=competition.id)
+    lines = _lines(session, competition, before.id, version.id)
     return outbox.notify_each(
         session,
         letters=[
@@ -117,11 +122,11 @@ def write(
 
 def _lines(
     session: Session,
+    competition: Competition,
     before_id: int,
     after_id: int,
     *,
-    competition_id: int | None = None,
-    team_ids: Collection[int] = (),
+    team_ids: Collection[int] | None = None,
     submission_ids: Collection[int] | None = None,
 ) -> dict[int, list[OldAndNew]]:
     """Return the lines of teams, or of all teams of a competition, by team, the newest submission first."""
@@ -133,24 +138,28 @@ def _lines(
             Submission.file_name,
             Submission.submitted_at,
             before.score,
+            before.shown_units,
             after.score,
+            after.shown_units,
         )
         .outerjoin(before, _of(before, before_id))
         .outerjoin(after, _of(after, after_id))
         .where(
-            Submission.kind.in_(SHOWN_KINDS),
+            Submission.kind.in_(shown_scores.KINDS),
             before.id.is_not(None) | after.id.is_not(None),
-            Submission.team_id.in_(team_ids)
-            if competition_id is None
-            else Submission.competition_id == competition_id,
+            Submission.competition_id == competition.id,
         )
         .order_by(Submission.submitted_at.desc(), Submission.id.desc())
     )
+    if team_ids is not None:
+        query = query.where(Submission.team_id.in_(team_ids))
     if submission_ids is not None:
         query = query.where(Submission.id.in_(submission_ids))
     lines: dict[int, list[OldAndNew]] = defaultdict(list)
-    for team_id, submission_id, file_name, submitted_at, old, new in session.execute(query):
-        lines[team_id].append(OldAndNew(submission_id, file_name, submitted_at, _shown(old), _shown(new)))
+    for row in session.execute(query):
+        team_id, submission_id, file_name, submitted_at, was, was_stored, now, now_stored = row
+        old, new = _shown(competition, was, was_stored), _shown(competition, now, now_stored)
+        lines[team_id].append(OldAndNew(submission_id, file_name, submitted_at, old, new))
     return dict(lines)
 
 
@@ -162,8 +171,11 @@ def _of(score: type[Score], version_id: int) -> ColumnElement[bool]:
     )
 
 
-def _shown(score: float | None) -> str | None:
-    return None if score is None else order.score_text(order.score_units(score))
+def _shown(competition: Competition, score: float | None, stored: int | None) -> str | None:
+    if score is None:
+        return None
+    units = shown_scores.units(competition, score, stored)
+    return NOT_SHOWN if units is None else order.score_text(units)
 
 
 def _body(

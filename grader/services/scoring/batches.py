@@ -11,10 +11,17 @@ from datetime import datetime, timedelta
 from sqlalchemy import Select, select, update
 from sqlalchemy.orm import Session, joinedload
 
-from grader.models import JobState, ScoringJob, ScoringVersion, ScoringVersionState
+from grader.models import (
+    JobState,
+    ScoringJob,
+    ScoringVersion,
+    ScoringVersionState,
+    Submission,
+    SubmissionStatus,
+)
 from grader.services.jobs import lease as lease_of_services
 from grader.services.scoring import jobs as scoring
-from grader.services.scoring.jobs import Claim, Outcome
+from grader.services.scoring.jobs import Claim, Mode, Outcome
 from grader.services.solutions import other_labels
 
 # A lost batch is tried again in so many parts: file by file a hundred would take longer than their lease.
@@ -52,21 +59,26 @@ def claim(
 
     Those that were tried once are taken in tenths of that, after the others, and what was tried more often
     one at a time. An empty list says that there is nothing to do now. `holder` names the process that claims.
+    On a ladder, what is still pending is left to the live version, which keeps its order.
     """
+    version = session.get(ScoringVersion, scoring_version_id)
+    if version is None:
+        return []
+    mode = scoring.mode_of(session, competition_id=version.competition_id)
+    jobs = _of(scoring_version_id, now)
+    if mode.is_ladder:
+        jobs = jobs.join(ScoringJob.submission).where(Submission.status != SubmissionStatus.PENDING)
     for attempts, count in ((0, limit), (1, limit // LOST_SHARE)):
         # In any order: sorting all that wait would cost each batch more than its claim.
         found = session.scalars(
-            _of(scoring_version_id, now)
-            .where(_IS_OPEN, ScoringJob.attempt_count == attempts)
+            jobs.where(_IS_OPEN, ScoringJob.attempt_count == attempts)
             .options(joinedload(ScoringJob.submission))
             .limit(count)
             .with_for_update(of=ScoringJob, skip_locked=True)
         ).all()
         if found:
-            return _take(session, found, attempt=attempts + 1, lease=lease, now=now, holder=holder)
-    tried = session.scalars(
-        _of(scoring_version_id, now).where(_IS_OPEN).with_only_columns(ScoringJob.id).limit(limit)
-    ).all()
+            return _take(session, found, attempt=attempts + 1, lease=lease, now=now, holder=holder, mode=mode)
+    tried = session.scalars(jobs.where(_IS_OPEN).with_only_columns(ScoringJob.id).limit(limit)).all()
     claims = (scoring.claim(session, job_id=job_id, lease=lease, now=now, holder=holder) for job_id in tried)
     first = next((each for each in claims if each is not None), None)
     return [] if first is None else [first]
@@ -114,6 +126,7 @@ def _take(
     lease: timedelta,
     now: datetime,
     holder: str | None,
+    mode: Mode,
 ) -> list[Claim]:
     token = secrets.token_hex(16)
     session.execute(
@@ -129,4 +142,6 @@ def _take(
         .execution_options(synchronize_session=False)
     )
     names = other_labels.names(session, competition_id=jobs[0].scoring_version.competition_id)
-    return [scoring.claim_of(job, token=token, attempt=attempt, other_labels=names) for job in jobs]
+    return [
+        scoring.claim_of(job, token=token, attempt=attempt, other_labels=names, mode=mode) for job in jobs
+    ]

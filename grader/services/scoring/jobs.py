@@ -9,11 +9,12 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, or_, select, update
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy import ColumnElement, and_, func, not_, or_, select, update
+from sqlalchemy.orm import Session, aliased, joinedload
 
+from grader.feedback import Basis
 from grader.models import (
     Competition,
     JobState,
@@ -30,8 +31,10 @@ from grader.services.quotas import limits
 from grader.services.scoring import result_mail, score_rows
 from grader.services.scoring.score_rows import Results
 from grader.services.solutions import other_labels
+from grader.services.standings import shown_scores
 from grader.services.webhooks import outbox as webhooks
 from grader.services.webhooks.outbox import Event
+from grader.visibility import Feedback
 
 MAX_ERRORS = 3
 MAX_LOST_LEASES = 10
@@ -57,6 +60,7 @@ class Scores:
 
     results: Results
     notes: Data
+    basis: Basis | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,7 @@ class Claim:
     rules: Rules
     other_labels: tuple[str, ...] = ()
     known_problems: tuple[dict[str, Any], ...] | None = None  # of a file whose bytes were deleted
+    basis_key: bytes | None = None  # where the mode of feedback needs more of a file than its score
 
 
 def add_job(session: Session, *, submission_id: int, scoring_version_id: int, now: datetime) -> ScoringJob:
@@ -117,7 +122,8 @@ def claim(
 ) -> Claim | None:
     """Take a job that waits or whose lease ran out; None if there is nothing to do.
 
-    A job that lost its tenth lease becomes failed instead. `holder` names the process that claims.
+    A job that lost its tenth lease becomes failed instead. On a ladder a file waits for those that its team
+    sent before. `holder` names the process that claims.
     """
     job = session.get(
         ScoringJob,
@@ -132,10 +138,14 @@ def claim(
     if _is_free(job, now) and job.attempt_count - job.error_count >= MAX_LOST_LEASES:
         _give_up(session, job, now=now)
         return None
+    mode = mode_of(session, competition_id=job.scoring_version.competition_id)
+    is_due = free(now)
+    if mode.is_ladder:
+        is_due = and_(is_due, not_(shown_scores.out_of_turn(job)))
     token = secrets.token_hex(16)
     taken = session.execute(
         update(ScoringJob)
-        .where(ScoringJob.id == job_id, free(now))
+        .where(ScoringJob.id == job_id, is_due)
         .values(
             state=JobState.CLAIMED,
             lease_until=now + lease,
@@ -149,10 +159,37 @@ def claim(
     if taken is None:
         return None
     names = other_labels.names(session, competition_id=job.scoring_version.competition_id)
-    return claim_of(job, token=token, attempt=taken, other_labels=names)
+    return claim_of(job, token=token, attempt=taken, other_labels=names, mode=mode)
 
 
-def claim_of(job: ScoringJob, *, token: str, attempt: int, other_labels: tuple[str, ...]) -> Claim:
+class Mode(NamedTuple):
+    """What the scoring of a file has to know of its competition's feedback."""
+
+    feedback: Feedback
+    key: str | None
+
+    @property
+    def is_ladder(self) -> bool:
+        """Whether a team's files are scored in the order of their acceptance."""
+        return self.feedback is Feedback.LADDER
+
+    @property
+    def basis_key(self) -> bytes | None:
+        """The secret of what is kept of a file beside its score; None where the score is enough."""
+        return (self.key or "").encode() if self.feedback in (Feedback.LADDER, Feedback.NOISED) else None
+
+
+def mode_of(session: Session, *, competition_id: int) -> Mode:
+    """Return the mode of feedback of a competition, and its key."""
+    found = session.execute(
+        select(Competition.feedback, Competition.feedback_key).where(Competition.id == competition_id)
+    ).one()
+    return Mode(*found)
+
+
+def claim_of(
+    job: ScoringJob, *, token: str, attempt: int, other_labels: tuple[str, ...], mode: Mode
+) -> Claim:
     """Return the claim on a job that was just taken under a token."""
     version = job.scoring_version
     return Claim(
@@ -167,7 +204,30 @@ def claim_of(job: ScoringJob, *, token: str, attempt: int, other_labels: tuple[s
         rules=Rules.from_dict(version.metric_settings),
         other_labels=other_labels,
         known_problems=tuple(job.submission.problems) if job.submission.file_deleted_at else None,
+        basis_key=mode.basis_key,
     )
+
+
+def next_in_turn(session: Session, *, job_id: int, now: datetime) -> list[int]:
+    """Return the jobs of later files of a team that had to wait for this one: on a ladder, else none."""
+    earlier, sent = aliased(ScoringJob), aliased(Submission)
+    query = (
+        select(ScoringJob.id)
+        .join(Submission, Submission.id == ScoringJob.submission_id)
+        .join(Competition, Competition.id == Submission.competition_id)
+        .join(earlier, earlier.id == job_id)
+        .join(sent, sent.id == earlier.submission_id)
+        .where(
+            Competition.feedback == Feedback.LADDER,
+            ScoringJob.scoring_version_id == earlier.scoring_version_id,
+            Submission.team_id == sent.team_id,
+            Submission.submitted_at >= sent.submitted_at,
+            free(now),
+        )
+        .order_by(Submission.submitted_at, Submission.id)
+        .limit(1)
+    )
+    return list(session.scalars(query))
 
 
 def waiting(
@@ -264,8 +324,8 @@ def write_outcomes(
     """Write what came of held jobs of one scoring version: scores, the jobs' ends, the teams' standings."""
     for job, outcome in outcomes:
         match outcome:
-            case Scores(results, notes):
-                score_rows.add(session, job=job, results=results, now=now)
+            case Scores(results, notes, basis):
+                score_rows.add(session, job=job, results=results, basis=basis, now=now)
                 _finish(session, competition, job, JobState.DONE, notes=notes, now=now)
             case Rejection(problems):
                 _finish(session, competition, job, JobState.REJECTED, problems=problems, now=now)

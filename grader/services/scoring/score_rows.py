@@ -5,24 +5,38 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from grader.feedback import Basis
 from grader.metrics import BiasReport, PairCounts
-from grader.models import Competition, Score, ScoringJob, Split, SubmissionKind
+from grader.models import Competition, Score, ScoreBasis, ScoringJob, Split, SubmissionKind
 from grader.ranking import order
 from grader.ranking.order import Entry
-from grader.services.standings import rows
+from grader.services.standings import daily_ranks, rows, shown_scores
 
 Results = Mapping[Split, tuple[PairCounts, BiasReport]]
 
 
-def add(session: Session, *, job: ScoringJob, results: Results, now: datetime) -> None:
-    """Add the scores of a job on both splits."""
-    session.add_all(_score(job, split, *results[split], now=now) for split in Split)
+def add(
+    session: Session, *, job: ScoringJob, results: Results, basis: Basis | None = None, now: datetime
+) -> None:
+    """Add the scores of a job on both splits, and what the mode of feedback needs beside the public one."""
+    scores = {split: _score(job, split, *results[split], now=now) for split in Split}
+    session.add_all(scores.values())
+    if basis is not None:
+        session.flush()
+        public = scores[Split.PUBLIC].id
+        session.add(ScoreBasis(score_id=public, noise=basis.noise, sketch=basis.to_bytes()))
 
 
 def enter_standings(
     session: Session, *, competition: Competition, scored: Sequence[tuple[ScoringJob, Results]]
 ) -> None:
-    """Update the standings with scored files of one scoring version where they are their team's best."""
+    """Update the standings with scored files of one scoring version where they are their team's best.
+
+    Under a coarse mode of feedback they are worked out again for the teams of these files.
+    """
+    if competition.feedback.is_coarse:
+        _work_out(session, competition, [job for job, _ in scored])
+        return
     entries = [
         _entry(job, results) for job, results in scored if job.submission.kind is SubmissionKind.NORMAL
     ]
@@ -34,6 +48,23 @@ def enter_standings(
     if competition.settled_at is not None and version_id == competition.live_scoring_version_id:
         teams = {entry.team_id for entry in entries}
         rows.rebuild(session, competition=competition, team_ids=teams)
+
+
+def _work_out(session: Session, competition: Competition, jobs: Sequence[ScoringJob]) -> None:
+    """Write the standings of the teams whose files these are.
+
+    Nobody sees a version that is being prepared, so there a team waits for the last of its files.
+    """
+    teams = {job.submission.team_id for job in jobs if job.submission.kind in shown_scores.KINDS}
+    if not teams:
+        return
+    version_id, splits = jobs[0].scoring_version_id, [Split.PUBLIC]
+    if version_id != competition.live_scoring_version_id:
+        teams -= shown_scores.unfinished(session, scoring_version_id=version_id, team_ids=teams)
+    elif competition.settled_at is not None:
+        splits.append(Split.PRIVATE)
+        daily_ranks.forget(session, competition=competition)
+    rows.write(session, competition=competition, scoring_version_id=version_id, splits=splits, team_ids=teams)
 
 
 def _score(job: ScoringJob, split: Split, counts: PairCounts, report: BiasReport, *, now: datetime) -> Score:

@@ -18,6 +18,7 @@ from grader.models import (
 from grader.ranking import selection
 from grader.services.competitions import lookup
 from grader.services.standings import scored_submissions
+from grader.visibility import Feedback
 
 
 def missing(session: Session, *, now: datetime) -> list[Competition]:
@@ -44,7 +45,12 @@ def missing(session: Session, *, now: datetime) -> list[Competition]:
     return list(
         session.scalars(
             select(Competition)
-            .where(Competition.state == CompetitionState.PUBLISHED, ~written, ranks_somebody)
+            .where(
+                Competition.state == CompetitionState.PUBLISHED,
+                Competition.feedback != Feedback.BLIND,
+                ~written,
+                ranks_somebody,
+            )
             .options(joinedload(Competition.live_scoring_version))
         )
     )

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from grader.models import Competition, ScoringVersion, ScoringVersionState, Split, Standing, Team
 from grader.ranking import order, selection
 from grader.ranking.order import Entry
-from grader.services.standings import daily_ranks, scored_submissions
+from grader.services.standings import daily_ranks, scored_submissions, shown_scores
 
 _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
 
@@ -92,13 +92,20 @@ def write(
     splits: Collection[Split],
     team_ids: Collection[int] | None = None,
 ) -> None:
-    """Replace the standings of these teams, by default of all, on these splits."""
+    """Replace the standings of these teams, by default of all, on these splits.
+
+    Under a coarse mode of feedback what is shown of their files is worked out before.
+    """
     doomed = delete(Standing).where(
         Standing.scoring_version_id == scoring_version_id, Standing.split.in_(splits)
     )
     if team_ids is not None:
         doomed = doomed.where(Standing.team_id.in_(team_ids))
     session.flush()
+    if competition.feedback.is_coarse and Split.PUBLIC in splits:
+        shown_scores.work_out(
+            session, competition=competition, scoring_version_id=scoring_version_id, team_ids=team_ids
+        )
     session.execute(doomed.execution_options(synchronize_session="fetch"))
     boards = selection.compute(
         scored_submissions.scored(session, scoring_version_id=scoring_version_id, team_ids=team_ids),

@@ -7,6 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
 from grader.models import (
+    Competition,
     Score,
     ScoringVersion,
     Split,
@@ -17,6 +18,7 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.ranking.selection import Scored
+from grader.services.standings import shown_scores
 
 
 def scored(
@@ -29,12 +31,14 @@ def scored(
 ) -> list[Scored]:
     """Return the submissions that have scores under a scoring version, with both of them as displayed."""
     public, private = aliased(Score), aliased(Score)
+    competition = _competition(session, scoring_version_id)
     query = (
         select(
             Submission.id,
             Submission.team_id,
             Submission.submitted_at,
             public.score,
+            public.shown_units,
             private.score,
             Submission.kind,
             Submission.is_selected,
@@ -42,7 +46,7 @@ def scored(
         .join(public, public.submission_id == Submission.id)
         .join(private, private.submission_id == Submission.id)
         .where(
-            Submission.competition_id == _competition_id(session, scoring_version_id),
+            Submission.competition_id == competition.id,
             public.scoring_version_id == scoring_version_id,
             public.split == Split.PUBLIC,
             private.scoring_version_id == scoring_version_id,
@@ -59,19 +63,21 @@ def scored(
             submission_id,
             team_id,
             submitted_at,
-            order.score_units(public_score),
-            order.score_units(private_score),
+            order.score_units(public),
+            order.score_units(private),
             kind,
             is_selected,
+            shown_units=shown_scores.units(competition, public, shown),
         )
-        for submission_id, team_id, submitted_at, public_score, private_score, kind, is_selected in (
+        for submission_id, team_id, submitted_at, public, shown, private, kind, is_selected in (
             session.execute(query)
         )
     ]
 
 
-def _competition_id(session: Session, scoring_version_id: int) -> int:
-    return session.get_one(ScoringVersion, scoring_version_id).competition_id
+def _competition(session: Session, scoring_version_id: int) -> Competition:
+    version = session.get_one(ScoringVersion, scoring_version_id)
+    return session.get_one(Competition, version.competition_id)
 
 
 def disqualified(session: Session, *, competition_id: int) -> set[int]:

@@ -18,7 +18,8 @@ from grader.visibility import Field, Phase, Viewer, visible
 
 CHUNK = 1000
 
-_SHOWN = {Split.PUBLIC: Field.PUBLIC_SCORE, Split.PRIVATE: Field.PRIVATE_SCORE}
+# A receipt is checked against the score itself, so it holds no score that a coarse mode of feedback shows.
+_EXACT = {Split.PUBLIC: Field.PUBLIC_EXACT, Split.PRIVATE: Field.PRIVATE_SCORE}
 
 
 class NoReceipt(ParticipantError):
@@ -85,7 +86,7 @@ def visible_to(
     shown = {
         score.split.value: SplitReceipt(_shown(score))
         for score in _scores(session, [submission], version)[submission.id]
-        if visible(_SHOWN[score.split], viewer, phase, competition.feedback)
+        if visible(_EXACT[score.split], viewer, phase, competition.feedback)
     }
     return _receipt(submission, version, shown)
 

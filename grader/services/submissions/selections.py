@@ -22,7 +22,7 @@ from grader.ranking.order import Entry
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
-from grader.services.standings import scored_submissions
+from grader.services.standings import scored_submissions, shown_scores
 from grader.services.submissions import accepting
 from grader.visibility import Phase
 
@@ -198,15 +198,14 @@ def is_selectable(submission: Submission) -> bool:
 def would_count(session: Session, *, competition: Competition, team: Team) -> Choice:
     """Return which submissions of a team would count now, and why."""
     limit = competition.selection_count
-    entries = _public_entries(session, competition, team)
+    entries, unshown = _public_entries(session, competition, team)
     picked = [submission.id for submission in scored_submissions.selected(session, team=team)]
-    scored = [
-        entry.submission_id for entry in sorted(entries, key=order.order) if entry.submission_id in picked
-    ]
+    best_first = [entry.submission_id for entry in sorted(entries, key=order.order)] + unshown
+    scored = [submission_id for submission_id in best_first if submission_id in picked]
     waiting = [submission_id for submission_id in picked if submission_id not in scored]
     waiting = waiting[: max(0, limit - len(scored))]
     count = limit - len(waiting)
-    counting = order.select_automatically(entries, picked=scored, count=count)
+    counting = order.select_automatically(entries, unshown=unshown, picked=scored, count=count)
     reasons = {
         submission_id: Reason.PICKED if submission_id in scored else Reason.AUTOMATIC
         for submission_id in counting
@@ -215,9 +214,10 @@ def would_count(session: Session, *, competition: Competition, team: Team) -> Ch
     return Choice(limit, reasons, tuple(picked))
 
 
-def _public_entries(session: Session, competition: Competition, team: Team) -> list[Entry]:
+def _public_entries(session: Session, competition: Competition, team: Team) -> tuple[list[Entry], list[int]]:
+    """Return the scored submissions whose score is shown, and the ids of the others, the newest first."""
     rows = session.execute(
-        select_rows(Submission.id, Score.score, Submission.submitted_at)
+        select_rows(Submission.id, Score.score, Score.shown_units, Submission.submitted_at)
         .join(Score, Score.submission_id == Submission.id)
         .where(
             Submission.team_id == team.id,
@@ -226,8 +226,13 @@ def _public_entries(session: Session, competition: Competition, team: Team) -> l
             Score.scoring_version_id == lookup.live(competition).id,
             Score.split == Split.PUBLIC,
         )
+        .order_by(Submission.submitted_at.desc(), Submission.id.desc())
     )
-    return [
-        Entry(team.id, submission_id, order.score_units(score), submitted_at)
-        for submission_id, score, submitted_at in rows
-    ]
+    entries, unshown = [], []
+    for submission_id, score, stored, submitted_at in rows:
+        units = shown_scores.units(competition, score, stored)
+        if units is None:
+            unshown.append(submission_id)
+        else:
+            entries.append(Entry(team.id, submission_id, units, submitted_at))
+    return entries, unshown

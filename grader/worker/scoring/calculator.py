@@ -3,8 +3,10 @@
 import logging
 from functools import partial
 
+from grader.feedback import Basis, basis_of
 from grader.files import FileRejected, read_submission
-from grader.metrics import count_ranks, dense_ranks, report
+from grader.metrics import BiasReport, MetricSettings, RankArray, count_ranks, dense_ranks, report
+from grader.metrics.analysis.uncertainty.influence import influences
 from grader.models import Split
 from grader.services.analysis.histograms import Histograms
 from grader.services.jobs import lease
@@ -60,7 +62,12 @@ class Calculator:
         for split in Split:
             counts = count_ranks(solution.splits[split], file.ranks)
             results[split] = (counts, report(counts, claim.rules.metric))
-        return Scores(results, file.notes)
+        basis = None
+        if claim.basis_key is not None:
+            basis = _basis(
+                solution, file.ranks, results[Split.PUBLIC][1], claim.rules.metric, claim.basis_key
+            )
+        return Scores(results, file.notes, basis)
 
     def _kept(self, claim: Claim) -> RankedFile | None:
         """Return the ranks of a file that were kept, if this competition accepts its columns as well."""
@@ -77,3 +84,12 @@ class Calculator:
         if self._histograms and not self._histograms.get(claim.submission_sha256):
             self._histograms.count(claim.submission_sha256, submission.predictions)
         return file
+
+
+def _basis(
+    solution: PreparedSolution, ranks: RankArray, public: BiasReport, settings: MetricSettings, key: bytes
+) -> Basis:
+    """Return what the mode of feedback needs of a file beside its score."""
+    rows = solution.splits[Split.PUBLIC].rows
+    influence = influences(solution.public_sets, ranks[rows], public, settings).score
+    return basis_of(ranks, influence, key=key)

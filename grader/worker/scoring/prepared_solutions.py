@@ -3,9 +3,11 @@
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from grader.files import RowIds
 from grader.metrics import RankedSplit
+from grader.metrics.analysis.uncertainty.influence import Sets
 from grader.models import Split
 from grader.services.competitions.metric import Rules
 from grader.services.scoring.jobs import Claim
@@ -21,6 +23,11 @@ class PreparedSolution:
 
     row_ids: RowIds
     splits: dict[Split, RankedSplit]
+
+    @cached_property
+    def public_sets(self) -> Sets:
+        """The public rows as a mode of feedback compares files on them."""
+        return Sets(self.splits[Split.PUBLIC].split)
 
     @classmethod
     def load(cls, storage: Storage, claim: Claim) -> "PreparedSolution":

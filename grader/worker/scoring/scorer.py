@@ -61,6 +61,11 @@ class Scorer:
         with stopping.shielded():
             return self._run(job_id)
 
+    def next_in_turn(self, job_id: int) -> list[int]:
+        """Return the job that waited for this one because it is of a later file of the same team."""
+        with self._database.read() as session:
+            return jobs.next_in_turn(session, job_id=job_id, now=db.now(session))
+
     def _run(self, job_id: int) -> bool:
         claim = insist(partial(self._claim, job_id))
         if claim is None:

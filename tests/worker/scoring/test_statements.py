@@ -13,6 +13,7 @@ A_BETTER_SCORE = """
 write
     select clock_timestamp
     select scoring_job, submission, scoring_version, solution
+    select competition
     update scoring_job
     select solution
 write
@@ -33,6 +34,7 @@ THE_FIRST_SCORE_OF_A_TEAM = """
 write
     select clock_timestamp
     select scoring_job, submission, scoring_version, solution
+    select competition
     update scoring_job
     select solution
 write
@@ -53,6 +55,7 @@ A_REJECTION = """
 write
     select clock_timestamp
     select scoring_job, submission, scoring_version, solution
+    select competition
     update scoring_job
     select solution
 write

@@ -1,0 +1,175 @@
+"""What the mode of feedback shows of public scores: read it, and work it out for whole teams.
+
+The exact modes show the score itself and store nothing. What a coarse mode shows is stored beside the score.
+On a ladder it follows from all files of a team in the order of their acceptance, so it is worked out again
+for the whole team with each score, merge and rescoring, from what is stored: no file is read.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby, takewhile, zip_longest
+from operator import attrgetter
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Select, and_, select, update
+from sqlalchemy.orm import Session, aliased
+
+from grader import feedback
+from grader.feedback import Basis, Rule, ScoredFile
+from grader.models import (
+    Competition,
+    JobState,
+    Score,
+    ScoreBasis,
+    ScoringJob,
+    Split,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+    Team,
+)
+from grader.ranking import order
+from grader.visibility import Feedback
+
+# What a team sends as a participant: one ladder for both.
+KINDS = (SubmissionKind.NORMAL, SubmissionKind.LATE)
+CHUNK = 1000
+_OPEN = (JobState.WAITING, JobState.CLAIMED)
+
+
+def units(competition: Competition, score: float, stored: int | None) -> int | None:
+    """Return what is shown of a public score, in units of 0.00001; None where that is nothing."""
+    return stored if competition.feedback.is_coarse else order.score_units(score)
+
+
+def benchmark_units(competition: Competition, score: float) -> int | None:
+    """Return what is shown of a benchmark's public score: it is nobody's, so a coarse mode rounds it."""
+    if competition.feedback is Feedback.BLIND:
+        return None
+    if not competition.feedback.is_coarse:
+        return order.score_units(score)
+    (shown,) = feedback.show([ScoredFile(score)], Rule(Feedback.TIERED, competition.feedback_step.units))
+    return shown
+
+
+def work_out(
+    session: Session,
+    *,
+    competition: Competition,
+    scoring_version_id: int,
+    team_ids: Collection[int] | None = None,
+) -> None:
+    """Store what a coarse mode shows of the files of these teams, by default of all, under a version.
+
+    The teams are locked. A file that came after one that still waits for its score shows nothing yet.
+    """
+    rule = Rule(competition.feedback, competition.feedback_step.units)
+    everybody = Team.competition_id == competition.id
+    teams = _lock(session, everybody if team_ids is None else Team.id.in_(team_ids))
+    changed: list[dict[str, int | None]] = []
+    for start in range(0, len(teams), CHUNK):
+        rows = session.execute(_files(scoring_version_id, teams[start : start + CHUNK]))
+        for _, files in groupby(rows, attrgetter("team_id")):
+            changed += _changed(list(files), rule)
+    if changed:
+        session.execute(update(Score), changed)
+
+
+def unfinished(session: Session, *, scoring_version_id: int, team_ids: Collection[int]) -> set[int]:
+    """Return which of some teams have files without a result under a version; they are locked."""
+    _lock(session, Team.id.in_(team_ids))
+    query = (
+        select(Submission.team_id)
+        .join(ScoringJob, ScoringJob.submission_id == Submission.id)
+        .where(
+            Submission.team_id.in_(team_ids),
+            Submission.kind.in_(KINDS),
+            Submission.status != SubmissionStatus.PENDING,
+            ScoringJob.scoring_version_id == scoring_version_id,
+            ScoringJob.state.in_(_OPEN),
+        )
+    )
+    return set(session.scalars(query))
+
+
+def out_of_turn(job: ScoringJob) -> ColumnElement[bool]:
+    """Return the condition that an earlier file of the same team still waits for its score.
+
+    On a ladder a file is scored after those that its team sent before, so that nothing is shown out of order.
+    """
+    earlier, waiting = aliased(ScoringJob), aliased(Submission)
+    own = job.submission
+    return (
+        select(earlier.id)
+        .join(waiting, waiting.id == earlier.submission_id)
+        .where(
+            earlier.scoring_version_id == job.scoring_version_id,
+            earlier.state.in_(_OPEN),
+            waiting.team_id == own.team_id,
+            waiting.kind.in_(KINDS),
+            waiting.status == SubmissionStatus.PENDING,
+            (waiting.submitted_at < own.submitted_at)
+            | and_(waiting.submitted_at == own.submitted_at, waiting.id < own.id),
+        )
+        .exists()
+    )
+
+
+def _lock(session: Session, which: ColumnElement[bool]) -> Sequence[int]:
+    query = select(Team.id).where(which).order_by(Team.id)
+    return session.scalars(query.with_for_update(key_share=True)).all()
+
+
+def _files(scoring_version_id: int, team_ids: Sequence[int]) -> Select[*tuple[Any, ...]]:
+    """Return the query of the teams' files, each team's in the order of their acceptance."""
+    return (
+        select(
+            Submission.team_id,
+            Submission.status,
+            ScoringJob.state,
+            Score.id,
+            Score.score,
+            Score.shown_units,
+            ScoreBasis.noise,
+            ScoreBasis.sketch,
+        )
+        .join(
+            ScoringJob,
+            and_(
+                ScoringJob.submission_id == Submission.id,
+                ScoringJob.scoring_version_id == scoring_version_id,
+            ),
+        )
+        .outerjoin(
+            Score,
+            and_(
+                Score.submission_id == Submission.id,
+                Score.scoring_version_id == scoring_version_id,
+                Score.split == Split.PUBLIC,
+            ),
+        )
+        .outerjoin(ScoreBasis, ScoreBasis.score_id == Score.id)
+        .where(Submission.team_id.in_(team_ids), Submission.kind.in_(KINDS))
+        .order_by(Submission.team_id, Submission.submitted_at, Submission.id)
+    )
+
+
+def _changed(files: Sequence[Row[Any]], rule: Rule) -> Iterator[dict[str, int | None]]:
+    """Return the scores of one team whose shown units are others than those stored."""
+    scored = [file for file in files if file.id is not None]
+    in_turn = scored
+    if rule.feedback is Feedback.LADDER:
+        in_turn = [file for file in takewhile(_has_ended, files) if file.id is not None]
+    shown = feedback.show([_file(file) for file in in_turn], rule)
+    for file, now in zip_longest(scored, shown):
+        if file.shown_units != now:
+            yield {"id": file.id, "shown_units": now}
+
+
+def _has_ended(file: Row[Any]) -> bool:
+    """Return whether nothing later has to wait for a file: one that failed is tried again out of turn."""
+    return file.state not in _OPEN or file.status is not SubmissionStatus.PENDING
+
+
+def _file(file: Row[Any]) -> ScoredFile:
+    # A file that was scored before the mode was chosen has no basis: on a ladder it cannot be compared.
+    return ScoredFile(file.score, Basis.of(file.noise or 0.0, file.sketch))

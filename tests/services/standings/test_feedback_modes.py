@@ -1,0 +1,396 @@
+"""Coarse modes of feedback: what is stored and shown of files, in whatever order they are scored."""
+
+import itertools
+import threading
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader import feedback
+from grader.feedback import Basis, Rule, ScoredFile
+from grader.files import RowIds, read_submission
+from grader.metrics.analysis.uncertainty.influence import Sets
+from grader.metrics.analysis.uncertainty.paired import Measured, score_difference
+from grader.models import (
+    Competition,
+    Score,
+    ScoreBasis,
+    ScoringVersion,
+    Split,
+    Standing,
+    Submission,
+    SubmissionStatus,
+)
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
+from grader.services.competitions.metric import Rules
+from grader.services.leaderboards import leaderboard, score_steps, submission_results
+from grader.services.rescoring import publication
+from grader.services.scoring import jobs
+from grader.services.scoring.jobs import Breakdown
+from grader.services.solutions.truth import Truth
+from grader.services.standings import daily_ranks, rows, shown_scores
+from grader.services.submissions import selections
+from grader.visibility import Feedback, Phase, Step, Viewer, visible_fields
+from grader.worker.scoring.batch_scorer import BatchScorer
+from grader.worker.scoring.scorer import Scorer
+from tests.fixtures.service import LEASE, write_predictions
+
+HOUR = timedelta(hours=1)
+SKILLS = (0.1, 0.02, 0.5, 0.45, 1.5)  # with the step of 0.02: a first, worse, better, about equal, better
+IN_LADDER = [True, False, True, False, True]
+
+
+@pytest.fixture
+def coarse(service: Any) -> Any:
+    """A function that makes a competition in a coarse mode."""
+
+    def make(mode: Feedback, step: Step = Step.OF_0_02, **options: Any) -> Competition:
+        competition = service.competition(**options)
+        with service.database.write() as session:
+            own = lookup.get(session, slug=competition.slug)
+            own.feedback, own.feedback_step, own.feedback_key = mode, step, "5e" * 32
+        return service.reload(competition)  # type: ignore[no-any-return]
+
+    return make
+
+
+def send(service: Any, competition: Competition, skills: Sequence[float] = SKILLS, **options: Any) -> Any:
+    return [
+        service.submit(competition, skill=skill, seed=10 + place, after=place * HOUR, **options)
+        for place, skill in enumerate(skills)
+    ]
+
+
+def shown(service: Any, version_id: int | None = None) -> dict[int, int | None]:
+    """Return what is stored as shown, by submission."""
+    with service.database.read() as session:
+        query = select(Score.submission_id, Score.shown_units).where(Score.split == Split.PUBLIC)
+        live = version_id or session.scalars(select(Competition.live_scoring_version_id)).one()
+        return dict(session.execute(query.where(Score.scoring_version_id == live)).all())
+
+
+def by_the_rule(service: Any, competition: Competition, version_id: int | None = None) -> dict[int, Any]:
+    """Return what the pure rule shows of each team's stored scores."""
+    rule = Rule(competition.feedback, competition.feedback_step.units)
+    with service.database.read() as session:
+        rows = session.execute(
+            select(Submission.team_id, Submission.id, Score.score, ScoreBasis.noise, ScoreBasis.sketch)
+            .join(Score, Score.submission_id == Submission.id)
+            .outerjoin(ScoreBasis, ScoreBasis.score_id == Score.id)
+            .where(
+                Score.split == Split.PUBLIC,
+                Score.scoring_version_id == (version_id or competition.live_scoring_version_id),
+            )
+            .order_by(Submission.team_id, Submission.submitted_at, Submission.id)
+        ).all()
+    found: dict[int, Any] = {}
+    for _, group in itertools.groupby(rows, lambda row: row.team_id):
+        own = list(group)
+        files = [ScoredFile(row.score, Basis.of(row.noise or 0.0, row.sketch)) for row in own]
+        found |= zip([row.id for row in own], feedback.show(files, rule), strict=True)
+    return found
+
+
+def public_standings(service: Any) -> dict[int, tuple[int, int]]:
+    with service.database.read() as session:
+        rows = session.scalars(select(Standing).where(Standing.split == Split.PUBLIC)).all()
+        live = session.scalars(select(Competition.live_scoring_version_id)).one()
+        return {
+            row.team_id: (row.submission_id, row.score_units)
+            for row in rows
+            if row.scoring_version_id == live
+        }
+
+
+def with_power(settings: dict[str, Any], power: float) -> dict[str, Any]:
+    return settings | {"metric": settings["metric"] | {"power": power}}
+
+
+@pytest.mark.parametrize("mode", [Feedback.TIERED, Feedback.LADDER, Feedback.NOISED, Feedback.BLIND])
+def test_each_coarse_mode_shows_what_its_rule_says(service: Any, coarse: Any, mode: Feedback) -> None:
+    competition = coarse(mode)
+    sent = send(service, competition)
+    service.score(*sent)
+    found = shown(service)
+    assert found == by_the_rule(service, competition)
+    if mode is Feedback.LADDER:
+        assert [units is not None for units in found.values()] == IN_LADDER
+    best = max((units for units in found.values() if units is not None), default=None)
+    standings = list(public_standings(service).values())
+    assert [units for _, units in standings] == ([] if best is None else [best])
+
+
+def test_the_stored_basis_gives_the_standard_error_of_the_paired_difference(
+    service: Any, coarse: Any
+) -> None:
+    competition = coarse(Feedback.LADDER)
+    sent = send(service, competition, (0.2, 0.9))
+    service.score(*sent)
+    with service.database.read() as session:
+        version = lookup.live(lookup.get(session, slug=competition.slug))
+        rules = Rules.from_dict(version.metric_settings)
+        truth = Truth.from_bytes(service.storage.read(version.solution.prepared_sha256))
+        row_ids = RowIds.from_bytes(service.storage.read(version.solution.row_ids_sha256))
+        stored = [Basis.of(row.noise, row.sketch) for row in session.scalars(select(ScoreBasis))]
+    sets = Sets(truth.prepare(Split.PUBLIC, identities=rules.identities, settings=rules.metric))
+    rows = truth.rows(Split.PUBLIC)
+    one, other = (
+        Measured.of(
+            sets, read_submission(write_predictions(skill=skill, seed=seed), row_ids).predictions[rows]
+        )
+        for skill, seed in ((0.2, 10), (0.9, 11))
+    )
+    exact = score_difference(one, other).standard_error
+    assert exact is not None
+    assert feedback.paired_error(*stored) == pytest.approx(exact, rel=0.25)
+
+
+@pytest.mark.parametrize("order", [(4, 3, 2, 1, 0), (2, 0, 4, 1, 3), (1, 0, 3, 2, 4)])
+def test_a_ladder_goes_by_the_order_of_acceptance_whatever_is_scored_first(
+    service: Any, coarse: Any, order: tuple[int, ...]
+) -> None:
+    competition = coarse(Feedback.LADDER)
+    jobs_in_order = [job_id for sent in send(service, competition) for job_id in sent.job_ids]
+    scorer = Scorer(service.database, service.storage, lease=LEASE)
+    left = [jobs_in_order[place] for place in order]
+    while left:
+        done = [job_id for job_id in left if scorer.run(job_id)]
+        assert done
+        left = [job_id for job_id in left if job_id not in done]
+    assert shown(service) == by_the_rule(service, competition)
+    assert [units is not None for _, units in sorted(shown(service).items())] == IN_LADDER
+
+
+def test_a_file_waits_for_the_ones_that_its_team_sent_before_and_for_no_others(
+    service: Any, coarse: Any
+) -> None:
+    competition = coarse(Feedback.LADDER)
+    first, second = send(service, competition, (0.2, 0.9))
+    (other,) = send(service, competition, (0.4,), user="bob")
+    scorer = Scorer(service.database, service.storage, lease=LEASE)
+    assert not scorer.run(second.job_ids[0])
+    assert scorer.run(other.job_ids[0])
+    assert scorer.run(first.job_ids[0])
+    assert scorer.next_in_turn(first.job_ids[0]) == list(second.job_ids)
+    assert scorer.next_in_turn(other.job_ids[0]) == []
+    assert scorer.run(second.job_ids[0])
+
+
+def test_in_other_modes_nobody_waits(service: Any, coarse: Any) -> None:
+    competition = coarse(Feedback.TIERED)
+    first, second = send(service, competition, (0.2, 0.9))
+    scorer = Scorer(service.database, service.storage, lease=LEASE)
+    assert scorer.run(second.job_ids[0])
+    assert scorer.next_in_turn(second.job_ids[0]) == []
+    assert scorer.run(first.job_ids[0])
+
+
+def test_a_file_that_failed_holds_nobody_up_and_takes_its_place_when_it_is_scored(
+    service: Any, coarse: Any
+) -> None:
+    competition = coarse(Feedback.LADDER)
+    sent = send(service, competition, (0.2, 0.9, 1.5))
+    service.score(sent[0])
+    failing, after = sent[1].job_ids[0], timedelta()
+    for _ in range(jobs.MAX_ERRORS):
+        after += 10 * HOUR
+        with service.database.write() as session:
+            claim = jobs.claim(session, job_id=failing, lease=LEASE, now=service.now + after)
+            assert claim is not None
+            jobs.record(
+                session, job_id=failing, token=claim.token, outcome=Breakdown("x"), now=service.now + after
+            )
+    service.score(sent[2])
+    assert service.submission(sent[2]).status is SubmissionStatus.SCORED
+    before = shown(service)
+    with service.database.write() as session:
+        job = session.get_one(jobs.ScoringJob, failing)
+        job.state, job.available_at, job.error_count = jobs.JobState.WAITING, service.now, 0
+    assert shown(service) == before
+    service.run(failing)
+    assert shown(service) == by_the_rule(service, competition)
+    assert len(shown(service)) == 3
+
+
+def test_a_merge_makes_one_ladder_of_two(service: Any, coarse: Any) -> None:
+    competition = coarse(Feedback.LADDER)
+    sent = [*send(service, competition, (0.9, 1.5)), *send(service, competition, (0.2, 0.5), user="bob")]
+    for each in sent:
+        service.score(each)
+    with service.database.write() as session:
+        own = lookup.lock(session, competition_id=competition.id)
+        mine, other = (service.submission(each).team_id for each in (sent[0], sent[2]))
+        for submission in session.scalars(select(Submission).where(Submission.team_id == other)):
+            submission.team_id = mine
+        session.flush()
+        rows.rebuild(session, competition=own, team_ids=[mine, other])
+    assert shown(service) == by_the_rule(service, competition)
+    assert public_standings(service).keys() == {mine}
+
+
+def test_a_rescoring_climbs_the_ladder_again(service: Any, coarse: Any, prepare_version: Any) -> None:
+    competition = coarse(Feedback.LADDER)
+    for name in ("ada", "bob"):
+        service.score(*send(service, competition, user=name))
+    old = competition.live_scoring_version_id
+    before = shown(service)
+    version = prepare_version(competition)
+    with service.database.write() as session:
+        own = session.get_one(ScoringVersion, version.id)
+        own.metric_settings = with_power(own.metric_settings, -1.0)
+    scorer = BatchScorer(service.database, service.storage, lease=LEASE)
+    while scorer.run(version.id):
+        pass
+    assert shown(service, version.id) == by_the_rule(service, competition, version.id)
+    assert shown(service, old) == before
+    with service.database.write() as session:
+        publication.publish(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
+    competition = service.reload(competition)
+    assert shown(service) == by_the_rule(service, competition)
+    assert len(public_standings(service)) == 2
+    with service.database.write() as session:
+        publication.roll_back(
+            session, competition=competition, number=1, reason="Back.", actor=Actor(None, "tests")
+        )
+    assert shown(service) == before
+
+
+def test_a_pending_file_is_left_to_the_live_version_of_a_ladder(
+    service: Any, coarse: Any, prepare_version: Any
+) -> None:
+    competition = coarse(Feedback.LADDER)
+    first, second = send(service, competition, (0.2, 0.9))
+    service.score(first)
+    version = prepare_version(competition)
+    with service.database.write() as session:
+        jobs.add_job(
+            session, submission_id=second.submission.id, scoring_version_id=version.id, now=service.now
+        )
+    scorer = BatchScorer(service.database, service.storage, lease=LEASE)
+    assert scorer.run(version.id)
+    assert not scorer.run(version.id)
+    service.score(second)
+    assert scorer.run(version.id)
+    assert shown(service, version.id) == shown(service)
+
+
+def test_what_is_not_shown_is_chosen_last_and_the_newest_first(service: Any, coarse: Any) -> None:
+    competition = coarse(Feedback.LADDER)
+    sent = send(service, competition)
+    service.score(*sent)
+    ids = [each.submission.id for each in sent]
+    with service.database.read() as session:
+        own = lookup.get(session, slug=competition.slug)
+        submission = session.get_one(Submission, ids[0])
+        assert list(selections.would_count(session, competition=own, team=submission.team).reasons) == [
+            ids[4],
+            ids[2],
+        ]
+        (steps,) = score_steps.of_teams(session, competition=own, team_ids=[submission.team_id])
+        assert [step.submission_id for step in steps.steps] == [ids[0], ids[2], ids[4]]
+
+
+def test_blind_has_no_public_leaderboard_and_chooses_the_newest(service: Any, coarse: Any) -> None:
+    competition = coarse(Feedback.BLIND)
+    sent = send(service, competition, (0.2, 0.9, 0.4))
+    service.score(*sent)
+    with service.database.read() as session:
+        own = lookup.get(session, slug=competition.slug)
+        assert leaderboard.public_board(session, competition=own, now=service.now).rows == ()
+        submission = session.get_one(Submission, sent[0].submission.id)
+        chosen = selections.would_count(session, competition=own, team=submission.team).reasons
+        assert list(chosen) == [sent[2].submission.id, sent[1].submission.id]
+        assert daily_ranks.missing(session, now=service.now + timedelta(days=1)) == []
+
+
+@pytest.mark.parametrize("mode", [Feedback.LADDER, Feedback.BLIND])
+def test_a_team_sees_what_is_shown_and_an_organizer_the_score(
+    service: Any, coarse: Any, mode: Feedback
+) -> None:
+    competition = coarse(mode)
+    sent = send(service, competition)
+    service.score(*sent)
+    with service.database.read() as session:
+        submission = session.get_one(Submission, sent[4].submission.id)
+        seen = {
+            viewer: submission_results.summary(
+                session, submission=submission, viewer=viewer, phase=Phase.OPEN
+            )
+            for viewer in (Viewer.TEAM, Viewer.ORGANIZER)
+        }
+        exact = session.scalars(
+            select(Score.score).where(Score.submission_id == submission.id, Score.split == Split.PUBLIC)
+        ).one()
+    own, organizers = seen[Viewer.TEAM], seen[Viewer.ORGANIZER]
+    assert organizers.public is not None
+    assert organizers.public.score == f"{exact:.5f}"
+    assert organizers.public.terms
+    units = shown(service)[submission.id]
+    assert organizers.shown_units == units
+    if mode is Feedback.BLIND:
+        assert (units, own.public, own.rank) == (None, None, None)
+    else:
+        assert units is not None
+        assert own.public is not None
+        assert (own.public.score_units, own.public.terms, own.public.identities) == (units, {}, ())
+        assert units % competition.feedback_step.units == 0
+        assert own.gain_units == units - shown(service)[sent[2].submission.id]
+
+
+def test_a_benchmark_is_rounded_down_to_the_step_and_hidden_in_blind(coarse: Any) -> None:
+    competition = coarse(Feedback.LADDER, slug="ladder")
+    assert shown_scores.benchmark_units(competition, 0.91999) == 90000
+    competition = coarse(Feedback.BLIND, slug="blind")
+    assert shown_scores.benchmark_units(competition, 0.91999) is None
+
+
+def test_what_a_mode_withholds_contains_the_score_itself() -> None:
+    for mode in Feedback:
+        for viewer in (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM):
+            seen = visible_fields(viewer, Phase.OPEN, mode)
+            assert ("public_exact" in seen) is not mode.is_coarse
+            assert ("public_score" in seen) is (mode is not Feedback.BLIND)
+
+
+def test_noise_does_not_average_out_over_equal_files(service: Any, coarse: Any) -> None:
+    competition = coarse(Feedback.NOISED, Step.OF_0_001)
+    same = [service.submit(competition, skill=0.5, after=place * HOUR) for place in range(3)]
+    lines = write_predictions(skill=0.5).decode().splitlines()
+    scaled = [lines[0], *(f"{row},{float(value) * 2!r}" for row, value in (x.split(",") for x in lines[1:]))]
+    same.append(service.submit(competition, csv="\n".join(scaled).encode() + b"\n", after=4 * HOUR))
+    service.score(*same)
+    assert len(set(shown(service).values())) == 1
+
+
+def test_four_workers_at_once_climb_the_same_ladder(service: Any, coarse: Any) -> None:
+    competition = coarse(Feedback.LADDER)
+    everything = [*send(service, competition), *send(service, competition, user="bob")]
+    left = {job_id for each in everything for job_id in each.job_ids}
+    lock = threading.Lock()
+
+    def work(number: int) -> None:
+        scorer = Scorer(service.database, service.storage, lease=LEASE)
+        for _ in range(200):
+            with lock:
+                todo = sorted(left, reverse=number % 2 == 0)
+            if not todo:
+                return
+            for job_id in todo:
+                if scorer.run(job_id):
+                    with lock:
+                        left.discard(job_id)
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not left
+    assert shown(service) == by_the_rule(service, competition)
+    best = {team: units for team, (_, units) in public_standings(service).items()}
+    assert len(best) == 2
+    assert set(best.values()) == {max(units for units in shown(service).values() if units is not None)}

@@ -1,0 +1,34 @@
+"""What a competition shows of its scores before the reveal, in the words of its pages and its API."""
+
+from grader.models import Competition
+from grader.visibility import Feedback
+
+_SHOWN = {
+    Feedback.TIERED: "Until the reveal scores are shown in bands of {step}: "
+    "each by the lower end of its band.",
+    Feedback.LADDER: "Until the reveal a score is shown, rounded to {step}, "
+    "only when the file is better than the team's best so far by at least that much and by more than chance.",
+    Feedback.NOISED: "Until the reveal scores are shown with secret noise of about {step}, "
+    "which is always the same for the same file.",
+    Feedback.BLIND: "This competition shows no scores before the reveal.",
+}
+
+
+def of(competition: Competition) -> str:
+    """Return what everybody should know of the scores that they see; empty where it is the score itself."""
+    return _SHOWN.get(competition.feedback, "").format(step=competition.feedback_step.value)
+
+
+def why_unshown(competition: Competition) -> str:
+    """Return why a scored file shows no score to its team before the reveal."""
+    if competition.feedback is Feedback.LADDER:
+        return (
+            "Scored, and no new best: the file is not better than the team's best so far by "
+            f"{competition.feedback_step.value} and by more than chance. Its score is shown after the reveal."
+        )
+    return "Scored. Its score is shown after the reveal."
+
+
+def chosen_for(competition: Competition) -> str:
+    """Return by what the submissions are chosen that a team did not select itself."""
+    return "newest" if competition.feedback is Feedback.BLIND else "best public score"
