@@ -29,6 +29,11 @@ def why_unshown(competition: Competition) -> str:
     return "Scored. Its score is shown after the reveal."
 
 
+def unshown(competition: Competition) -> str:
+    """Return the same in a list, in the place of the score."""
+    return "no new best" if competition.feedback is Feedback.LADDER else "not shown"
+
+
 def chosen_for(competition: Competition) -> str:
     """Return by what the submissions are chosen that a team did not select itself."""
     return "newest" if competition.feedback is Feedback.BLIND else "best public score"

@@ -161,9 +161,7 @@ def test_a_job_of_a_file_whose_bytes_are_gone_says_what_is_known(service: Any) -
     delete(service)
     with service.database.write() as session:
         job = session.get_one(ScoringJob, accepted.job_ids[0])
-        claim = jobs.claim_of(
-            job, token="", attempt=1, other_labels=(), mode=jobs.Mode(Feedback.OPEN, None)
-        )
+        claim = jobs.claim_of(job, token="", attempt=1, other_labels=(), mode=jobs.Mode(Feedback.OPEN, None))
         problems = job.submission.problems
     outcome = Calculator(service.storage, None).outcome(claim)
     assert isinstance(outcome, jobs.Rejection)
