@@ -18,6 +18,7 @@ class Solution(Base):
     is the sha256 of its content in one canonical form, whatever file it came in. It is as hidden as the
     content: labels from elsewhere could be confirmed by it. `commitment` is the sha256 of `nonce`, 32 random
     bytes in hexadecimal, followed by that form. Everybody may see it; the nonce is public with the solution.
+    `canaries` lists its canary rows: here, and not in the storage, so that a leak of the content does not.
     """
 
     __tablename__ = "solution"
@@ -35,6 +36,7 @@ class Solution(Base):
     digest: Mapped[str | None] = mapped_column(String(64))
     nonce: Mapped[str | None] = mapped_column(String(64))
     commitment: Mapped[str | None] = mapped_column(String(64))
+    canaries: Mapped[str | None] = mapped_column(Text)
     report: Mapped[dict[str, Any]]
     uploaded_at: Mapped[datetime]
 

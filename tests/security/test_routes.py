@@ -182,6 +182,7 @@ TABLE = {
     ("GET", "submissions.receipt"): Access(f"{HERE}/submissions/{{own}}/receipt", (302, 404, 200)),
     ("GET", "competition_solution.download"): Access(f"{HERE}/data/solution.csv", (404, 404, 404)),
     ("GET", "competition_solution.nonce"): Access(f"{HERE}/data/solution-nonce.txt", (404, 404, 404)),
+    ("GET", "competition_solution.canaries"): Access(f"{HERE}/data/solution-canaries.csv", (404, 404, 404)),
     ("POST", "submissions.question"): Access(
         f"{HERE}/submissions/{{own}}/question", (302, 404, 303), data={"question": "Is the label right?"}
     ),
@@ -330,6 +331,7 @@ TABLE = {
     ("GET", "api.sample_submission"): Access(f"{API}{HERE}/sample-submission", (200, 200, 200)),
     ("GET", "api.published_solution"): Access(f"{API}{HERE}/solution", (404, 404, 404)),
     ("GET", "api.published_nonce"): Access(f"{API}{HERE}/solution-nonce", (404, 404, 404)),
+    ("GET", "api.published_canaries"): Access(f"{API}{HERE}/solution-canaries", (404, 404, 404)),
     ("GET", "api.public_log"): Access(f"{API}{HERE}/log", (200, 200, 200)),
     ("GET", "api.last_rescoring"): Access(f"{API}{HERE}/rescoring", (404, 404, 404)),
     ("GET", "api.own_results"): Access(f"{API}{HERE}/results", (401, 403, 403), revealed=(401, 200, 200)),

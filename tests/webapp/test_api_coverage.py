@@ -17,6 +17,7 @@ PAIRS = {
     "GET competition_data.file": "data_file",
     "GET competition_solution.download": "published_solution",
     "GET competition_solution.nonce": "published_nonce",
+    "GET competition_solution.canaries": "published_canaries",
     "GET log.show": "public_log",
     "GET rescored.show": "last_rescoring",
     "GET leaderboards.public": "leaderboard",

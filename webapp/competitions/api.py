@@ -109,6 +109,13 @@ def published_nonce(slug: str) -> Response:
     return solution_download.nonce(slug)
 
 
+@blueprint.get("/competitions/<slug>/solution-canaries")
+@operation(None, tag=TAG, answers_file="text/csv")
+def published_canaries(slug: str) -> Response:
+    """Download the list of the published solution's canary rows: the altered labels, and the true ones."""
+    return solution_download.canaries(slug)
+
+
 @blueprint.get("/competitions/<slug>/log")
 @operation(None, answers=PublicLog, tag=TAG)
 def public_log(slug: str, query: Asked) -> PublicLog:

@@ -1,4 +1,4 @@
-"""Download of a published solution, and the nonce of its commitment."""
+"""Download of a published solution, the nonce of its commitment, and the list of its canary rows."""
 
 from flask import Blueprint, Response, send_file
 
@@ -31,6 +31,18 @@ def nonce(slug: str) -> Response:
     """Download the nonce with which every receipt has committed to the published solution."""
     with current_site().database.read() as session:
         found = publication.nonce(lookups.competition_of(session, slug))
-    answer = Response(f"{found}\n", mimetype="text/plain")
-    answer.headers.set("Content-Disposition", "attachment", filename="solution-nonce.txt")
+    return _attached(f"{found}\n", "text/plain", "solution-nonce.txt")
+
+
+@blueprint.get("/data/solution-canaries.csv")
+def canaries(slug: str) -> Response:
+    """Download the list of the canary rows: the altered labels, and the true ones."""
+    with current_site().database.read() as session:
+        found = publication.canaries(lookups.competition_of(session, slug))
+    return _attached(found, "text/csv", "solution-canaries.csv")
+
+
+def _attached(text: str, media_type: str, name: str) -> Response:
+    answer = Response(text, mimetype=media_type)
+    answer.headers.set("Content-Disposition", "attachment", filename=name)
     return answer

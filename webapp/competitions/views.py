@@ -14,6 +14,7 @@ from grader.services.competitions import metric as metric_choice
 from grader.services.competitions import phases
 from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import is_web_address
+from grader.services.solutions import publication
 from grader.services.teams import participations
 from grader.visibility import Phase
 from webapp.presentation import feedback_words, formats
@@ -89,6 +90,7 @@ class CompetitionView:
         self._version = competition.live_scoring_version
         self.has_solution = self._version is not None
         self.has_published_solution = competition.solution_published_at is not None
+        self.has_published_canaries = publication.has_canaries(competition)
         solution = self._version.solution if self._version else None
         self.row_count = solution.row_count if solution else 0
         self.sample_submission_sha256 = solution.sample_submission_sha256 if solution else ""

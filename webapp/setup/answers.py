@@ -134,9 +134,13 @@ class SolutionAnswer(Answer):
 
 
 class RolesRequest(Sent):
-    """The roles of some columns; the others keep theirs."""
+    """The roles of some columns, the others keep theirs; and how many canary rows to draw."""
 
     roles: dict[str, ColumnRole]
+    canaries: Annotated[int, Field(description="0 for none, else 20 to 100, an even number.")] = 0
+    canaries_from_scored: Annotated[
+        bool, Field(description="Whether scored rows may become canary rows where too few are Ignored.")
+    ] = False
 
 
 class OrganizersDataFile(Answer):

@@ -21,6 +21,7 @@ from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import versions
 from grader.services.setup import cloning, draft_deletion, drafts, lifecycle, settings_file, suggestions
 from grader.services.solutions import checks as solution_checks
+from grader.services.solutions.canary_rows import CanaryRequest
 from grader.services.submissions import benchmark_entries
 from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
@@ -151,7 +152,8 @@ def organized_solution(slug: str) -> SolutionAnswer:
 def upload_solution(slug: str) -> Any:
     """Upload a solution and have it checked; of a published competition it is a corrected one.
 
-    A form may also have the field `test`: the test.csv that participants download.
+    A form may also have the field `test`: the test.csv that participants download; and `canaries`, how many
+    canary rows to draw, with `canaries_from_scored` if scored rows may become such.
     """
     job = receiving.add_solution(slug)
     return organizing.started(job, url_for("api.solution_check", slug=slug, job_id=job.id))
@@ -180,6 +182,11 @@ def change_solution_roles(slug: str, job_id: int, json: RolesRequest) -> Any:
             competition=competition,
             job=job,
             roles=found | {name: role for name, role in json.roles.items() if name in found},
+            canaries=(
+                CanaryRequest.of(json.canaries, from_scored=json.canaries_from_scored)
+                if json.canaries
+                else None
+            ),
             actor=actor(),
             now=db.now(session),
         )

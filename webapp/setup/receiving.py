@@ -1,5 +1,7 @@
 """Receive an organizer's file, for the pages and the API: a data file, a solution, a baseline."""
 
+from collections.abc import Mapping
+
 from flask import g, request
 
 from grader import blobs, db
@@ -7,6 +9,7 @@ from grader.errors import ErrorKind
 from grader.models import OrganizerJob
 from grader.services.data_files import files as data_files
 from grader.services.solutions import checks as solution_checks
+from grader.services.solutions.canary_rows import CanaryRequest
 from grader.services.solutions.checks import UploadedFile
 from grader.services.submissions import benchmark_entries
 from grader.services.submissions.accepting import Entered
@@ -70,9 +73,18 @@ def add_solution(slug: str) -> OrganizerJob:
             competition=lookups.competition_of(session, slug),
             file=sent,
             test=test,
+            canaries=asked_canaries(request.values),
             actor=actor(),
             now=db.now(session),
         )
+
+
+def asked_canaries(form: Mapping[str, str]) -> CanaryRequest | None:
+    """Return how many canary rows a form asks for, None without any; raise CanariesRefused."""
+    count = form.get("canaries", "").strip()
+    if count in ("", "0"):
+        return None
+    return CanaryRequest.of(count, from_scored=bool(form.get("canaries_from_scored")))
 
 
 def add_baseline(slug: str) -> Entered:

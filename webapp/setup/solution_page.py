@@ -87,6 +87,7 @@ def change_roles(slug: str, job_id: int) -> ResponseReturnValue:
             competition=competition,
             job=job,
             roles=chosen_roles(job, request.form),
+            canaries=receiving.asked_canaries(request.form),
             actor=actor(),
             now=db.now(session),
         )

@@ -9,6 +9,7 @@ from click.core import ParameterSource
 from sqlalchemy.orm import Session
 
 from grader import db
+from grader.cli.competition.canaries import canaries
 from grader.cli.competition.closing import disqualify, finalize, mark, reinstate, reveal
 from grader.cli.competition.condition_options import condition_options, given
 from grader.cli.competition.creation_options import creation_options
@@ -61,6 +62,7 @@ def competition() -> None:
 
 for command in (
     check,
+    canaries,
     settings,
     apply,
     clone,

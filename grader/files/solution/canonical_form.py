@@ -89,7 +89,7 @@ def canonical_solution(
     """
     ids = list(row_ids)
     names = sorted(identities)
-    yield _line(["id", "label", *names, "Usage"])
+    yield csv_line(["id", "label", *names, "Usage"])
     order = sorted(range(len(ids)), key=ids.__getitem__)
     for begin in range(0, len(order), _LINES_AT_ONCE):
         rows = np.array(order[begin : begin + _LINES_AT_ONCE], np.intp)
@@ -99,18 +99,19 @@ def canonical_solution(
             *(_texts(identities[name][rows]) for name in names),
             [USAGE_NAMES[code] for code in usage[rows]],
         ]
-        yield b"".join(map(_line, zip(*columns, strict=True)))
+        yield b"".join(map(csv_line, zip(*columns, strict=True)))
+
+
+def csv_line(fields: Sequence[str]) -> bytes:
+    """Return a line of CSV in canonical form: a text in quotes only where it needs them."""
+    # Not by `csv`, whose choice of what to quote has changed between versions of Python.
+    return (",".join(map(_quoted, fields)) + "\n").encode()
 
 
 def _texts(values: NDArray[np.float64]) -> list[str]:
     distinct, places = np.unique(values, return_inverse=True)
     texts = ["" if math.isnan(value) else repr(value + 0.0) for value in distinct.tolist()]  # no minus zero
     return [texts[place] for place in places]
-
-
-def _line(fields: Sequence[str]) -> bytes:
-    # Not by `csv`, whose choice of what to quote has changed between versions of Python.
-    return (",".join(map(_quoted, fields)) + "\n").encode()
 
 
 def _quoted(text: str) -> str:

@@ -81,6 +81,7 @@ class FinalResults:
     solution_number: int
     commitment: str
     nonce: str | None
+    canaries: str | None
     rows: Mapping[Split, int]
     boards: Mapping[Split, tuple[BoardLine, ...]]
     results: Mapping[int, Mapping[Split, SplitResult]]
@@ -142,6 +143,7 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
         solution_number=solution.number,
         commitment=solution.commitment or "",
         nonce=solution.nonce if with_receipts else None,
+        canaries=solution.canaries if with_receipts else None,
         rows={Split.PUBLIC: solution.public_row_count, Split.PRIVATE: solution.private_row_count},
         boards=boards,
         results=submission_results.split_results_of(

@@ -39,6 +39,10 @@ solution-nonce.txt        the nonce: the sha256 of its bytes and solution.csv af
 receipts/                 the exact counts of every score: `fairboard verify receipts/N.json
                           --solution solution.csv --submission FILE` recomputes one
 """
+WITH_CANARIES = """\
+solution-canaries.csv     the canary rows, which entered no score: their labels were altered to find files
+                          made of a leak; with the true labels. The sha256 of this list is the nonce
+"""
 
 
 def texts(found: FinalResults, *, address: str) -> dict[str, str]:
@@ -58,6 +62,8 @@ def texts(found: FinalResults, *, address: str) -> dict[str, str]:
         files[f"identities/{split}.tex"] = _latex_table(found, split)
     if found.nonce is not None:
         files["solution-nonce.txt"] = f"{found.nonce}\n"
+    if found.canaries is not None:
+        files["solution-canaries.csv"] = found.canaries
     for receipt in found.receipts:
         files[f"receipts/{receipt.submission}.json"] = receipt.to_json()
     return files
@@ -69,7 +75,7 @@ def _readme(found: FinalResults) -> str:
         number=found.number,
         date=_day(found.finalized_at),
         latex_teams=LATEX_TEAMS,
-        more=WITH_SOLUTION if found.receipts else "",
+        more=(WITH_SOLUTION if found.receipts else "") + (WITH_CANARIES if found.canaries else ""),
     )
 
 

@@ -19,6 +19,7 @@ from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.data_files import checks
 from grader.services.scoring import jobs
 from grader.services.setup import drafts
+from grader.services.solutions import canary_rows
 from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.intake import Commitment, StoredSolution
 
@@ -37,7 +38,7 @@ def add(
 
     The same content keeps its commitment within a competition: everybody sees that it is the same.
     """
-    commitment = _commitment_of_equal(session, competition, solution.digest) or solution.commitment
+    commitment, canaries = _apart_of_equal(session, competition, solution)
     stored = Solution(
         competition_id=competition.id,
         number=_next_number(session, Solution, competition),
@@ -50,6 +51,7 @@ def add(
         digest=solution.digest,
         nonce=None if commitment is None else commitment.nonce,
         commitment=None if commitment is None else commitment.value,
+        canaries=canaries,
         report=solution.report,
         uploaded_at=now,
     )
@@ -134,18 +136,24 @@ def copy_solution(
         set_first(session, competition=draft, solution=_as_stored(version), actor=actor, now=now)
 
 
-def _commitment_of_equal(session: Session, competition: Competition, digest: str | None) -> Commitment | None:
+def _apart_of_equal(
+    session: Session, competition: Competition, solution: StoredSolution
+) -> tuple[Commitment | None, str | None]:
+    """Return the commitment and the list of canary rows of the same content, else the solution's own."""
     found = session.execute(
-        select(Solution.nonce, Solution.commitment)
+        select(Solution.nonce, Solution.commitment, Solution.canaries)
         .where(
             Solution.competition_id == competition.id,
             Solution.digest.is_not(None),
-            Solution.digest == digest,
+            Solution.digest == solution.digest,
             Solution.nonce.is_not(None),
+            Solution.canaries.is_(None) if solution.canaries is None else Solution.canaries.is_not(None),
         )
         .limit(1)
     ).first()
-    return None if found is None else Commitment(nonce=str(found.nonce), value=str(found.commitment))
+    if found is None:
+        return solution.commitment, solution.canaries
+    return Commitment(nonce=str(found.nonce), value=str(found.commitment)), found.canaries
 
 
 def _next_number(
@@ -169,5 +177,7 @@ def _as_stored(version: ScoringVersion) -> StoredSolution:
         rules=Rules.from_dict(version.metric_settings),
         metric_code_version=version.metric_code_version,
         report=solution.report,
+        # With other random digits, for the nonce comes of them.
+        canaries=canary_rows.as_text(canary_rows.read(solution.canaries)),
         digest=solution.digest,  # without its commitment: equal ones would tell that the labels are too
     )

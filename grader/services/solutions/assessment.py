@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 
 from grader.errors import OrganizerError
 from grader.files import ColumnRole, ColumnRoles, NearMiss, PublicTable, RowIds, Solution
+from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.metrics import MetricSettings, PairCounts, report
 from grader.metrics.counts import IdentityCounts
 from grader.models import ScoringVersion, Split
 from grader.services.competitions import joined_names
 from grader.services.competitions.metric import MetricChoice, Rules
+from grader.services.solutions import canary_rows
 from grader.services.solutions import findings as solution_findings
 from grader.services.solutions import report as solution_report
+from grader.services.solutions.canary_rows import Canaries, CanaryRequest
 from grader.services.solutions.report import Told
 from grader.services.solutions.split import split_in_half
 from grader.services.solutions.truth import PRIVATE, PUBLIC, Truth
@@ -55,6 +58,7 @@ class Assessed:
     rules: Rules
     report: dict[str, Any]
     unscorable: tuple[str, ...]
+    canaries: Canaries = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +68,7 @@ class LiveSolution:
     row_ids: RowIds
     truth: Truth
     rules: Rules
+    canaries: Canaries = ()
 
     @classmethod
     def load(cls, storage: Storage, version: ScoringVersion) -> "LiveSolution":
@@ -72,6 +77,7 @@ class LiveSolution:
             RowIds.from_bytes(storage.read(version.solution.row_ids_sha256)),
             Truth.from_bytes(storage.read(version.solution.prepared_sha256)),
             Rules.from_dict(version.metric_settings),
+            canary_rows.read(version.solution.canaries),
         )
 
 
@@ -80,23 +86,32 @@ def assess(
     *,
     split_key: bytes,
     choice: MetricChoice,
+    canaries: CanaryRequest | None = None,
     test: PublicTable | None = None,
     tell: Told = lambda _: None,
 ) -> Assessed:
-    """Look through a new competition's solution.
+    """Look through a new competition's solution; raise CanariesRefused.
 
     Without a Usage column rows are split in half by `split_key`. Without chosen identities those with enough
-    rows of each class in each split make the score.
+    rows of each class in each split make the score. Canary rows are drawn first.
     """
     if solution.usage is not None:
         usage, split_by = solution.usage, "usage"
     else:
         usage, split_by = _split(solution, choice.metric, split_key), "keyed hash"
-    truth = Truth.of(solution, usage)
+    truth, drawn = _drawn(solution.row_ids, Truth.of(solution, usage), canaries, choice.metric)
     names, problems = _scored(truth, choice)
     rules = Rules(identities=names, metric=choice.metric)
     return _assessed(
-        solution, truth, rules, problems, split_by=split_by, chosen_by=choice, test=test, tell=tell
+        solution,
+        truth,
+        rules,
+        problems,
+        split_by=split_by,
+        chosen_by=choice,
+        canaries=drawn,
+        test=test,
+        tell=tell,
     )
 
 
@@ -106,7 +121,7 @@ def assess_corrected(
     """Look through a corrected solution; raise UnusableSolution if its ids or identities are others.
 
     The identities and the metric stay those of the live scoring version. Without a Usage column every row
-    stays in its split.
+    stays in its split. Canary rows stay what they were drawn as, whatever the file says of them.
     """
     problems = _unknown(live.rules.identities, solution.identities)
     if problems:
@@ -115,19 +130,39 @@ def assess_corrected(
     positions = positions_in(live.row_ids, solution.row_ids)
     if usage is None:
         usage, split_by = live.truth.usage[positions], "live solution"
-    truth = Truth.of(solution, usage)
+    truth, kept = canary_rows.kept(solution.row_ids, Truth.of(solution, usage), live.canaries)
     lost = [name for name in live.truth.identities if name not in truth.identities]
-    return _assessed(solution, truth, live.rules, [], split_by=split_by, lost=lost, test=test, tell=tell)
+    assessed = _assessed(
+        solution,
+        truth,
+        live.rules,
+        [],
+        split_by=split_by,
+        lost=lost,
+        canaries=live.canaries,
+        test=test,
+        tell=tell,
+    )
+    assessed.report["findings"] = solution_findings.kept_canaries(kept) + assessed.report["findings"]
+    return assessed
 
 
 def assess_settings(
-    described: Mapping[str, Any], *, live: LiveSolution, rules: Rules, tell: Told = lambda _: None
+    described: Mapping[str, Any],
+    *,
+    live: LiveSolution,
+    rules: Rules,
+    canaries: CanaryRequest | None = None,
+    tell: Told = lambda _: None,
 ) -> Assessed:
-    """Look through the solution in use with other identities or another metric.
+    """Look through the solution in use with other identities, another metric or other canary rows.
 
-    `described` is the report that it came with, which names its columns.
+    `described` is the report that it came with, which names its columns. Raises CanariesRefused.
     """
-    truth = live.truth
+    truth, drawn = live.truth, live.canaries
+    if canaries is not None:
+        before = canary_rows.restored(live.row_ids, truth, drawn)
+        truth, drawn = _drawn(live.row_ids, before, canaries, rules.metric)
     roles = ColumnRoles(
         id=described.get("id"),
         label=described["label"],
@@ -151,6 +186,7 @@ def assess_settings(
         known,
         problems,
         split_by=described["split_by"],
+        canaries=drawn,
         test=None,
         tell=tell,
     )
@@ -195,6 +231,7 @@ def _assessed(
     split_by: str,
     test: PublicTable | None,
     tell: Told,
+    canaries: Canaries,
     chosen_by: MetricChoice | None = None,
     lost: Sequence[str] = (),
 ) -> Assessed:
@@ -209,6 +246,7 @@ def _assessed(
         test=test,
         tell=tell,
     )
+    found["canaries"] = _canary_counts(canaries)
     found["left_out"] = _left_out(found, chosen_by)
     unscorable = (*problems, *_undefined(found, rules))
     findings = [solution_findings.stop("unscorable", message) for message in unscorable]
@@ -221,7 +259,21 @@ def _assessed(
             are_identities_chosen=chosen_by is not None and chosen_by.identities is not None,
         )
     )
-    return Assessed(solution.row_ids, truth, rules, found, unscorable)
+    return Assessed(solution.row_ids, truth, rules, found, unscorable, canaries)
+
+
+def _drawn(
+    row_ids: RowIds, truth: Truth, request: CanaryRequest | None, settings: MetricSettings
+) -> tuple[Truth, Canaries]:
+    if request is None:
+        return truth, ()
+    return canary_rows.drawn(row_ids, truth, request, threshold=settings.label_threshold)
+
+
+def _canary_counts(canaries: Canaries) -> dict[str, int]:
+    """Return how many canary rows had which Usage before; nothing without any."""
+    counts = {name: sum(each.usage == code for each in canaries) for code, name in enumerate(USAGE_NAMES)}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _left_out(found: Mapping[str, Any], chosen_by: MetricChoice | None) -> list[dict[str, Any]]:

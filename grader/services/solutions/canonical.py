@@ -26,7 +26,7 @@ def pieces(storage: Storage, *, solution: Solution) -> Iterator[bytes]:
 
 def committed(storage: Storage, *, solution: Solution) -> tuple[str, Commitment]:
     """Compute the digest of a stored solution and a commitment to it with a new nonce."""
-    nonce = intake.new_nonce()
+    nonce = intake.new_nonce(solution.canaries)
     digest, value = hashes(pieces(storage, solution=solution), nonce=nonce)
     return digest, Commitment(nonce=nonce.hex(), value=value)
 

@@ -20,10 +20,12 @@ from grader.services.competitions import metric
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import MetricChoice
 from grader.services.jobs import organizer_jobs
+from grader.services.solutions.canary_rows import CanariesRefused, CanaryRequest
 from grader.services.solutions.intake import Commitment, StoredSolution
 from grader.services.stored_json import StoredJson
 from grader.storage import StoredBlob
 
+FORGOTTEN = ""  # in place of the name of a blob
 TEST_FILE_NAMES = ("test.csv", "test.csv.gz", "test.csv.zip", "test.zip")
 
 
@@ -62,6 +64,7 @@ class CheckParameters(StoredJson):
     roles: dict[str, Annotated[ColumnRole, Field(strict=False)]] | None
     choice: MetricChoice
     live_scoring_version_id: int | None
+    canaries: CanaryRequest | None = None
 
 
 def purpose_of(competition: Competition) -> Purpose:
@@ -76,25 +79,30 @@ def add(
     file: UploadedFile,
     test: UploadedFile | None = None,
     roles: Mapping[str, ColumnRole] | None = None,
+    canaries: CanaryRequest | None = None,
     actor: Actor,
     now: datetime,
 ) -> OrganizerJob:
-    """Add the job of checking a solution; without `roles` they are guessed.
+    """Add the job of checking a solution; without `roles` they are guessed. Raises CanariesRefused.
 
     Without a `test` the test.csv among the competition's data files is compared, if there is one.
     """
+    purpose = purpose_of(competition)
+    if canaries is not None and purpose is not Purpose.DRAFT:
+        raise CanariesRefused("Canary rows are drawn before a competition is published.")
     test = test or _test_of(session, competition)
     job = organizer_jobs.add(
         session,
         competition=competition,
         kind=OrganizerJobKind.CHECK,
         parameters=CheckParameters(
-            purpose=purpose_of(competition),
+            purpose=purpose,
             file=file,
             test=test,
             roles=None if roles is None else dict(roles),
             choice=metric.of(competition),
             live_scoring_version_id=competition.live_scoring_version_id,
+            canaries=canaries,
         ).as_dict(),
         created_by=actor.user,
         now=now,
@@ -113,11 +121,17 @@ def add_again(
     competition: Competition,
     job: OrganizerJob,
     roles: Mapping[str, ColumnRole],
+    canaries: CanaryRequest | None = None,
     actor: Actor,
     now: datetime,
 ) -> OrganizerJob:
-    """Add a job to check the same file with other roles; dismiss the earlier one."""
+    """Add a job to check the same file with other roles or canary rows; dismiss the earlier one.
+
+    Raises CanariesRefused, and NotAcceptable where the file is gone.
+    """
     asked = CheckParameters.from_dict(job.parameters)
+    if asked.file.sha256 == FORGOTTEN:
+        raise NotAcceptable("The file is no longer kept, for it has the true labels. Upload it again.")
     organizer_jobs.dismiss(session, job=job, now=now)
     return add(
         session,
@@ -125,6 +139,7 @@ def add_again(
         file=asked.file,
         test=asked.test,
         roles=roles,
+        canaries=canaries,
         actor=actor,
         now=now,
     )
@@ -158,19 +173,38 @@ def why_not_acceptable(competition: Competition, job: OrganizerJob) -> str | Non
 
 
 def accepted(session: Session, *, competition: Competition, job_id: int) -> StoredSolution:
-    """Return the checked solution of a job; raise NotAcceptable with the reason."""
+    """Return the checked solution of a job; raise NotAcceptable with the reason.
+
+    With canary rows the uploaded file, which has their true labels, is no longer kept.
+    """
     job = get(session, competition=competition, job_id=job_id)
     reason = why_not_acceptable(competition, job)
     if reason is not None:
         raise NotAcceptable(reason)
-    return stored_in(job)
+    stored = stored_in(job)
+    if stored.canaries is not None:
+        _forget_file(session, competition, CheckParameters.from_dict(job.parameters).file)
+    return stored
 
 
 def stored_in(job: OrganizerJob) -> StoredSolution:
     """Return the solution that a check has stored, with its commitment unless an older version checked it."""
     committed = job.result.get("commitment")
     commitment = None if committed is None else Commitment.from_dict(committed)
-    return StoredSolution.from_dict(job.result["solution"]).model_copy(update={"commitment": commitment})
+    apart = {"commitment": commitment, "canaries": job.result.get("canaries")}
+    return StoredSolution.from_dict(job.result["solution"]).model_copy(update=apart)
+
+
+def _forget_file(session: Session, competition: Competition, file: UploadedFile) -> None:
+    """Have the collector of orphaned blobs delete a file that was checked."""
+    query = select(OrganizerJob).where(
+        OrganizerJob.competition_id == competition.id, OrganizerJob.kind == OrganizerJobKind.CHECK
+    )
+    for job in session.scalars(query):
+        asked = CheckParameters.from_dict(job.parameters)
+        if asked.file.sha256 == file.sha256:
+            gone = asked.file.model_copy(update={"sha256": FORGOTTEN})
+            job.parameters = asked.model_copy(update={"file": gone}).as_dict()
 
 
 def _choices(asked: CheckParameters, solution: StoredSolution) -> tuple[MetricChoice, ...]:

@@ -4,6 +4,7 @@ import enum
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from grader.canaries import least_chance
 from grader.files import ColumnRole
 from grader.metrics.leaks import Verdict, by_chance
 from grader.services.solutions.report import LABEL, USAGE
@@ -48,6 +49,7 @@ def find(
         *_overlaps(report),
         *_expected(report),
         *_ids(report),
+        *_canaries(report),
     ]
     return sorted(found, key=lambda finding: list(Level).index(Level(finding["level"])))
 
@@ -59,6 +61,18 @@ def lost_identities(names: Sequence[str]) -> list[Finding]:
     shown = listed([quoted(name) for name in names], most=MOST_NAMED)
     text = f"The live solution has {counted(len(names), 'identity column')} that this file lacks: {shown}."
     return [_finding(Level.WARNING, "lost_identities", text)]
+
+
+def kept_canaries(row_ids: Sequence[str]) -> list[Finding]:
+    """Return the warning that a corrected solution would change canary rows, which it does not."""
+    if not row_ids:
+        return []
+    text = (
+        f"The file gives {counted(len(row_ids), 'canary row')} another label or a Usage that counts. Canary "
+        f"rows enter no score: they keep the Usage Ignored and the label that was drawn for them. Rows: "
+        f"{listed(list(row_ids), most=MOST_NAMED)}."
+    )
+    return [_finding(Level.WARNING, "canaries_kept", text)]
 
 
 def stop(code: str, message: str) -> Finding:
@@ -187,6 +201,19 @@ def _expected(report: Mapping[str, Any]) -> Iterator[Finding]:
         )
         level = Level.WARNING if error > WIDE_ERROR else Level.NOTE
         yield _finding(level, "expected_error", text)
+
+
+def _canaries(report: Mapping[str, Any]) -> Iterator[Finding]:
+    before = report["canaries"]
+    rows = sum(before.values())
+    if rows:
+        were = listed([f"{count:,} {usage}" for usage, count in before.items()])
+        text = (
+            f"{rows:,} rows are canary rows (before: {were}). They have the Usage Ignored, so they enter no "
+            "score, and their labels were drawn by coin. An honest file follows all of the coins once in "
+            f"{1 / least_chance(rows):,.0f} files. Only the stored solution has these labels."
+        )
+        yield _finding(Level.NOTE, "canaries", text)
 
 
 def _ids(report: Mapping[str, Any]) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from grader.files.solution.canonical_form import canonical_solution, hashes
 from grader.metrics import METRIC_CODE_VERSION, MetricSettings
 from grader.models import ScoringVersion, Split
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules
-from grader.services.solutions import findings
+from grader.services.solutions import canary_rows, findings
 from grader.services.solutions.assessment import (
     Assessed,
     LiveSolution,
@@ -36,9 +36,9 @@ class Commitment(StoredJson):
     value: str
 
 
-def new_nonce() -> bytes:
-    """Return a fresh nonce."""
-    return secrets.token_bytes(NONCE_BYTES)
+def new_nonce(canaries: str | None = None) -> bytes:
+    """Return a fresh nonce: random, or the sha256 of the list of canary rows, which holds random digits."""
+    return secrets.token_bytes(NONCE_BYTES) if canaries is None else canary_rows.nonce(canaries)
 
 
 class StoredSolution(StoredJson):
@@ -47,7 +47,7 @@ class StoredSolution(StoredJson):
     `report` is the organizer's: see `solution_report.describe`; its `findings` say in words what it means.
     `digest` is the sha256 of the content in canonical form, which is as hidden as the content; without a
     `commitment` a worker makes one. It has a place of its own in a job's result, for processes of an older
-    version read this JSON too.
+    version read this JSON too. So has the list of its `canaries`, which is kept apart from its content.
     """
 
     row_ids_sha256: str
@@ -61,6 +61,12 @@ class StoredSolution(StoredJson):
     report: dict[str, Any]
     digest: str | None = None
     commitment: Commitment | None = Field(default=None, exclude=True)
+    canaries: str | None = Field(default=None, exclude=True)
+
+    def apart(self) -> dict[str, Any]:
+        """Return what a job's result says beside `as_dict`."""
+        committed = None if self.commitment is None else self.commitment.as_dict()
+        return {"commitment": committed, "canaries": self.canaries}
 
 
 def store(
@@ -89,7 +95,9 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
     """Store a solution's blobs; raise UnusableSolution with everything that makes it unscorable."""
     if assessed.unscorable:
         raise UnusableSolution(assessed.unscorable)
-    row_ids, truth, nonce = assessed.row_ids, assessed.truth, new_nonce()
+    row_ids, truth = assessed.row_ids, assessed.truth
+    canaries = canary_rows.as_text(assessed.canaries)
+    nonce = new_nonce(canaries)
     form = canonical_solution(row_ids, truth.labels, truth.identities, truth.usage)
     digest, committed = hashes(form, nonce=nonce)
     return StoredSolution(
@@ -104,6 +112,7 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
         report=assessed.report,
         digest=digest,
         commitment=Commitment(nonce=nonce.hex(), value=committed),
+        canaries=canaries,
     )
 
 

@@ -14,6 +14,7 @@ from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVe
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup
 from grader.services.jobs import organizer_jobs
+from grader.services.solutions import canary_rows
 from grader.services.stored_json import StoredJson
 
 
@@ -63,6 +64,16 @@ class SolutionNotWritten(ParticipantError):
         super().__init__("The solution file is not ready yet. Try again in a minute.")
 
 
+class NoCanaryRows(ParticipantError):
+    """The published solution has none."""
+
+    public_name = "no_canary_rows"
+    kind = ErrorKind.NOT_FOUND
+
+    def __init__(self) -> None:
+        super().__init__("The solution of this competition has no canary rows.")
+
+
 def publish(
     session: Session, *, competition: Competition, actor: Actor, reason: str = "", now: datetime | None = None
 ) -> OrganizerJob:
@@ -87,7 +98,7 @@ def publish(
             "scoring_version": version.number,
         },
         reason=reason,
-        public_text=f"The solution of scoring version {version.number} was published.",
+        public_text=f"The solution of scoring version {version.number} was published.{_marked(version)}",
     )
     return _write(session, competition, actor, act.now)
 
@@ -109,6 +120,29 @@ def digest(competition: Competition) -> str:
 def nonce(competition: Competition) -> str:
     """Return the nonce of the published solution; raise as `digest` does."""
     return _written(_published(competition).nonce)
+
+
+def canaries(competition: Competition) -> str:
+    """Return the list of the canary rows, whose labels in the published solution were altered.
+
+    Raises SolutionNotPublished, NoCanaryRows.
+    """
+    found = _published(competition).canaries
+    if found is None:
+        raise NoCanaryRows
+    return found
+
+
+def has_canaries(competition: Competition) -> bool:
+    """Return whether the published solution has canary rows; False before it is published."""
+    version = competition.live_scoring_version
+    is_published = competition.solution_published_at is not None
+    return is_published and version is not None and version.solution.canaries is not None
+
+
+def _marked(version: ScoringVersion) -> str:
+    count = len(canary_rows.read(version.solution.canaries))
+    return f" {count} of its labels were altered: solution-canaries.csv lists these rows." if count else ""
 
 
 def _published(competition: Competition) -> Solution:

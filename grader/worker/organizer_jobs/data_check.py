@@ -13,6 +13,7 @@ from grader.disclosure.budget import Budget
 from grader.files import RowIds
 from grader.models import Competition, DataFile, Solution
 from grader.services.data_files import check_outcomes, checks
+from grader.services.solutions import canary_rows
 from grader.services.solutions.truth import Truth
 from grader.storage import StorageUnavailable
 from grader.worker.organizer_jobs.context import Work
@@ -55,22 +56,30 @@ def check(work: Work) -> dict[str, Any]:
 
 def hidden_by(work: Work, solutions: Sequence[Solution]) -> Hidden:
     """Return what solutions hide, together."""
-    found: dict[tuple[str, str], Hidden] = {}
+    found: dict[tuple[str, str], list[Hidden]] = {}
     for solution in solutions:
         place = solution.row_ids_sha256, solution.prepared_sha256
         if place not in found:
+            row_ids = RowIds.from_bytes(work.storage.read(solution.row_ids_sha256))
             truth = Truth.from_bytes(work.storage.read(solution.prepared_sha256))
-            found[place] = Hidden.of(
-                list(RowIds.from_bytes(work.storage.read(solution.row_ids_sha256))),
-                label=(solution.report.get("label") or "label", truth.labels),
-                other_labels=truth.other_labels,
-                identities=truth.identities,
-                usage=truth.usage,
-            )
-    first, *others = found.values()
+            found[place] = [_hidden(solution, row_ids, truth)]
+            if canaries := canary_rows.read(solution.canaries):  # a file of the true labels is a leak too
+                before = canary_rows.restored(row_ids, truth, canaries)
+                found[place].append(_hidden(solution, row_ids, before))
+    first, *others = [each for hidden in found.values() for each in hidden]
     for other in others:
         first = first.with_other(other)
     return first
+
+
+def _hidden(solution: Solution, row_ids: RowIds, truth: Truth) -> Hidden:
+    return Hidden.of(
+        list(row_ids),
+        label=(solution.report.get("label") or "label", truth.labels),
+        other_labels=truth.other_labels,
+        identities=truth.identities,
+        usage=truth.usage,
+    )
 
 
 def _examined(work: Work, file: DataFile, hidden: Hidden) -> Examined:

@@ -23,5 +23,4 @@ def check(work: Work) -> dict[str, Any]:
         tell=lambda words: work.report_progress(1, 2, words),
     )
     stored = intake.keep(work.storage, assessed)
-    committed = None if stored.commitment is None else stored.commitment.as_dict()
-    return {"solution": stored.as_dict(), "commitment": committed}
+    return {"solution": stored.as_dict()} | stored.apart()

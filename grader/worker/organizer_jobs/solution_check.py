@@ -34,6 +34,7 @@ NOTHING: dict[str, Any] = {
     "changes_sha256": None,
     "solution": None,
     "commitment": None,
+    "canaries": None,
 }
 
 
@@ -90,19 +91,20 @@ def _looked_through(
 
     if live is None:
         key = split.key_of(work.settings.secret(), known.slug)
-        assessed = assessment.assess(solution, split_key=key, choice=asked.choice, test=test, tell=tell)
+        assessed = assessment.assess(
+            solution, split_key=key, choice=asked.choice, canaries=asked.canaries, test=test, tell=tell
+        )
         changes: dict[str, Any] = {}
     else:
         assessed = assessment.assess_corrected(solution, live=live, test=test, tell=tell)
         work.report_progress(LOOKING, TOTAL, "Comparing with the live solution")
         changes = _changes(work, live, solution, assessed)
-    stored = committed = None
+    stored: dict[str, Any] = {}
     if not findings.stops(assessed.report["findings"]):
         work.report_progress(STORING, TOTAL, "Storing what was read")
         kept = intake.keep(work.storage, assessed)
-        stored = kept.as_dict()
-        committed = None if kept.commitment is None else kept.commitment.as_dict()
-    return {"report": assessed.report, "solution": stored, "commitment": committed} | changes
+        stored = {"solution": kept.as_dict()} | kept.apart()
+    return {"report": assessed.report} | stored | changes
 
 
 def _changes(work: Work, live: LiveSolution, solution: Solution, assessed: Assessed) -> dict[str, Any]:

@@ -118,3 +118,20 @@ def test_roles_may_what_they_may_on_the_pages(olga: Desk, role: str | None, stat
     pat("PATCH", f"{DESK}/settings", json={"contact": "x"}, expect=statuses[1])
     pat("DELETE", f"{DESK}?confirm=true", expect=statuses[2])
     pat("POST", f"{API}/competitions", json={"slug": "mine", "title": "Mine"}, expect=403)
+
+
+def test_canary_rows_are_drawn_with_the_roles_and_the_answer_does_not_say_which(olga: Desk) -> None:
+    begun = olga(
+        "POST", f"{DESK}/solution", data=olga.arena.truth.solution(), content_type="text/csv", expect=202
+    ).json
+    olga.work()
+    again = olga(
+        "POST",
+        f"{DESK}/solution/{begun['id']}/roles",
+        json={"roles": {}, "canaries": 40, "canaries_from_scored": True},
+        expect=202,
+    ).json
+    olga.work()
+    check = olga("GET", f"{DESK}/solution/{again['id']}")
+    assert sum(check.json["report"]["canaries"].values()) == 40
+    assert "usage_before" not in check.text

@@ -100,11 +100,34 @@ def test_roles_are_changed_and_the_file_checked_again(site: Any) -> None:
     assert "<option selected>unused</option>" in page
 
 
+def test_canary_rows_are_asked_for_at_the_upload_or_with_the_roles(site: Any) -> None:
+    answer = site.olga.post(
+        HERE,
+        {
+            "file": (io.BytesIO(site.truth.solution()), "truth.csv"),
+            "canaries": "40",
+            "canaries_from_scored": "true",
+        },
+    )
+    work(site)
+    page = site.olga.browser.get(answer.location).text
+    assert "40 rows are canary rows" in page and "once in 137,846,528,820 files" in page
+    assert re.search(r'<input id="canaries"[^>]* value="40">', page)
+    again = site.olga.post(f"{answer.location}/roles", {"canaries": "20", "canaries_from_scored": "true"})
+    work(site)
+    assert "20 rows are canary rows" in site.olga.browser.get(again.location).text
+    without = site.olga.post(f"{again.location}/roles", {"canaries": "0"})
+    work(site)
+    assert "are canary rows" not in site.olga.browser.get(without.location).text
+    refused = site.olga.post(f"{without.location}/roles", {"canaries": "12"})
+    assert refused.status_code == 409 and "Ask for 20 to 100 canary rows" in refused.text
+
+
 def test_what_is_wrong_with_a_file_is_listed_and_its_roles_stay_changeable(site: Any) -> None:
     csv = site.truth.solution().replace(b"Public", b"Pubic", 1)
     page = site.olga.browser.get(checked(site, csv)).text
     assert "The file has 1 problem." in page
-    assert "Pubic" in page and "Check again with these roles" in page
+    assert "Pubic" in page and "Check again with these choices" in page
     assert "Accept and continue" not in page
 
 

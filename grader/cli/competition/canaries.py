@@ -1,0 +1,81 @@
+"""`fairboard competition canaries`: draw a draft's canary rows, and write the stored solution with them."""
+
+from pathlib import Path
+
+import click
+
+from grader import db
+from grader.canaries import LEAST, MOST, least_chance
+from grader.cli.installation import Installation, opened
+from grader.cli.parameters import LocalPath
+from grader.models import Competition, CompetitionState
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
+from grader.services.competitions.metric import Rules
+from grader.services.rescoring import versions
+from grader.services.setup.drafts import NotDraft
+from grader.services.solutions import assessment, canary_rows, canonical, intake
+from grader.services.solutions.assessment import LiveSolution
+from grader.services.solutions.canary_rows import CanaryRequest
+
+OUT = LocalPath(dir_okay=False)
+
+
+@click.command()
+@click.argument("slug")
+@click.option("--draw", "count", type=int, help=f"How many to draw for a draft: {LEAST} to {MOST}, even.")
+@click.option(
+    "--from-scored",
+    is_flag=True,
+    help="Where too few rows are Ignored, take public and private rows, which then leave the score.",
+)
+@click.option("--solution", "out", type=OUT, help="Write the stored solution, whose labels are altered.")
+@click.option("--list", "rows", type=OUT, help="Write which rows are canary rows, with their true labels.")
+def canaries(slug: str, count: int | None, from_scored: bool, out: Path | None, rows: Path | None) -> None:
+    """Say how many canary rows SLUG has, or draw them for a draft.
+
+    They enter no score, and a secret coin draws the label that is stored for each, so that a file made from
+    a leak of the stored solution follows the coins. Keep the list apart from the solution.
+    """
+    with opened() as installation:
+        with installation.database.read() as session:
+            competition = lookup.get(session, slug=slug)
+        if count is not None:
+            _draw(installation, competition, CanaryRequest.of(count, from_scored=from_scored))
+        with installation.database.read() as session:
+            solution = lookup.live(lookup.get(session, slug=slug)).solution
+        found = len(canary_rows.read(solution.canaries))
+        if out is not None:
+            with out.open("wb") as target:
+                target.writelines(canonical.pieces(installation.storage, solution=solution))
+        if rows is not None:
+            rows.write_text(solution.canaries or "", encoding="utf-8", newline="")
+    if not found:
+        click.echo(f"{slug} has no canary rows.")
+        return
+    click.echo(
+        f"{slug} has {found} canary rows. An honest file follows all of their coins once in "
+        f"{1 / least_chance(found):,.0f} files."
+    )
+
+
+def _draw(installation: Installation, competition: Competition, request: CanaryRequest) -> None:
+    """Draw canary rows for the solution of a draft, in place of earlier ones."""
+    if competition.state is not CompetitionState.DRAFT:
+        raise NotDraft(competition)
+    live = lookup.live(competition)
+    assessed = assessment.assess_settings(
+        live.solution.report,
+        live=LiveSolution.load(installation.storage, live),
+        rules=Rules.from_dict(live.metric_settings),
+        canaries=request,
+    )
+    stored = intake.keep(installation.storage, assessed)
+    with installation.database.write() as session:
+        versions.set_first(
+            session,
+            competition=lookup.get(session, slug=competition.slug),
+            solution=stored,
+            actor=Actor.shell(),
+            now=db.now(session),
+        )

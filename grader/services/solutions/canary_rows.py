@@ -1,0 +1,159 @@
+"""Canary rows of a solution: draw them, keep them in every correction, and list them apart from it.
+
+The list is text of one line a row, kept in the database, while the solution lies in the storage: a leak of
+the solution does not tell which rows they are. Each line ends in random digits, and the sha256 of the list is
+the nonce of the solution's commitment. So the commitment, which everybody sees from the opening on, fixes the
+list too: nobody can choose canary rows after the files have come.
+"""
+
+import csv
+import hashlib
+import io
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random, SystemRandom
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from grader.canaries import LEAST, MOST, CannotDraw, draw
+from grader.errors import OrganizerError
+from grader.files import RowIds
+from grader.files.solution.canonical_form import USAGE_NAMES, csv_line
+from grader.services.solutions.truth import IGNORED, Truth
+from grader.services.stored_json import StoredJson
+
+COLUMNS = ("id", "coin", "label_in_solution", "true_label", "usage_before", "random")
+SALT_BYTES = 16
+COUNTS = f"Ask for {LEAST} to {MOST} canary rows, an even number: half of their coins are 1."
+
+
+class CanaryRequest(StoredJson):
+    """How many canary rows are drawn, and whether scored rows may become such where too few are Ignored."""
+
+    count: Annotated[int, Field(ge=LEAST, le=MOST, multiple_of=2)]
+    from_scored: bool = False
+
+    @classmethod
+    def of(cls, count: str | int, *, from_scored: bool) -> "CanaryRequest":
+        """Return a request; raise CanariesRefused with the numbers that can be asked for."""
+        try:
+            return cls(count=int(count), from_scored=from_scored)
+        except ValueError as error:
+            raise CanariesRefused(COUNTS) from error
+
+
+class CanariesRefused(OrganizerError):
+    """The canary rows that an organizer asked for cannot be had."""
+
+    public_name = "canaries_refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """One canary row: its coin, the label that the solution gives it, and what the file said before."""
+
+    row_id: str
+    coin: bool
+    label: float
+    true_label: float
+    usage: int
+
+
+Canaries = tuple[Canary, ...]
+
+
+def drawn(
+    row_ids: RowIds, truth: Truth, request: CanaryRequest, *, threshold: float, random: Random | None = None
+) -> tuple[Truth, Canaries]:
+    """Draw canary rows, and return the truth with their labels; raise CanariesRefused."""
+    try:
+        found = draw(
+            truth.labels,
+            truth.usage,
+            count=request.count,
+            threshold=threshold,
+            from_scored=request.from_scored,
+            random=random or SystemRandom(),
+        )
+    except CannotDraw as error:
+        raise CanariesRefused(str(error)) from error
+    canaries = tuple(
+        Canary(row_id, coin, label, true_label, usage)
+        for row_id, coin, label, true_label, usage in zip(
+            row_ids.at(found.places.tolist()),
+            found.coins.tolist(),
+            found.labels.tolist(),
+            truth.labels[found.places].tolist(),
+            truth.usage[found.places].tolist(),
+            strict=True,
+        )
+    )
+    return kept(row_ids, truth, canaries)[0], canaries
+
+
+def kept(row_ids: RowIds, truth: Truth, canaries: Canaries) -> tuple[Truth, list[str]]:
+    """Return a truth with the canary rows as they were drawn, and the ids of those that it changed."""
+    if not canaries:
+        return truth, []
+    places = places_of(row_ids, canaries)
+    wanted = np.array([each.label for each in canaries])
+    differs = (truth.usage[places] != IGNORED) | (truth.labels[places] != wanted)
+    labels, usage = truth.labels.copy(), truth.usage.copy()
+    labels[places], usage[places] = wanted, IGNORED
+    changed = [each.row_id for each, other in zip(canaries, differs.tolist(), strict=True) if other]
+    return replace(truth, labels=labels, usage=usage), changed
+
+
+def restored(row_ids: RowIds, truth: Truth, canaries: Canaries) -> Truth:
+    """Return a truth with the labels and the Usage that the canary rows had before."""
+    if not canaries:
+        return truth
+    places = places_of(row_ids, canaries)
+    labels, usage = truth.labels.copy(), truth.usage.copy()
+    labels[places] = [each.true_label for each in canaries]
+    usage[places] = [each.usage for each in canaries]
+    return replace(truth, labels=labels, usage=usage)
+
+
+def places_of(row_ids: RowIds, canaries: Canaries) -> NDArray[np.intp]:
+    """Return where the canary rows are in the order of a file."""
+    index = row_ids.index()
+    return np.array([index[each.row_id.encode()] for each in canaries], np.intp)
+
+
+def as_text(canaries: Canaries) -> str | None:
+    """Return the list with fresh random digits; None without canary rows."""
+    if not canaries:
+        return None
+    lines = [COLUMNS, *(_fields(each) for each in canaries)]
+    return b"".join(csv_line(line) for line in lines).decode()
+
+
+def nonce(text: str) -> bytes:
+    """Return the nonce of a solution with this list: `sha256sum` of the list prints it."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+def read(text: str | None) -> Canaries:
+    """Read what `as_text` returned."""
+    if text is None:
+        return ()
+    return tuple(
+        Canary(row_id, coin == "1", float(label), float(true_label), USAGE_NAMES.index(usage))
+        for row_id, coin, label, true_label, usage, _ in list(csv.reader(io.StringIO(text, newline="")))[1:]
+    )
+
+
+def _fields(canary: Canary) -> Sequence[str]:
+    return (
+        canary.row_id,
+        str(int(canary.coin)),
+        repr(canary.label),
+        repr(canary.true_label),
+        USAGE_NAMES[canary.usage],
+        secrets.token_hex(SALT_BYTES),
+    )

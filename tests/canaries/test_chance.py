@@ -1,0 +1,101 @@
+"""The chance that an honest file follows the coins of the canary rows is counted exactly."""
+
+import itertools
+import math
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from grader.canaries import follow, least_chance
+
+
+def _brute_force(predictions: list[float], coins: list[bool]) -> tuple[float, float]:
+    """Count the pairs one by one, for the coins as drawn and for all others that could have been drawn."""
+
+    def as_drawn(ones: set[int]) -> float:
+        zeros = [each for each in range(len(predictions)) if each not in ones]
+        return sum(
+            (predictions[one] > predictions[zero]) + 0.5 * (predictions[one] == predictions[zero])
+            for one in ones
+            for zero in zeros
+        )
+
+    seen = as_drawn({place for place, coin in enumerate(coins) if coin})
+    drawn = [as_drawn(set(each)) for each in itertools.combinations(range(len(coins)), sum(coins))]
+    return seen, sum(each >= seen for each in drawn) / len(drawn)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=2, max_size=9).filter(
+        lambda rows: 0 < sum(coin for _, coin in rows) < len(rows)
+    )
+)
+@settings(deadline=None)
+def test_the_chance_is_that_of_all_draws_counted_one_by_one_with_ties(rows: list[tuple[int, bool]]) -> None:
+    predictions, coins = [float(value) for value, _ in rows], [coin for _, coin in rows]
+
+    found = follow(predictions, np.array(coins))
+
+    seen, chance = _brute_force(predictions, coins)
+    assert found.as_drawn == seen
+    assert found.pairs == sum(coins) * (len(coins) - sum(coins))
+    assert math.isclose(found.chance, chance, rel_tol=1e-12)
+
+
+def test_without_ties_the_chance_is_that_of_scipys_exact_test() -> None:
+    random = np.random.default_rng(3)
+    predictions, coins = random.random(40), np.arange(40) % 2 == 0
+
+    found = follow(predictions, coins)
+
+    expected = stats.mannwhitneyu(
+        predictions[coins], predictions[~coins], alternative="greater", method="exact"
+    )
+    assert found.as_drawn == expected.statistic
+    assert math.isclose(found.chance, expected.pvalue, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("rows", "one_in"), [(20, 184_756), (40, 137_846_528_820), (100, math.comb(100, 50))]
+)
+def test_a_file_of_the_leaked_labels_has_the_least_chance_there_is(rows: int, one_in: int) -> None:
+    coins = np.arange(rows) % 2 == 0
+
+    leaked = follow(np.linspace(0, 1, rows) / 2 + coins, coins)  # no ties
+
+    assert math.isclose(leaked.chance, 1 / one_in, rel_tol=1e-12)
+    assert math.isclose(least_chance(rows), 1 / one_in)
+    assert math.isclose(follow(coins.astype(float), coins).chance, 1 / one_in, rel_tol=1e-12)
+
+
+def test_a_file_with_one_value_everywhere_follows_nothing() -> None:
+    assert follow(np.zeros(40), np.arange(40) % 2 == 0).chance == 1
+
+
+def test_a_file_that_does_the_opposite_of_the_coins_follows_nothing() -> None:
+    coins = np.arange(40) % 2 == 0
+    assert math.isclose(follow(1.0 - coins, coins).chance, 1)
+
+
+def test_any_increasing_transform_of_a_file_follows_the_coins_alike() -> None:
+    random = np.random.default_rng(4)
+    predictions, coins = random.normal(size=40), np.arange(40) % 2 == 0
+    assert follow(predictions, coins) == follow(np.exp(predictions), coins)
+
+
+@given(st.integers(0, 2**32))
+@settings(deadline=None, max_examples=20)
+def test_a_chance_of_a_half_percent_comes_to_no_more_than_a_half_percent_of_honest_files(seed: int) -> None:
+    random = Random(seed)
+    values = [random.choice([0.1, 0.2, 0.7, random.random()]) for _ in range(20)]
+    coins = [True, False] * 10
+    chances = []
+    for _ in range(400):
+        random.shuffle(coins)
+        chances.append(follow(values, np.array(coins)).chance)
+    # 400 draws: more than 12 at or below 0.5 % would come once in a million worlds.
+    assert sum(chance <= 0.005 for chance in chances) <= 12

@@ -1,0 +1,310 @@
+"""Canary rows of a solution: drawn, kept by every correction, never counted, marked when it is published."""
+
+import hashlib
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.disclosure import Kind, examine
+from grader.files import read_solution
+from grader.models import Competition, OrganizerJob, ScoringVersion, Split
+from grader.receipts import Settings as RecountSettings
+from grader.receipts import read_truth
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
+from grader.services.competitions.metric import MetricChoice, Rules
+from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.rescoring import preparation, versions
+from grader.services.rescoring import publication as rescoring_publication
+from grader.services.setup import drafts
+from grader.services.solutions import (
+    assessment,
+    canary_rows,
+    canonical,
+    checks,
+    intake,
+    publication,
+    settings_checks,
+)
+from grader.services.solutions.canary_rows import CanariesRefused, CanaryRequest
+from grader.services.solutions.checks import FORGOTTEN, NotAcceptable, UploadedFile
+from grader.services.solutions.intake import StoredSolution
+from grader.services.solutions.publication import NoCanaryRows, SolutionNotPublished
+from grader.services.solutions.truth import IGNORED, Truth
+from grader.worker.organizer_jobs import data_check
+from grader.worker.organizer_jobs.program import OrganizerWorker
+from tests.fixtures.competitions import publish_competition
+
+SHELL = Actor(None, "shell (tests)")
+FORTY = CanaryRequest(count=40, from_scored=True)
+
+
+def stored(service: Any, csv: bytes, request: CanaryRequest = FORTY) -> StoredSolution:
+    assessed = assessment.assess(
+        read_solution(csv), split_key=b"split", choice=MetricChoice(), canaries=request
+    )
+    return intake.keep(service.storage, assessed)
+
+
+@pytest.fixture
+def competition(service: Any, solution_csv: Callable[..., bytes]) -> Competition:
+    with service.database.write() as session:
+        return publish_competition(
+            session, slug="toxicity", solution=stored(service, solution_csv()), actor=SHELL, now=service.now
+        )
+
+
+def truth_of(service: Any, solution: Any) -> Truth:
+    return Truth.from_bytes(service.storage.read(solution.prepared_sha256))
+
+
+def places(canaries: canary_rows.Canaries) -> list[int]:
+    return [int(each.row_id.removeprefix("r")) for each in canaries]
+
+
+def done(service: Any, add: Callable[..., OrganizerJob]) -> OrganizerJob:
+    """Do a job of checking and return it."""
+    with service.database.write() as session:
+        job = add(session)
+    OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
+    with service.database.read() as session:
+        return session.get_one(OrganizerJob, job.id)
+
+
+def checked(service: Any, competition: Competition, csv: bytes, **options: Any) -> OrganizerJob:
+    file = UploadedFile.of("solution.csv", service.storage.put(csv))
+    return done(
+        service,
+        lambda session: checks.add(
+            session,
+            competition=session.get_one(Competition, competition.id),
+            file=file,
+            actor=SHELL,
+            now=service.now,
+            **options,
+        ),
+    )
+
+
+def rescored(service: Any, competition: Competition, solution: StoredSolution) -> Competition:
+    with service.database.write() as session:
+        version = preparation.prepare(
+            session,
+            competition=session.get_one(Competition, competition.id),
+            solution=solution,
+            reason="Again.",
+            actor=SHELL,
+            now=service.now,
+        )
+        rescoring_publication.publish(session, scoring_version_id=version.id, actor=SHELL, now=service.now)
+    return service.reload(competition)
+
+
+def live(service: Any, competition: Competition) -> ScoringVersion:
+    return lookup.live(service.reload(competition))
+
+
+def test_canary_rows_are_ignored_and_have_the_label_of_their_coin(
+    service: Any, competition: Competition, solution_csv: Callable[..., bytes]
+) -> None:
+    solution = live(service, competition).solution
+    canaries, truth = canary_rows.read(solution.canaries), truth_of(service, solution)
+    before = read_solution(solution_csv())
+
+    assert len(canaries) == 40
+    assert solution.public_row_count + solution.private_row_count == 360
+    rows = places(canaries)
+    assert (truth.usage[rows] == IGNORED).all()
+    assert (truth.labels[rows] == [float(each.coin) for each in canaries]).all()
+    assert [each.true_label for each in canaries] == before.labels[rows].tolist()
+    assert before.usage is not None
+    assert [each.usage for each in canaries] == before.usage[rows].tolist()
+    others = np.setdiff1d(np.arange(400), rows)
+    assert (truth.labels[others] == before.labels[others]).all()
+    restored = canary_rows.restored(before.row_ids, truth, canaries)
+    assert (restored.labels == before.labels).all()
+    assert (restored.usage == before.usage).all()
+
+
+def test_the_list_lies_apart_and_the_commitment_fixes_it(service: Any, competition: Competition) -> None:
+    solution = live(service, competition).solution
+    form = b"".join(canonical.pieces(service.storage, solution=solution))
+
+    assert hashlib.sha256(solution.canaries.encode()).hexdigest() == solution.nonce
+    assert hashlib.sha256(bytes.fromhex(solution.nonce) + form).hexdigest() == solution.commitment
+    assert hashlib.sha256(form).hexdigest() == solution.digest
+    assert not any(
+        solution.canaries.encode() in service.storage.read(each.sha256) for each in service.storage.blobs()
+    )
+
+
+def test_a_draft_gets_its_canary_rows_at_the_check_and_the_file_with_the_true_labels_goes(
+    service: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    with service.database.write() as session:
+        draft = drafts.create(
+            session, slug="next", settings=CompetitionSettings(title="Next"), actor=SHELL, now=service.now
+        )
+    first = checked(service, draft, solution_csv())
+    job = checked(service, draft, solution_csv(), canaries=FORTY)
+    notes = [each["message"] for each in job.result["report"]["findings"] if each["code"] == "canaries"]
+    assert job.result["report"]["canaries"].keys() == {"Public", "Private"}
+    assert len(notes) == 1 and "once in 137,846,528,820 files" in notes[0]
+
+    with service.database.write() as session:
+        versions.accept_check(
+            session,
+            competition=session.get_one(Competition, draft.id),
+            job_id=job.id,
+            actor=SHELL,
+            now=service.now,
+        )
+
+    solution = live(service, draft).solution
+    assert solution.canaries == job.result["canaries"]
+    assert hashlib.sha256(solution.canaries.encode()).hexdigest() == solution.nonce
+    with service.database.read() as session:
+        for each in (first, job):
+            again = session.get_one(OrganizerJob, each.id)
+            assert again.parameters["file"]["sha256"] == FORGOTTEN
+            with pytest.raises(NotAcceptable, match="Upload it again"):
+                checks.add_again(
+                    session, competition=again.competition, job=again, roles={}, actor=SHELL, now=service.now
+                )
+
+
+def test_what_cannot_be_drawn_is_a_problem_of_the_check(
+    service: Any, solution_csv: Callable[..., bytes]
+) -> None:
+    with service.database.write() as session:
+        draft = drafts.create(
+            session, slug="next", settings=CompetitionSettings(title="Next"), actor=SHELL, now=service.now
+        )
+    job = checked(service, draft, solution_csv(), canaries=CanaryRequest(count=40))
+    assert [each["message"][:34] for each in job.result["problems"]] == ["0 rows have the Usage Ignored: 40 "]
+    for count in ("12", "41", "102", "many", "-40"):
+        with pytest.raises(CanariesRefused, match="Ask for 20 to 100"):
+            CanaryRequest.of(count, from_scored=True)
+
+
+def test_no_correction_makes_a_canary_row_count(
+    service: Any, competition: Competition, solution_csv: Callable[..., bytes]
+) -> None:
+    """The organizer's own file gives every row its true label and a Usage that counts."""
+    before = live(service, competition).solution
+    job = checked(service, competition, solution_csv())
+
+    assert job.result["changes"]["rows"] == 0
+    ids = {each.row_id for each in canary_rows.read(before.canaries)}
+    (warning,) = [
+        each["message"] for each in job.result["report"]["findings"] if each["code"] == "canaries_kept"
+    ]
+    assert "40 canary rows" in warning
+    assert warning.rpartition("Rows: ")[2].partition(",")[0] in ids
+
+    header, *lines = solution_csv().decode().splitlines()
+    lines[3] = lines[3].replace(",0,", ",1,", 1) if ",0," in lines[3] else lines[3].replace(",1,", ",0,", 1)
+    job = checked(service, competition, "\n".join([header, *lines]).encode())
+    after = rescored(service, competition, checks.stored_in(job)).live_scoring_version.solution
+    assert after.number == 2
+    assert canary_rows.read(after.canaries) == canary_rows.read(before.canaries)
+    assert after.canaries != before.canaries  # other random digits, for another nonce
+    assert hashlib.sha256(after.canaries.encode()).hexdigest() == after.nonce
+    truth = truth_of(service, after)
+    rows = places(canary_rows.read(after.canaries))
+    assert (truth.usage[rows] == IGNORED).all()
+    assert (truth.labels[rows] == truth_of(service, before).labels[rows]).all()
+
+
+def test_canary_rows_are_not_drawn_for_a_published_competition(
+    service: Any, competition: Competition, solution_csv: Callable[..., bytes]
+) -> None:
+    with pytest.raises(CanariesRefused, match="before a competition is published"):
+        checked(service, competition, solution_csv(), canaries=FORTY)
+
+
+def test_other_settings_keep_the_canary_rows_and_the_commitment(
+    service: Any, competition: Competition
+) -> None:
+    version = live(service, competition)
+    rules = Rules.from_dict(version.metric_settings)
+    changed = rules.model_copy(update={"metric": replace(rules.metric, power=-2.0)})
+    job = done(
+        service,
+        lambda session: settings_checks.add(
+            session,
+            competition=session.get_one(Competition, competition.id),
+            rules=changed,
+            actor=SHELL,
+            now=service.now,
+        ),
+    )
+    after = rescored(service, competition, checks.stored_in(job)).live_scoring_version.solution
+    assert after.canaries == version.solution.canaries
+    assert after.commitment == version.solution.commitment
+
+
+def test_a_clone_has_the_same_canary_rows_under_a_nonce_of_its_own(
+    service: Any, competition: Competition
+) -> None:
+    with service.database.write() as session:
+        draft = drafts.create(
+            session, slug="next", settings=CompetitionSettings(title="Next"), actor=SHELL, now=service.now
+        )
+        source = session.get_one(Competition, competition.id)
+        versions.copy_solution(session, source=source, draft=draft, actor=SHELL, now=service.now)
+    solution, copied = (live(service, each).solution for each in (competition, draft))
+    assert canary_rows.read(copied.canaries) == canary_rows.read(solution.canaries)
+    _, commitment = canonical.committed(service.storage, solution=copied)
+    assert commitment.nonce == hashlib.sha256(copied.canaries.encode()).hexdigest()
+    assert commitment.value != solution.commitment
+
+
+def test_the_recount_leaves_canary_rows_out_too(service: Any, competition: Competition) -> None:
+    version = live(service, competition)
+    form = b"".join(canonical.pieces(service.storage, solution=version.solution))
+    recounted = read_truth(form, RecountSettings.from_dict(version.metric_settings))
+    assert recounted.digest == version.solution.digest
+    truth = truth_of(service, version.solution)
+    assert truth.rows(Split.PUBLIC).size == version.solution.public_row_count
+
+
+def test_the_list_is_public_with_the_solution_and_not_before(
+    service: Any, competition: Competition, solution_csv: Callable[..., bytes]
+) -> None:
+    with pytest.raises(SolutionNotPublished):
+        publication.canaries(competition)
+    assert not publication.has_canaries(competition)
+    service.reveal(competition)
+    with service.database.write() as session:
+        publication.publish(
+            session, competition=session.get_one(Competition, competition.id), actor=SHELL, now=service.now
+        )
+    shown = service.reload(competition)
+    assert publication.canaries(shown) == shown.live_scoring_version.solution.canaries
+    assert publication.has_canaries(shown)
+
+    plain = service.competition("plain")
+    service.reveal(plain)
+    with service.database.write() as session:
+        publication.publish(
+            session, competition=session.get_one(Competition, plain.id), actor=SHELL, now=service.now
+        )
+    with pytest.raises(NoCanaryRows):
+        publication.canaries(service.reload(plain))
+
+
+def test_a_data_file_with_the_true_labels_or_with_the_altered_ones_is_found(
+    service: Any, competition: Competition, solution_csv: Callable[..., bytes]
+) -> None:
+    """In a small competition the altered labels are more than the check of data files lets pass."""
+    solution = live(service, competition).solution
+    hidden = data_check.hidden_by(service, [solution])
+    for labels in (read_solution(solution_csv()).labels, truth_of(service, solution).labels):
+        data = "id,x\n" + "".join(f"r{row},{int(label)}\n" for row, label in enumerate(labels.tolist()))
+        found = examine(io.BytesIO(data.encode()), hidden)
+        assert Kind.LABEL in {each.kind for each in found.disclosures if each.column == "x"}
