@@ -86,6 +86,24 @@ def score_standard_error(
     return math.sqrt(variance)
 
 
+def paired_standard_error(standard_error: float, correlation: float = ASSUMED_CORRELATION) -> float:
+    r"""Return the standard error of the difference of two scores on the same rows.
+
+    Parameters
+    ----------
+    standard_error : float
+        Of one score.
+    correlation : float
+        Between the errors of two scores.
+
+    Returns
+    -------
+    float
+        :math:`SE \sqrt{2 (1-\rho)}`.
+    """
+    return standard_error * math.sqrt(2 * (1 - correlation))
+
+
 def swap_probability(
     difference: float, standard_error: float, correlation: float = ASSUMED_CORRELATION
 ) -> float:
@@ -105,7 +123,7 @@ def swap_probability(
     float
         :math:`\Phi(-d / (SE \sqrt{2 (1-\rho)}))`, in 0..0.5.
     """
-    of_difference = standard_error * math.sqrt(2 * (1 - correlation))
+    of_difference = paired_standard_error(standard_error, correlation)
     if of_difference == 0:
         return 0.0 if difference else 0.5
     return 0.5 * math.erfc(abs(difference) / of_difference / math.sqrt(2))

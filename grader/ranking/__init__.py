@@ -1,1 +1,1 @@
-"""Ranking from values: order of teams, which submissions count, comparison of versions, leak budget."""
+"""Ranking from values: order of teams, which submissions count, comparison of versions."""

@@ -68,6 +68,6 @@ def span(duration: timedelta) -> str:
 
 def init_app(app: Flask) -> None:
     """Make the formats filters of the templates."""
-    for filter_ in (count, size, moment, short_moment, ordinal, span):
+    for filter_ in (count, size, percent, moment, short_moment, ordinal, span):
         app.add_template_filter(filter_)
     app.add_template_global(counted)

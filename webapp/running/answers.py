@@ -13,6 +13,7 @@ from grader.services.moderation import submission_search, team_search
 from grader.services.moderation.equal_files import Group
 from grader.services.quotas.grants import GivenGrant
 from grader.services.scoring.queue_health import Health
+from webapp.competitions.leaks import LeakBudgetAnswer
 from webapp.http.fields import Answer, Asked, Moment, Number, Sent, Text
 from webapp.http.organizer_operations import Job, Searched
 from webapp.running.audit_view import HIDDEN
@@ -41,6 +42,7 @@ class Console(Answer):
     failed_count: int
     open_dispute_count: int
     waiting_count: Annotated[int, Field(description="People who ask to join.")]
+    leak_budget: LeakBudgetAnswer
 
 
 class PauseRequest(Sent):

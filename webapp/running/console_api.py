@@ -6,14 +6,17 @@ from flask import Response, url_for
 
 from grader import db
 from grader.models import Role
+from grader.services.analysis import leak_budget
 from grader.services.audit import log
 from grader.services.competitions import announcements, organizers, pauses, phases
+from grader.services.competitions import settings as competition_settings
 from grader.services.exports import tables
 from grader.services.leaderboards import ties as tied_teams
 from grader.services.moderation import disputes
 from grader.services.people import directory
 from grader.services.scoring import queue_health, retries
 from grader.services.teams import admissions
+from webapp.competitions.leaks import leak_budget_answer
 from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
@@ -215,6 +218,9 @@ def _console(slug: str) -> Console:
             failed_count=retries.count_failed(session, competition=competition),
             open_dispute_count=disputes.count_open(session, competition=competition),
             waiting_count=len(admissions.waiting(session, competition=competition)),
+            leak_budget=leak_budget_answer(
+                leak_budget.of(competition, competition_settings.of(competition), now=now)
+            ),
         )
 
 

@@ -5,8 +5,10 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
+from grader.services.analysis import leak_budget
 from grader.services.audit import log
 from grader.services.competitions import pauses
+from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.exports import tables
 from grader.services.moderation import disputes
@@ -75,6 +77,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         health = queue_health.of_competition(session, competition=competition, now=now)
         acts = log.list_page(session, competition=competition)
+        leaks = leak_budget.of(competition, competition_settings.of(competition), now=now)
         context = {
             "failed_count": retries.count_failed(session, competition=competition),
             "open_dispute_count": disputes.count_open(session, competition=competition),
@@ -84,6 +87,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         "running/console.html",
         competition=CompetitionView(competition, now),
         health=HealthView(health, now),
+        leaks=leaks,
         recent=[EntryView.of(entry, acts) for entry in acts.rows[:RECENT_COUNT]],
         message=request.form.get("message", competition.pause_message),
         closes_date=request.form.get("closes_date", ""),

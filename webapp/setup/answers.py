@@ -11,6 +11,7 @@ from grader.services.competitions.settings_model import DATES, KINDS, Competitio
 from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.checks import CheckParameters
 from grader.text.plain import is_storable
+from webapp.competitions.leaks import LeakBudgetAnswer, SafeStep
 from webapp.http import organizer_operations as organizing
 from webapp.http.fields import Answer, Moment, Sent, Text
 from webapp.http.organizer_operations import FaultAnswer, Job
@@ -77,12 +78,14 @@ class SettingsQuery(Sent):
 
 
 class SettingsAnswer(Answer):
-    """The settings of a competition, why some are locked, the dates in force, and warnings."""
+    """The settings of a competition, why some are locked, the dates in force, warnings, the leak budget."""
 
     settings: SettingsSent
     locked: dict[str, str]
     dates: dict[str, Moment | None]
     warnings: list[FaultAnswer]
+    safe_step: SafeStep | None
+    leak_budget: LeakBudgetAnswer
 
 
 class SettingsChanged(SettingsAnswer):

@@ -10,7 +10,8 @@ from grader import db
 from grader.files import ColumnRole
 from grader.models import CompetitionState, Role
 from grader.services.accounts.api_tokens import Scope
-from grader.services.competitions import joined_names, organizers, past_dates, usual_dates
+from grader.services.analysis import leak_budget
+from grader.services.competitions import joined_names, organizers, past_dates, safe_step, usual_dates
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, sentences
@@ -23,6 +24,7 @@ from grader.services.setup import cloning, draft_deletion, drafts, lifecycle, se
 from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.canary_rows import CanaryRequest
 from grader.services.submissions import benchmark_entries
+from webapp.competitions.leaks import leak_budget_answer, safe_step_answer
 from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
@@ -340,12 +342,18 @@ def _settings(slug: str) -> dict[str, Any]:
     with current_site().database.read() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         found = competition_settings.of(competition)
-        warnings = [*past_dates.warnings(competition, now), *joined_names.warnings(competition)]
+        warnings = [
+            *past_dates.warnings(competition, now),
+            *joined_names.warnings(competition),
+            *safe_step.warnings(competition),
+        ]
         return {
             "settings": SettingsSent.model_construct(**dict(found)),
             "locked": competition_settings.locks(competition, now),
             "dates": {name: getattr(competition, name) for name in usual_dates.NAMES},
             "warnings": [organizing.fault(each) for each in warnings],
+            "safe_step": safe_step_answer(safe_step.of(competition)),
+            "leak_budget": leak_budget_answer(leak_budget.of(competition, found, now=now)),
         }
 
 
@@ -373,6 +381,7 @@ def _publication(slug: str) -> Publication:
         missing += release.faults(session, competition=competition) if is_draft else []
         advice = [
             *suggestions.of_settings(competition_settings.of(competition)),
+            *safe_step.warnings(competition),
             *suggestions.of_data(session, competition=competition, lacks_baseline=lacks_baseline),
         ]
         return Publication(

@@ -8,6 +8,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import CompetitionState, Role
 from grader.services.analysis import leak_budget
+from grader.services.competitions import safe_step
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import Fault
@@ -111,12 +112,13 @@ def _page(slug: str, *, problem: str = "") -> str:
     with current_site().database.read() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         settings = competition_settings.of(competition)
-        budget = leak_budget.of(competition, settings, now=now)
+        leaks = leak_budget.of(competition, settings, now=now)
         is_draft = competition.state is CompetitionState.DRAFT
         view = CompetitionView(competition, now)
         lacks_baseline = is_draft and not benchmark_entries.list_all(session, competition=competition)
         advice = [
             *suggestions.of_settings(settings),
+            *safe_step.warnings(competition),
             *suggestions.of_data(session, competition=competition, lacks_baseline=lacks_baseline),
         ]
         missing = lifecycle.missing(competition, now=now) if is_draft else []
@@ -131,8 +133,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         problem=problem,
         submission_count=submission_count,
         advice=[(fault.sentence, _place(fault, slug)) for fault in advice],
-        budget=budget,
-        files_of_a_team=leak_budget.files_of_a_team(settings, now=now),
+        leaks=leaks,
         metric=view.metric(),
     )
 

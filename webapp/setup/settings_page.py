@@ -10,7 +10,7 @@ from wtforms import Field
 from grader import db
 from grader.models import Role
 from grader.services.analysis import leak_budget
-from grader.services.competitions import joined_names, past_dates, usual_dates
+from grader.services.competitions import joined_names, past_dates, safe_step, usual_dates
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import DATES, KINDS, METRIC_IS_FIXED, Kind
 from grader.services.competitions.settings_problems import Fault
@@ -152,9 +152,13 @@ def _page(
         locks = competition_settings.locks(competition, now)
         if form is None:
             form = forms.form_of(step, settings, is_sent=is_sent, without=locks)
-        warnings = [*past_dates.warnings(competition, now), *joined_names.warnings(competition)]
-        budget = leak_budget.of(competition, settings, now=now) if step.key == "metric" else None
-        files = leak_budget.files_of_a_team(settings, now=now)
+        warnings = [
+            *past_dates.warnings(competition, now),
+            *joined_names.warnings(competition),
+            *safe_step.warnings(competition),
+        ]
+        proposal = safe_step.of(competition)
+        leaks = leak_budget.of(competition, settings, now=now) if step.key == "metric" else None
         view = CompetitionView(competition, now)
         shown = forms.form_of(step, settings) if locks else form
         groups = list(_groups(step, form, shown, locks))
@@ -173,6 +177,6 @@ def _page(
         warnings={name: fault.sentence for fault in warnings for name in fault.names},
         form=form,
         problems=others,
-        budget=budget,
-        files_of_a_team=files,
+        proposals={"feedback_step": proposal.sentence} if proposal else {},
+        leaks=leaks,
     )

@@ -153,7 +153,7 @@ def create(
         click.echo(describe(stored))
         click.echo(f"\n{draft.slug} {_times(draft)}.")
         chosen = [name for name in DATES if name != "opens_at" or opens_at is not None]
-        tell_of_doubts(installation, slug, chosen, now)
+        tell_of_doubts(installation, slug, [*chosen, "feedback_step"], now)
 
 
 def _stored(

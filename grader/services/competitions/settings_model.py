@@ -178,11 +178,11 @@ class CompetitionSettings(BaseModel):
             '"noised" or "blind"',
             fixed=_SHOWN,
             choices={
-                Feedback.LADDER: "ladder (recommended): a file's public score, rounded to the step, only if "
-                "it is clearly better than the team's best so far",
+                Feedback.LADDER: "ladder (recommended): a team sees a score, in steps, only when a file is "
+                "clearly better than its best so far",
                 Feedback.TIERED: "tiered: only the band in which the public score lies, as wide as the step",
-                Feedback.NOISED: "noised: the public score with noise of about the step, the same noise for "
-                "the same ranks of rows",
+                Feedback.NOISED: "noised: the public score with random noise of about the step; the same "
+                "file shows the same again",
                 Feedback.BLIND: "blind: no score and no rank, only whether a file was accepted",
                 Feedback.SCORE: "score: only the public score, with all its decimals",
                 Feedback.TERMS: "terms: the public score and its four terms, but no tables",

@@ -7,6 +7,7 @@ from typing import Any
 from grader.canaries import least_chance
 from grader.files import ColumnRole
 from grader.metrics.leaks import Verdict, by_chance
+from grader.services.competitions import safe_step
 from grader.services.solutions.report import LABEL, USAGE
 from grader.text.wording import counted, listed, quoted
 
@@ -48,6 +49,7 @@ def find(
         *_thresholds(report),
         *_overlaps(report),
         *_expected(report),
+        *_step(report),
         *_ids(report),
         *_canaries(report),
     ]
@@ -214,6 +216,12 @@ def _canaries(report: Mapping[str, Any]) -> Iterator[Finding]:
             f"{1 / least_chance(rows):,.0f} files. Only the stored solution has these labels."
         )
         yield _finding(Level.NOTE, "canaries", text)
+
+
+def _step(report: Mapping[str, Any]) -> Iterator[Finding]:
+    if proposal := safe_step.of_report(report):
+        text = f"If the feedback has a step (tiered, ladder or noised): {proposal.sentence}"
+        yield _finding(Level.NOTE, "safe_step", text)
 
 
 def _ids(report: Mapping[str, Any]) -> Iterator[Finding]:

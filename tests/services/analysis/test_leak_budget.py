@@ -1,0 +1,89 @@
+"""The leak budget and the safe step of a competition: its files, its solution's counts, its warnings."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from grader.models import Competition
+from grader.services.analysis import leak_budget
+from grader.services.analysis.leak_budget import Leaks
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, safe_step
+from grader.services.competitions import settings as competition_settings
+from grader.services.setup import cloning
+from grader.visibility import Feedback, Step
+
+DAY = timedelta(days=1)
+
+
+def leaks(service: Any, competition: Competition, after: timedelta = timedelta()) -> Leaks:
+    found = service.reload(competition)
+    return leak_budget.of(found, competition_settings.of(found), now=service.now + after)
+
+
+def test_each_mode_has_a_budget_from_the_counts_of_the_solution_and_the_dates(service: Any) -> None:
+    made = service.competition(
+        opens_at=service.now,
+        closes_at=service.now + 9 * DAY,
+        max_daily_submissions=2,
+        max_total_submissions=None,
+        feedback=Feedback.NOISED,
+    )
+    found = leaks(service, made)
+    assert (found.files, found.files_from_now) == (20, 20)
+    assert set(found.budgets) == set(Feedback)
+    assert found.chosen is found.budgets[Feedback.NOISED]
+    report = service.reload(made).live_scoring_version.solution.report
+    assert [
+        (each.public.name, each.public.positives) for each in found.budgets[Feedback.OPEN].identities
+    ] == [(line["name"], line["public"]["positives"]) for line in report["identities"] if line["in_score"]]
+
+
+def test_the_files_from_now_on_become_fewer_until_the_close_and_a_total_limit_holds(service: Any) -> None:
+    dates = {"opens_at": service.now + DAY, "closes_at": service.now + 5 * DAY}
+    made = service.competition(**dates, max_daily_submissions=2, max_total_submissions=7)
+    counts = [leaks(service, made, days * DAY) for days in (0, 1, 3, 5, 6)]
+    assert [each.files for each in counts] == [7] * 5
+    assert [each.files_from_now for each in counts] == [7, 7, 6, 2, 0]
+
+
+def test_without_limits_or_without_a_solution_there_is_nothing_to_count(service: Any) -> None:
+    made = service.competition(max_daily_submissions=5, max_total_submissions=None)
+    assert (leaks(service, made).files, leaks(service, made).chosen) == (None, None)
+    with service.database.write() as session:
+        source = lookup.get(session, slug=made.slug)
+        draft = cloning.clone(
+            session, source=source, slug="next", actor=Actor(None, "tests"), now=service.now
+        )
+        draft.max_total_submissions = 9
+    assert (leaks(service, draft).files, leaks(service, draft).budgets) == (9, {})
+
+
+def test_a_step_below_the_proposed_one_is_warned_of_where_the_mode_has_one(service: Any) -> None:
+    made = service.competition(feedback=Feedback.TIERED, feedback_step=Step.OF_0_0005)
+    proposal = safe_step.of(service.reload(made))
+    assert proposal.step is min(Step, key=lambda step: abs(float(step) - proposal.by_chance))
+    assert proposal.step is not Step.OF_0_0005
+    assert f"we propose the step {proposal.step}" in proposal.sentence
+    (fault,) = safe_step.warnings(service.reload(made))
+    assert fault.names == ("feedback_step",)
+    assert fault.sentence.startswith("The step 0.0005 is small for this solution: two good models differ")
+    assert fault.sentence.endswith(f"We propose {proposal.step}.")
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"feedback": Feedback.BLIND, "feedback_step": Step.OF_0_0005},
+        {"feedback": Feedback.OPEN, "feedback_step": Step.OF_0_0005},
+        {"feedback": Feedback.LADDER, "feedback_step": Step.OF_0_05},
+    ],
+)
+def test_a_mode_without_a_step_and_a_wide_step_bring_no_warning(service: Any, chosen: Any) -> None:
+    assert safe_step.warnings(service.reload(service.competition(**chosen))) == []
+
+
+def test_a_report_without_an_error_proposes_nothing() -> None:
+    assert safe_step.of_report({}) is None
+    assert safe_step.of_report({"splits": {"public": {"score_error": None}}}) is None
