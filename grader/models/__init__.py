@@ -14,6 +14,7 @@ from grader.models.competitions import (
     Role,
 )
 from grader.models.counting import Tally
+from grader.models.fair_play import FairPlayMark
 from grader.models.mail import Mail
 from grader.models.organizer_jobs import OrganizerJob, OrganizerJobKind
 from grader.models.people import (
@@ -51,6 +52,7 @@ __all__ = [
     "Delivery",
     "Dispute",
     "EntryMode",
+    "FairPlayMark",
     "FinalBoard",
     "FinalStanding",
     "JobState",

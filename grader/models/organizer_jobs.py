@@ -15,7 +15,8 @@ from grader.models.scoring import JobState
 
 class OrganizerJobKind(enum.StrEnum):
     """Checking an uploaded solution or changed settings, verifying what competes, packing the results,
-    diagnosing a submission, telling which teams are tied, and looking through data files for labels."""
+    diagnosing a submission, telling which teams are tied, looking through data files for labels, and through
+    submissions for signs of probing and of copies."""
 
     CHECK = "check"
     VERIFY = "verify"
@@ -24,6 +25,7 @@ class OrganizerJobKind(enum.StrEnum):
     DIAGNOSE = "diagnose"
     TIES = "ties"
     DATA = "data"
+    FAIR_PLAY = "fair_play"
 
 
 class OrganizerJob(Base):

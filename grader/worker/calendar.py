@@ -1,4 +1,4 @@
-"""Scheduled tasks: note daily ranks, retry failures, tell of deadlines, settle and reveal competitions."""
+"""Scheduled tasks: daily ranks and looks, retries, deadlines, settling and revealing competitions."""
 
 import logging
 
@@ -7,6 +7,8 @@ from grader.db import Database
 from grader.models import Competition
 from grader.services.audit.log import Actor
 from grader.services.closing import close
+from grader.services.competitions import lookup
+from grader.services.fair_play import report as fair_play
 from grader.services.integrations import deadlines
 from grader.services.scoring import retries
 from grader.services.standings import daily_ranks
@@ -30,6 +32,7 @@ class Calendar:
             due = close.due(session, now=now)
             is_retry_due = retries.is_retry_due(session, now=now)
             is_deadline_near = deadlines.is_due(session, now=now)
+            unlooked = fair_play.due(session, now=now)
         if is_retry_due:
             with self._database.write() as session:
                 retries.retry_failed(session, now=now)
@@ -42,6 +45,14 @@ class Calendar:
             self._settle(competition)
         for competition in due:
             self._reveal(competition)
+        for competition in unlooked:
+            self._look(competition)
+
+    def _look(self, competition: Competition) -> None:
+        with self._database.write() as session:
+            locked, now = lookup.lock(session, competition_id=competition.id), db.now(session)
+            if any(each.id == locked.id for each in fair_play.due(session, now=now)):
+                fair_play.request(session, competition=locked, actor=None, now=now)
 
     def _note_ranks(self, competition: Competition) -> None:
         with self._database.read() as session:

@@ -232,6 +232,11 @@ TABLE = {
     ("POST", "organize_teams.grant"): Access(f"{HERE}/organize/teams/1/grants", (302, 403, 403)),
     ("POST", "organize_teams.grant_to_all"): Access(f"{HERE}/organize/teams/grants", (302, 403, 403)),
     ("GET", "fair_play.index"): Access(f"{HERE}/organize/fair-play", (302, 403, 403)),
+    ("POST", "fair_play.look"): Access(f"{HERE}/organize/fair-play", (302, 403, 403)),
+    ("GET", "fair_play.status"): Access(f"{HERE}/organize/fair-play/status", (302, 403, 403)),
+    ("POST", "fair_play.mark"): Access(
+        f"{HERE}/organize/fair-play/marks", (302, 403, 403), data={"line": "team 1", "reason": "Asked them."}
+    ),
     ("GET", "organize_disputes.index"): Access(f"{HERE}/organize/disputes", (302, 403, 403)),
     ("POST", "organize_disputes.answer"): Access(f"{HERE}/organize/disputes/1", (302, 403, 403)),
     ("GET", "organize_announcements.index"): Access(f"{HERE}/organize/announcements", (302, 403, 403)),
@@ -585,6 +590,8 @@ DESK = (
     ("POST", "grant_submissions", "/teams/1/grants"),
     ("POST", "grant_submissions_to_all", "/teams/grants"),
     ("GET", "fair_play", "/fair-play"),
+    ("POST", "look_at_submissions", "/fair-play"),
+    ("POST", "mark_fair_play", "/fair-play/marks"),
     ("GET", "dispute_list", "/disputes"),
     ("POST", "answer_dispute", "/disputes/1"),
     ("GET", "announcement_list", "/announcements"),

@@ -1,9 +1,137 @@
-"""The API's answers about fair play."""
+"""The API's requests and answers about fair play: lines with their evidence, and marks."""
 
-from webapp.http.fields import Answer
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from grader.models import FairPlayMark
+from webapp.fair_play.views import FileLine, PairLine, TeamLine
+from webapp.http.fields import Answer, Moment, Sent, Text
+from webapp.http.organizer_operations import Job
+
+
+class MarkAnswer(Answer):
+    """An organizer looked at a line and found nothing wrong; null while nobody did."""
+
+    reason: str
+    by: str | None
+    at: Moment
+
+
+class SignedFile(Answer):
+    """A file with signs of probing, and a sentence of evidence for each."""
+
+    submission_id: int
+    submitted_at: Moment
+    signs: list[str]
+    evidence: list[str]
+
+
+class ProbingTeam(Answer):
+    """A team several of whose files have signs of probing."""
+
+    line: str
+    team_id: int
+    team: str
+    file_count: int
+    sign_count: int
+    files: list[SignedFile]
+    mark: MarkAnswer | None
+
+
+class AlikeFile(Answer):
+    """One of two files that are alike."""
+
+    submission_id: int
+    team_id: int
+    team: str
+    submitted_at: Moment
+
+
+class AlikePair(Answer):
+    """Two files of different teams that are alike; `known_ids` are files of organizers that explain it."""
+
+    line: str
+    one: AlikeFile
+    other: AlikeFile
+    has_same_bytes: bool
+    has_same_order: bool
+    agreement: float
+    correlation: float
+    moved: int
+    rows: int
+    known_ids: list[int]
+    evidence: list[str]
+    mark: MarkAnswer | None
 
 
 class FairPlay(Answer):
     """What may be worth a look in a competition; only organizers see it."""
 
-    competition: str
+    job: Job | None
+    looked_at: Annotated[Moment | None, Field(description="When what follows was found.")]
+    file_count: int
+    unread_count: int
+    older_count: int
+    teams: list[ProbingTeam]
+    pairs: list[AlikePair]
+
+
+class MarkRequest(Sent):
+    """A line that was looked at, and why nothing is wrong."""
+
+    line: Text
+    reason: Text
+
+
+def mark(found: FairPlayMark | None) -> MarkAnswer | None:
+    """Return a mark."""
+    if found is None:
+        return None
+    by = found.marked_by.name if found.marked_by else None
+    return MarkAnswer(reason=found.reason, by=by, at=found.marked_at)
+
+
+def team(line: TeamLine) -> ProbingTeam:
+    """Return a team with signs."""
+    return ProbingTeam(
+        line=line.line,
+        team_id=line.team_id,
+        team=line.team,
+        file_count=line.found.file_count,
+        sign_count=line.found.sign_count,
+        files=[_file(file) for file in line.files],
+        mark=mark(line.mark),
+    )
+
+
+def pair(line: PairLine) -> AlikePair:
+    """Return two files that are alike."""
+    numbers: dict[str, Any] = line.found.as_dict()
+    shared = ("has_same_bytes", "has_same_order", "agreement", "correlation", "moved", "rows", "known_ids")
+    one, other = (
+        AlikeFile(
+            submission_id=each.id,
+            team_id=each.team_id,
+            team=each.team.name,
+            submitted_at=each.submitted_at,
+        )
+        for each in (line.one, line.other)
+    )
+    return AlikePair(
+        line=line.line,
+        one=one,
+        other=other,
+        evidence=list(line.sentences),
+        mark=mark(line.mark),
+        **{name: numbers[name] for name in shared},
+    )
+
+
+def _file(line: FileLine) -> SignedFile:
+    return SignedFile(
+        submission_id=line.submission.id,
+        submitted_at=line.submission.submitted_at,
+        signs=list(line.signs),
+        evidence=list(line.sentences),
+    )

@@ -32,6 +32,7 @@ from grader.worker.organizer_jobs import (
     bundle,
     data_check,
     diagnosis,
+    fair_play,
     settings_check,
     solution_check,
     ties,
@@ -52,6 +53,7 @@ HANDLERS: dict[OrganizerJobKind, Handler] = {
     OrganizerJobKind.DIAGNOSE: diagnosis.diagnose,
     OrganizerJobKind.TIES: ties.compare,
     OrganizerJobKind.DATA: data_check.check,
+    OrganizerJobKind.FAIR_PLAY: fair_play.look,
 }
 
 logger = logging.getLogger(__name__)

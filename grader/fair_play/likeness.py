@@ -1,0 +1,217 @@
+r"""Files of different teams that are too much alike, whatever monotone transform was applied to one of them.
+
+Honest files correlate with 0.99 because rows are easy or hard for everybody. So a file is asked what it has
+of its own: of rows that lie side by side in the crowd's order, 32 at a time, which does it put into the upper
+half? Two honest models agree on half to nine tenths of these answers, a copy on nearly all: a changed row
+costs half an answer and moves the middle a little, and a blend with a tenth of another file costs 5 %.
+"""
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.fair_play.orders import FileOrder
+from grader.metrics import dense_ranks
+
+SAMPLE_ROWS = 2048
+ALIKE, EDITED, ERRORS = 0.931, 0.88, 2.5
+"""Files are alike above the first share of equal answers and so many standard errors of it. Above the second
+they are if most rows also keep their exact places among their neighbours: then only some rows were edited."""
+EXACT = 0.001
+"""So far, as a share of all rows, the middle row of an edited copy is from its place."""
+BAND = 32
+MANY_VALUES = 100
+"""A file of fewer values is compared by its order alone: a crowd says too little of where its ties lie."""
+LEAST_TEAMS = 3
+FEW_TEAMS = 24
+"""Up to so many teams, the crowd that a pair is compared with is without the two teams themselves."""
+_BLOCK = 1024
+_TOP = 65535
+
+IndexArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sketch:
+    """What is kept of a file's order to compare it with others.
+
+    Attributes
+    ----------
+    digest : bytes
+        Equal for equal orders.
+    places : ndarray of uint16, shape (sample,)
+        Where the sampled rows lie, from 0 at the bottom to 65,535 at the top.
+    distinct : int
+        How many different values the whole file has.
+    """
+
+    digest: bytes
+    places: NDArray[np.uint16]
+    distinct: int
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Two files that are alike: their positions in the sequence, and the share of equal answers."""
+
+    one: int
+    other: int
+    agreement: float
+    is_same_order: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How two files compare on the sampled rows: Spearman's correlation, and how many of them moved."""
+
+    correlation: float
+    moved: int
+    rows: int
+
+
+def secret_rows(key: bytes, rows: int) -> IndexArray:
+    """Return the sample of rows that is always the same under one key, in their order; all of a few."""
+    seed = int.from_bytes(hashlib.blake2b(key, digest_size=16, person=b"likeness").digest(), "little")
+    drawn = np.random.default_rng(seed).permutation(rows)[:SAMPLE_ROWS]
+    return np.sort(drawn).astype(np.int64)
+
+
+def sketch_of(order: FileOrder, rows: IndexArray) -> Sketch:
+    """Return what is kept of a file on a secret sample of rows."""
+    digest = hashlib.blake2b(order.ranks.astype("<u4").tobytes(), digest_size=16).digest()
+    return Sketch(digest, np.round(order.places[rows] * _TOP).astype(np.uint16), order.distinct)
+
+
+def likeness_of(one: Sketch, other: Sketch) -> Likeness:
+    """Return how two files compare on the sampled rows."""
+    left, right = FileOrder(dense_ranks(one.places)), FileOrder(dense_ranks(other.places))
+    moved = int(np.count_nonzero(left.moved(right)))
+    return Likeness(left.correlation(right) or 0.0, moved, one.places.size)
+
+
+def matches(sketches: Sequence[Sketch], teams: Sequence[int]) -> list[Match]:
+    """Return for each two teams their two files that are most alike, if they are alike at all.
+
+    Parameters
+    ----------
+    sketches : sequence of Sketch
+        On the same sample of rows.
+    teams : sequence of int
+        The team of each file; below 0 for a file of the organizers, of which all matches are returned.
+
+    Notes
+    -----
+    The order of the files changes nothing but `one` and `other`. A constant file is like no other. With fewer
+    than `LEAST_TEAMS` teams there is no crowd, and only equal orders are found.
+    """
+    best: dict[tuple[int, int], Match] = {}
+    for match in (*_same_orders(sketches, teams), *_alike(sketches, teams)):
+        one, other = sorted((teams[match.one], teams[match.other]))
+        pair = (-1 - match.one, -1 - match.other) if one < 0 else (one, other)
+        if other >= 0 and (pair not in best or best[pair].agreement < match.agreement):
+            best[pair] = match
+    return sorted(best.values(), key=lambda match: (-match.agreement, match.one, match.other))
+
+
+def least_agreement(share: float, answers: int) -> float:
+    """Return the share of equal answers from which on two files may be alike: 0.945 and 0.898 of 2,048."""
+    return min(share + ERRORS * math.sqrt(share * (1 - share) / answers), 1.0)
+
+
+def _keeps_places(one: Sketch, other: Sketch) -> bool:
+    """Return whether most rows keep their places among their neighbours, whatever the others do."""
+    shifts = other.places.astype(np.int64) - one.places
+    width = min(BAND, shifts.size)
+    least = max(EXACT, 1 / shifts.size) * _TOP
+    for file in (one, other):
+        order = np.argsort(file.places, kind="stable")[: shifts.size // width * width]
+        bands = shifts[order].reshape(-1, width)
+        if np.median(np.abs(bands - np.median(bands, axis=1, keepdims=True))) > least:
+            return False
+    return True
+
+
+def _same_orders(sketches: Sequence[Sketch], teams: Sequence[int]) -> Iterator[Match]:
+    """Yield pairs of equal orders: each file with the first one of every other team."""
+    first: dict[bytes, dict[int, int]] = {}
+    for place, sketch in enumerate(sketches):
+        if sketch.distinct < 2:
+            continue
+        of_teams = first.setdefault(sketch.digest, {})
+        if teams[place] not in of_teams:
+            yield from (Match(other, place, 1.0, True) for other in of_teams.values())
+            of_teams[teams[place]] = place
+
+
+def _alike(sketches: Sequence[Sketch], teams: Sequence[int]) -> Iterator[Match]:
+    there = [place for place, sketch in enumerate(sketches) if sketch.distinct >= MANY_VALUES]
+    if not there:
+        return
+    places = np.stack([sketches[place].places for place in there])
+    numbers, at = np.unique([teams[place] for place in there], return_inverse=True)
+    if numbers.size < LEAST_TEAMS:
+        return
+    means = np.stack([places[at == team].mean(axis=0, dtype=np.float64) for team in range(numbers.size)])
+    if numbers.size > FEW_TEAMS:
+        answers = _answers(places, means.mean(axis=0))
+        found = _agreeing(answers, answers, at, at)
+    else:
+        found = _of_few(places, means, at)
+    for one, other, agreement, is_alike in found:
+        first, second = sorted((there[one], there[other]))
+        if is_alike or _keeps_places(sketches[first], sketches[second]):
+            yield Match(first, second, agreement, sketches[first].digest == sketches[second].digest)
+
+
+def _of_few(
+    places: NDArray[np.uint16], means: NDArray[np.float64], at: NDArray[np.intp]
+) -> Iterator[tuple[int, int, float, bool]]:
+    """Yield the pairs of each two teams, compared with the crowd of all others."""
+    for one in range(len(means)):
+        for other in range(one + 1, len(means)):
+            crowd = np.delete(means, (one, other), axis=0).mean(axis=0)
+            ours, theirs = np.flatnonzero(at == one), np.flatnonzero(at == other)
+            left, right = _answers(places[ours], crowd), _answers(places[theirs], crowd)
+            for first, second, agreement, is_alike in _agreeing(left, right, at[ours], at[theirs]):
+                yield int(ours[first]), int(theirs[second]), agreement, is_alike
+
+
+def _answers(places: NDArray[np.uint16], crowd: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return for each row 1 where a file puts it into the upper half of its band, and -1 elsewhere."""
+    width = min(BAND, crowd.size)
+    banded = np.argsort(crowd, kind="stable")[: crowd.size // width * width]
+    answers = np.empty((len(places), banded.size), np.float32)
+    for start in range(0, len(places), _BLOCK):
+        part = places[start : start + _BLOCK, banded]
+        bands = part.reshape(len(part), -1, width)
+        upper = bands > np.median(bands, axis=2, keepdims=True)
+        answers[start : start + _BLOCK] = np.where(upper.reshape(part.shape), 1, -1)
+    return answers
+
+
+def _agreeing(
+    left: NDArray[np.float32],
+    right: NDArray[np.float32],
+    left_at: NDArray[np.intp],
+    right_at: NDArray[np.intp],
+) -> Iterator[tuple[int, int, float, bool]]:
+    """Yield the pairs of files of different teams that may be alike, and whether their answers alone say so.
+
+    They are compared block by block: memory is bounded.
+    """
+    sample = left.shape[1]
+    least = least_agreement(EDITED, sample)
+    enough = least_agreement(ALIKE, sample)
+    for start in range(0, len(left), _BLOCK):
+        for begin in range(start if left is right else 0, len(right), _BLOCK):
+            products = left[start : start + _BLOCK] @ right[begin : begin + _BLOCK].T
+            ours, theirs = np.nonzero(products >= (2 * least - 1) * sample)
+            for one, other in zip(ours.tolist(), theirs.tolist(), strict=True):
+                first, second = start + one, begin + other
+                if left_at[first] != right_at[second] and (left is not right or first < second):
+                    agreement = (float(products[one, other]) / sample + 1) / 2
+                    yield first, second, agreement, agreement >= enough

@@ -1,0 +1,211 @@
+"""Signs that a file asks for labels: few rows moved, rows alone between blocks, unlike the team's best."""
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.fair_play.orders import BoolArray, FileOrder
+
+FEW_ROWS, FEW_ROWS_AT_LEAST = 0.005, 10
+UNLIKE = 0.1
+LONE_LEVELS = 3
+LONE_ROWS, BLOCK_ROWS = 2, 10
+FEW_VALUES, MANY_TIES = 100, 0.5
+BLOCK_SHIFT = 0.35
+LISTED_FILES = 3
+"""A team is listed once so many of its files carry a sign that counts."""
+
+
+class Sign(enum.StrEnum):
+    """What a file has in common with probes; see `COUNTING` for which of them count."""
+
+    FEW_MOVED = "few_moved"
+    UNLIKE_BEST = "unlike_best"
+    LONE_ROWS = "lone_rows"
+    COARSE = "coarse"
+    BLOCK = "block"
+
+
+COUNTING = frozenset({Sign.FEW_MOVED, Sign.UNLIKE_BEST, Sign.LONE_ROWS})
+"""Honest files have few values or move an identity as well: these signs only add to others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """An earlier file of the same team: its number, and the order of its rows."""
+
+    number: int
+    order: FileOrder
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How many rows moved since an earlier file."""
+
+    number: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """How high the rows of an identity lie, in the team's best file and in this one; 0.5 is the middle."""
+
+    identity: str
+    before: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class FileSigns:
+    """The signs of one file, with their evidence.
+
+    Attributes
+    ----------
+    signs : tuple of Sign
+    rows, distinct : int
+        How many rows and how many different values it has.
+    largest_tie : float
+        The share of the rows in the largest block of equal values.
+    lone_levels : int
+        How many values have one or two rows, between values with ten or more.
+    best : int or None
+        The number of the file with the team's best score before it.
+    best_correlation : float or None
+        With that file; None without one, and where one of them is constant.
+    change : Change or None
+        Against the nearest earlier file of the team.
+    block : Block or None
+        The identity that moved most against the team's best file.
+    """
+
+    signs: tuple[Sign, ...]
+    rows: int
+    distinct: int
+    largest_tie: float
+    lone_levels: int
+    best: int | None
+    best_correlation: float | None
+    change: Change | None
+    block: Block | None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts towards the list of teams."""
+        return not COUNTING.isdisjoint(self.signs)
+
+
+def signs_of(
+    order: FileOrder,
+    *,
+    nearest: Earlier | None,
+    best: Earlier | None,
+    identities: Mapping[str, BoolArray],
+) -> FileSigns:
+    """Return the signs of a file among those of its team.
+
+    Parameters
+    ----------
+    order : FileOrder
+    nearest : Earlier or None
+        The earlier file of the team whose order is nearest.
+    best : Earlier or None
+        The file with the team's best score before this one.
+    identities : mapping of str to ndarray of bool, shape (rows,)
+        The rows of each identity.
+
+    Notes
+    -----
+    A constant file has no sign: its score is known beforehand.
+    """
+    lone = _lone_levels(order)
+    correlation = order.correlation(best.order) if best else None
+    change = Change(nearest.number, int(np.count_nonzero(order.moved(nearest.order)))) if nearest else None
+    block = _block(order, best.order, identities) if best else None
+    found = {
+        Sign.FEW_MOVED: change is not None
+        and 0 < change.rows <= max(FEW_ROWS * order.ranks.size, FEW_ROWS_AT_LEAST),
+        Sign.UNLIKE_BEST: correlation is not None and correlation < UNLIKE,
+        Sign.LONE_ROWS: lone >= LONE_LEVELS,
+        Sign.COARSE: order.distinct <= FEW_VALUES and order.largest_tie > MANY_TIES,
+        Sign.BLOCK: block is not None and abs(block.height - block.before) > BLOCK_SHIFT,
+    }
+    signs = tuple(sign for sign, there in found.items() if there) if order.distinct > 1 else ()
+    return FileSigns(
+        signs=signs,
+        rows=order.ranks.size,
+        distinct=order.distinct,
+        largest_tie=order.largest_tie,
+        lone_levels=lone,
+        best=best.number if best else None,
+        best_correlation=correlation,
+        change=change,
+        block=block,
+    )
+
+
+class TeamFiles:
+    """The files of one team in the order of their acceptance, each compared with those before it.
+
+    Parameters
+    ----------
+    identities : mapping of str to ndarray of bool, shape (rows,)
+    order_of : callable
+        Returns the order of an earlier file by its number; None where it cannot be read any more.
+    """
+
+    def __init__(
+        self, identities: Mapping[str, BoolArray], order_of: Callable[[int], FileOrder | None]
+    ) -> None:
+        self._identities = identities
+        self._order_of = order_of
+        self._numbers: list[int] = []
+        self._places: list[NDArray[np.uint16]] = []
+        self._best: tuple[float, int] | None = None
+
+    def add(
+        self, number: int, order: FileOrder, places: NDArray[np.uint16], score: float | None
+    ) -> FileSigns:
+        """Return the signs of the next file; `places` are those of its sketch."""
+        found = signs_of(
+            order,
+            nearest=self._earlier(self._nearest(places)),
+            best=self._earlier(self._best[1] if self._best else None),
+            identities=self._identities,
+        )
+        self._numbers.append(number)
+        self._places.append(places)
+        if score is not None and (self._best is None or score > self._best[0]):
+            self._best = score, number
+        return found
+
+    def _nearest(self, places: NDArray[np.uint16]) -> int | None:
+        """Return the earlier file that differs least on the sample, the latest of equals."""
+        if not self._numbers:
+            return None
+        newest_first = np.stack(self._places[::-1]).astype(np.int32)
+        return self._numbers[-1 - int(np.argmin(np.abs(newest_first - places).sum(axis=1)))]
+
+    def _earlier(self, number: int | None) -> Earlier | None:
+        order = None if number is None else self._order_of(number)
+        return None if number is None or order is None else Earlier(number, order)
+
+
+def is_listed(files: Sequence[FileSigns]) -> bool:
+    """Return whether organizers should look at a team with these files."""
+    return sum(file.counts for file in files) >= LISTED_FILES
+
+
+def _lone_levels(order: FileOrder) -> int:
+    sizes = order.block_sizes
+    if sizes.size < 3:
+        return 0
+    inner, sides = sizes[1:-1], np.minimum(sizes[:-2], sizes[2:])
+    return int(np.count_nonzero((inner <= LONE_ROWS) & (sides >= BLOCK_ROWS)))
+
+
+def _block(order: FileOrder, best: FileOrder, identities: Mapping[str, BoolArray]) -> Block | None:
+    blocks = (Block(name, best.height(rows), order.height(rows)) for name, rows in identities.items())
+    return max(blocks, key=lambda block: abs(block.height - block.before), default=None)

@@ -1,0 +1,212 @@
+"""The job that looks through the submissions for signs of probing and for files that are alike.
+
+It reads ranks from the cache, and files whose ranks are not kept as scoring reads them.
+"""
+
+import hashlib
+import hmac
+import time
+from collections import OrderedDict, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from grader.fair_play import (
+    FileOrder,
+    FileSigns,
+    Match,
+    Sketch,
+    TeamFiles,
+    is_listed,
+    likeness_of,
+    matches,
+    secret_rows,
+    sketch_of,
+)
+from grader.fair_play.likeness import IndexArray
+from grader.files import FileRejected, read_submission
+from grader.metrics import dense_ranks
+from grader.models import Competition
+from grader.services.competitions import lookup
+from grader.services.fair_play import files as fair_play_files
+from grader.services.fair_play.files import File
+from grader.services.fair_play.report import FoundBlock, FoundPair, FoundSigns, FoundTeam, Report
+from grader.services.solutions import other_labels
+from grader.services.solutions.assessment import LiveSolution
+from grader.storage import BlobMissing
+from grader.worker.organizer_jobs.context import Work
+from grader.worker.scoring.rank_cache import RankCache, RankedFile
+
+MAX_TEAMS = 100
+MAX_FILES_OF_TEAM = 20
+MAX_PAIRS = 200
+MAX_PICTURES = 50
+POINTS = 200
+KEPT_ORDERS = 32
+READING_SECONDS = 900
+"""After this, files whose ranks are not kept are left to the next look, which finds more ranks kept."""
+
+
+def look(work: Work) -> dict[str, Any]:
+    """Look through the newest files of a competition."""
+    work.report_progress(0, 0, "Reading the solution")
+    with work.database.read() as session:
+        competition = session.get_one(Competition, work.competition_id)
+        version = lookup.live(competition)
+        rows, row_ids_sha256 = version.solution.row_count, version.solution.row_ids_sha256
+        slug, names = competition.slug, other_labels.names(session, competition_id=competition.id)
+        found, older = fair_play_files.newest(session, competition=competition, rows=rows)
+    live = LiveSolution.load(work.storage, version)
+    key = hmac.digest(work.settings.secret().encode(), f"fair play of {slug}".encode(), hashlib.sha256)
+    looked = _Looked(work, live, _Orders(work, live, row_ids_sha256, names, found), secret_rows(key, rows))
+    by_team: dict[int, list[File]] = defaultdict(list)
+    for file in found:
+        by_team[-file.submission_id if file.is_known else file.team_id].append(file)
+    teams = [looked.team(team, sent, len(found)) for team, sent in by_team.items()]
+    work.report_progress(len(found), len(found), "Comparing the teams")
+    return Report(
+        file_count=len(looked.files),
+        team_count=sum(team > 0 for team in by_team),
+        unread_count=len(found) - len(looked.files),
+        older_count=older,
+        teams=sorted(filter(None, teams), key=lambda team: (-team.sign_count, team.team_id))[:MAX_TEAMS],
+        pairs=looked.pairs(),
+    ).as_dict()
+
+
+class _Orders:
+    """The orders of files by their submissions, the last few of them in memory."""
+
+    def __init__(
+        self,
+        work: Work,
+        live: LiveSolution,
+        row_ids_sha256: str,
+        names: tuple[str, ...],
+        found: Sequence[File],
+    ) -> None:
+        self._storage, self._live, self._row_ids_sha256, self._names = (
+            work.storage,
+            live,
+            row_ids_sha256,
+            names,
+        )
+        self._ranks = RankCache.of(work.settings)
+        self._shas = {file.submission_id: file.sha256 for file in found}
+        self._recent: OrderedDict[str, FileOrder] = OrderedDict()
+        self._until = time.monotonic() + READING_SECONDS
+
+    def of(self, submission_id: int) -> FileOrder | None:
+        """Return the order of a file; None where it cannot be read, or not in time."""
+        sha256 = self._shas[submission_id]
+        order = self._recent.pop(sha256, None) or self._kept(sha256) or self._read(sha256)
+        if order is not None:
+            self._recent[sha256] = order
+            while len(self._recent) > KEPT_ORDERS:
+                self._recent.popitem(last=False)
+        return order
+
+    def _kept(self, sha256: str) -> FileOrder | None:
+        kept = self._ranks.get(sha256, self._row_ids_sha256) if self._ranks else None
+        return FileOrder(kept.ranks) if kept else None
+
+    def _read(self, sha256: str) -> FileOrder | None:
+        if time.monotonic() > self._until:
+            return None
+        try:
+            data = self._storage.read(sha256)
+            read = read_submission(data, self._live.row_ids, other_labels=self._names)
+        except (FileRejected, BlobMissing):  # a file that still waits may be none, or be gone by now
+            return None
+        ranks = dense_ranks(read.predictions)
+        if self._ranks:
+            notes = [note.as_dict() for note in read.notes]
+            self._ranks.put(sha256, self._row_ids_sha256, RankedFile(ranks, notes, read.other_labels))
+        return FileOrder(ranks)
+
+
+class _Looked:
+    """What is known of all files: their sketches, whose they are, and the signs of their teams."""
+
+    def __init__(self, work: Work, live: LiveSolution, orders: _Orders, rows: IndexArray) -> None:
+        self._work, self._orders, self._rows = work, orders, rows
+        threshold = live.rules.metric.identity_threshold
+        self._identities = {name: live.truth.identities[name] >= threshold for name in live.rules.identities}
+        self.files: list[File] = []
+        self._teams: list[int] = []
+        self._sketches: list[Sketch] = []
+
+    def team(self, team_id: int, sent: Sequence[File], total: int) -> FoundTeam | None:
+        """Look through the files of a team, or a file of the organizers; return the team if it is listed."""
+        team, found = TeamFiles(self._identities, self._orders.of), []
+        for file in sent:
+            self._work.report_progress(len(self.files), total, "Looking at the submissions")
+            order = self._orders.of(file.submission_id)
+            if order is None:
+                continue
+            sketch = sketch_of(order, self._rows)
+            self.files.append(file)
+            self._teams.append(team_id)
+            self._sketches.append(sketch)
+            if not file.is_known:
+                signs = team.add(file.submission_id, order, sketch.places, file.score)
+                found.append((file.submission_id, signs))
+        if not is_listed([signs for _, signs in found]):
+            return None
+        with_signs = [(number, signs) for number, signs in found if signs.counts]
+        return FoundTeam(
+            team_id=team_id,
+            file_count=len(found),
+            sign_count=len(with_signs),
+            files=[_found_signs(number, signs) for number, signs in with_signs[:MAX_FILES_OF_TEAM]],
+        )
+
+    def pairs(self) -> list[FoundPair]:
+        """Return the files of different teams that are alike, with the files of organizers near to them."""
+        known: dict[bytes, set[int]] = defaultdict(set)
+        between: list[Match] = []
+        for match in matches(self._sketches, self._teams):
+            one, other = self.files[match.one], self.files[match.other]
+            if one.is_known or other.is_known:
+                place = match.other if one.is_known else match.one
+                known[self._sketches[place].digest].add((one if one.is_known else other).submission_id)
+            else:
+                between.append(match)
+        return [self._pair(match, known, place) for place, match in enumerate(between[:MAX_PAIRS])]
+
+    def _pair(self, match: Match, known: Mapping[bytes, set[int]], place: int) -> FoundPair:
+        one, other = self._sketches[match.one], self._sketches[match.other]
+        likeness = likeness_of(one, other)
+        first, second = self.files[match.one], self.files[match.other]
+        shown = zip(one.places[:POINTS].tolist(), other.places[:POINTS].tolist(), strict=True)
+        return FoundPair(
+            one_id=first.submission_id,
+            other_id=second.submission_id,
+            has_same_bytes=first.sha256 == second.sha256,
+            has_same_order=match.is_same_order,
+            distinct=one.distinct,
+            agreement=match.agreement,
+            correlation=likeness.correlation,
+            moved=likeness.moved,
+            rows=likeness.rows,
+            known_ids=sorted(known.get(one.digest, set()) | known.get(other.digest, set())),
+            points=[[x * 1000 // 65535, y * 1000 // 65535] for x, y in shown] if place < MAX_PICTURES else [],
+        )
+
+
+def _found_signs(submission_id: int, signs: FileSigns) -> FoundSigns:
+    change, block = signs.change, signs.block
+    return FoundSigns(
+        submission_id=submission_id,
+        signs=tuple(sign.value for sign in signs.signs),
+        rows=signs.rows,
+        distinct=signs.distinct,
+        largest_tie=signs.largest_tie,
+        lone_levels=signs.lone_levels,
+        best_id=signs.best,
+        best_correlation=signs.best_correlation,
+        nearest_id=change.number if change else None,
+        moved=change.rows if change else None,
+        block=FoundBlock(identity=block.identity, before=block.before, height=block.height)
+        if block
+        else None,
+    )

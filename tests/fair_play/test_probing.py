@@ -1,0 +1,122 @@
+"""Signs of probing: every attack is found within its ten first files, and honest teams are not listed."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.fair_play import FileOrder, FileSigns, Sign, is_listed
+from grader.fair_play.probing import LISTED_FILES
+from grader.metrics import dense_ranks
+from tests.fair_play.team_files import ATTACKS, Rows, attack_files, honest_team, signs
+
+WITHIN = 10
+
+
+def listed_after(found: list[FileSigns]) -> int | None:
+    """Return after how many files a team is listed."""
+    return next((count for count in range(1, len(found) + 1) if is_listed(found[:count])), None)
+
+
+def honest(seed: int, teams: int) -> Iterator[list[FileSigns]]:
+    rows, rng = Rows(seed), np.random.default_rng([1, seed])
+    for _ in range(teams):
+        yield signs(rows, honest_team(rows, rng))
+
+
+def false_alarms(teams: list[list[FileSigns]]) -> int:
+    """Return how many files of honest teams are on the list of teams."""
+    return sum(file.counts for team in teams if is_listed(team) for file in team)
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_is_found_within_its_ten_first_files(name: str) -> None:
+    rows, rng = Rows(1), np.random.default_rng(1)
+    files = attack_files(name, rows, rng)
+    own = rows.model(rng.normal(size=rows.labels.size))
+    for sent in (files, [own, *files[: WITHIN - 1]]):
+        assert listed_after(signs(rows, sent)) in range(LISTED_FILES, WITHIN + 1)
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_shared_by_five_accounts_is_found_in_each_of_them(name: str) -> None:
+    rows, rng = Rows(2), np.random.default_rng(2)
+    files = attack_files(name, rows, rng, 5 * WITHIN)
+    assert all(listed_after(signs(rows, files[account::5])) for account in range(5))
+
+
+@pytest.mark.long
+def test_twenty_competitions_find_every_attack() -> None:
+    for seed in range(20):
+        for name in ATTACKS:
+            rows, rng = Rows(seed), np.random.default_rng(seed)
+            assert listed_after(signs(rows, attack_files(name, rows, rng))), (name, seed)
+
+
+def test_of_a_hundred_honest_files_none_is_on_the_list() -> None:
+    assert false_alarms(list(honest(0, 10))) == 0
+
+
+@pytest.mark.long
+def test_of_five_hundred_honest_files_less_than_one_in_a_hundred_is_on_the_list() -> None:
+    for seed in range(4):
+        teams = list(honest(seed, 50))
+        files = [file for team in teams for file in team]
+        assert len(files) == 500
+        assert false_alarms(teams) < 5
+        assert sum(file.counts for file in files) < 0.06 * len(files)  # alone they list nobody
+
+
+def test_a_constant_file_has_no_sign() -> None:
+    rows = Rows(1, rows=2000)
+    own = rows.model(np.random.default_rng(1).normal(size=2000))
+    assert [each.signs for each in signs(rows, [own, np.zeros(2000), np.full(2000, 0.07)])] == [(), (), ()]
+
+
+def test_a_file_sent_again_has_no_sign() -> None:
+    rows = Rows(1, rows=2000)
+    own = rows.model(np.random.default_rng(1).normal(size=2000))
+    assert not any(each.signs for each in signs(rows, [own, own, 3 * own - 1, own]))
+
+
+def test_the_evidence_says_how_many_rows_moved_since_which_file() -> None:
+    rows = Rows(1, rows=2000)
+    own = rows.model(np.random.default_rng(1).normal(size=2000))
+    other = rows.model(np.random.default_rng(2).normal(size=2000))
+    moved = own.copy()
+    moved[[3, 500, 1200]] = 5, -5, 6
+    found = signs(rows, [other, own, moved])[2]
+    assert found.signs == (Sign.FEW_MOVED,)
+    assert found.change is not None and (found.change.number, found.change.rows) == (1, 3)
+
+
+def test_an_identity_at_the_bottom_is_named_with_its_heights() -> None:
+    rows = Rows(1)
+    own = rows.model(np.random.default_rng(1).normal(size=rows.labels.size))
+    found = signs(rows, [own, own - 2 * rows.mentions["muslim"]])[1]
+    assert Sign.BLOCK in found.signs and not found.counts
+    assert found.block is not None and found.block.identity == "muslim"
+    assert found.block.height == pytest.approx(0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(sorted(ATTACKS)))
+def test_a_monotone_transform_of_every_file_changes_no_sign(seed: int, name: str) -> None:
+    rows, rng = Rows(3, rows=2000), np.random.default_rng(seed)
+    files = attack_files(name, rows, rng, 3)
+    assert signs(rows, [np.exp(file / 3) * 7 for file in files]) == signs(rows, files)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 40))
+def test_as_many_rows_are_counted_as_moved_as_were_moved_far(seed: int, count: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.permutation(1000).astype(float)
+    changed = values.copy()
+    rows = rng.choice(np.flatnonzero((values > 100) & (values < 900)), count, replace=False)
+    changed[rows] = rng.choice([-1, 1], count) * 5000
+    before, after = FileOrder(dense_ranks(values)), FileOrder(dense_ranks(changed))
+    assert np.flatnonzero(after.moved(before)).tolist() == sorted(rows.tolist())
+    assert (before.moved(after) == after.moved(before)).all()

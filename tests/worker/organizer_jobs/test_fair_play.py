@@ -1,0 +1,136 @@
+"""The job of fair play: killed and done again, from kept ranks, with files that wait or cannot be read."""
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import update
+
+from grader.models import JobState, OrganizerJob
+from grader.services.audit.log import Actor
+from grader.services.fair_play import files, report
+from grader.services.fair_play.report import Report
+from grader.worker.organizer_jobs import fair_play
+from grader.worker.organizer_jobs.program import OrganizerWorker
+from tests.fixtures.patience import eventually
+
+ROWS = 400
+
+
+def file_of(values: Any) -> bytes:
+    lines = ["id,prediction", *(f"r{row},{value!r}" for row, value in enumerate(np.asarray(values).tolist()))]
+    return "\n".join(lines).encode()
+
+
+@pytest.fixture
+def competition(service: Any) -> Any:
+    """Five teams, the last of which sends the first one's order; its file still waits for its score."""
+    competition = service.competition()
+    generator = np.random.default_rng(5)
+    drawn = generator.normal(size=(4, ROWS))
+    for name, values in zip(("ada", "bob", "cyd", "dan"), drawn, strict=True):
+        service.score(service.submit(competition, user=name, csv=file_of(values)))
+    service.submit(competition, user="eve", csv=file_of(np.exp(drawn[0])))
+    return competition
+
+
+def requested(service: Any, competition: Any) -> OrganizerJob:
+    with service.database.write() as session:
+        return report.request(session, competition=competition, actor=Actor.shell(), now=service.now)
+
+
+def done(service: Any, job: OrganizerJob) -> Report:
+    OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
+    with service.database.read() as session:
+        job = session.get_one(OrganizerJob, job.id)
+    assert job.state is JobState.DONE
+    return Report.from_dict(job.result)
+
+
+def test_a_copy_of_another_teams_file_is_found_although_it_still_waits(
+    service: Any, competition: Any
+) -> None:
+    found = done(service, requested(service, competition))
+    assert (found.file_count, found.team_count, found.unread_count, found.older_count) == (5, 5, 0, 0)
+    [pair] = found.pairs
+    assert pair.has_same_order and not pair.has_same_bytes
+    assert pair.moved == 0 and len(pair.points) == fair_play.POINTS
+    assert all(x == y for x, y in pair.points)
+
+
+def test_a_killed_job_is_done_again_with_the_same_result(service: Any, competition: Any) -> None:
+    expected = done(service, requested(service, competition))
+    job = requested(service, competition)
+    with service.database.read() as session:
+        [*_, last], _ = files.newest(session, competition=competition, rows=ROWS)
+    blob = next(Path(service.settings.data_dir).rglob(last.sha256))
+    content = blob.read_bytes()
+    for kept in (service.settings.cache() / "ranks").rglob(f"{last.sha256}-*"):
+        kept.unlink()
+    blob.unlink()
+    os.mkfifo(blob)  # whoever opens it waits
+
+    def is_reading() -> bool:
+        with service.database.read() as session:
+            return session.get_one(OrganizerJob, job.id).progress.get("words", "").startswith("Looking")
+
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "grader.worker.organizer_jobs.program", str(job.id), "INFO"],
+        stdin=subprocess.PIPE,
+        env=os.environ | service.settings.environment(),
+    ) as process:
+        eventually(is_reading, "the job to read the files")
+        os.kill(process.pid, signal.SIGKILL)
+    blob.unlink()
+    blob.write_bytes(content)
+    with service.database.write() as session:
+        session.execute(update(OrganizerJob).values(lease_until=service.now))
+    assert done(service, job) == expected
+
+
+def test_ranks_that_are_kept_are_not_read_again_and_those_that_are_read_are_kept(
+    service: Any, competition: Any
+) -> None:
+    expected = done(service, requested(service, competition))
+    with service.database.read() as session:
+        found, _ = files.newest(session, competition=competition, rows=ROWS)
+    for file in found:
+        service.storage.delete(file.sha256)
+    assert done(service, requested(service, competition)) == expected
+
+
+def test_files_that_cannot_be_read_are_counted_and_left_out(
+    service: Any, competition: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.submit(competition, user="fay", csv=b"id,prediction\nr0,nan\n")
+    found = done(service, requested(service, competition))
+    assert (found.file_count, found.unread_count, len(found.pairs)) == (5, 1, 1)
+    for kept in (service.settings.cache() / "ranks").rglob("*-*"):
+        kept.unlink()
+    monkeypatch.setattr(fair_play, "READING_SECONDS", -1)
+    assert done(service, requested(service, competition)).unread_count == 6
+
+
+def test_only_the_newest_files_are_looked_through(
+    service: Any, competition: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MAX_FILES", 3)
+    found = done(service, requested(service, competition))
+    assert (found.file_count, found.older_count, found.pairs) == (3, 2, [])
+
+
+def test_a_team_of_more_files_than_are_held_in_memory_is_looked_through(
+    service: Any, competition: Any
+) -> None:
+    generator = np.random.default_rng(6)
+    for number in range(fair_play.KEPT_ORDERS + 8):
+        file = file_of(generator.normal(size=ROWS))
+        service.submit(competition, user="bob", csv=file, after=timedelta(minutes=number + 1))
+    found = done(service, requested(service, competition))
+    assert (found.file_count, found.unread_count) == (fair_play.KEPT_ORDERS + 13, 0)
