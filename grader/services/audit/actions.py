@@ -29,7 +29,7 @@ WORDS = {
     "entry.admit": "admitted {}",
     "entry.refuse": "refused {}",
     "fair_play.mark": "looked at {} for fair play and found nothing wrong",
-    "fair_play.start": "looked through the submissions for fair play, under {}",
+    "fair_play.start": "looked at the submissions for fair play, under {}",
     "grant.give": "gave extra submissions to {}",
     "organizer.add": "added {}",
     "organizer.change": "changed the role of {}",
