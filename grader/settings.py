@@ -160,6 +160,11 @@ class Settings(BaseSettings):
         10, ge=0, description="The sweeper scores jobs that have waited longer than this."
     )
     login_days: int = Field(14, ge=1, le=3_650, description="A login ends after this many days.")
+    note_shared_logins: bool = Field(
+        True,
+        description="Whether hashes of the addresses and browsers of logins are kept for 30 days, so that "
+        "organizers see which teams share one.",
+    )
     sign_up: Annotated[SignUp, BeforeValidator(_sign_up)] = Field(
         SignUp.OPEN,
         description="Who may create an account: open, invite (with an administrator's link) or closed.",

@@ -7,6 +7,7 @@ from webapp.accounts import people_api
 from webapp.closing import api as closing
 from webapp.competitions import api as competitions
 from webapp.fair_play import api as fair_play
+from webapp.fair_play import same_people_api
 from webapp.http.api import blueprint
 from webapp.integrations import api as integrations
 from webapp.leaderboards import api as leaderboards
@@ -33,6 +34,7 @@ ROUTES = (
     submissions_api,
     teams_api,
     fair_play,
+    same_people_api,
     requests_api,
     people_api,
 )

@@ -11,6 +11,7 @@ from webapp.closing import pages as closing_pages
 from webapp.competitions import data_pages, log_page, solution_download
 from webapp.competitions import pages as competition_pages
 from webapp.fair_play import pages as fair_play_pages
+from webapp.fair_play import same_people_page
 from webapp.http.site import current_site
 from webapp.integrations import organizers_page as organizers_webhooks_page
 from webapp.integrations import team_page as team_webhooks_page
@@ -45,7 +46,15 @@ FAMILIES = (
     *(organizers_page, audit_page, exports_page, fair_play_pages, rescoring_pages, closing_pages),
 )
 # They add their pages to the blueprint of a family.
-ADDED_TO_FAMILIES = (access, comparison_page, diagnosis_page, ties_page, difference_page, version_page)
+ADDED_TO_FAMILIES = (
+    access,
+    comparison_page,
+    diagnosis_page,
+    ties_page,
+    difference_page,
+    version_page,
+    same_people_page,
+)
 CURRENT = Markup(' aria-current="page"')
 
 

@@ -74,6 +74,32 @@ class KnownAddress(Base):
     last_login_at: Mapped[datetime] = mapped_column(index=True)
 
 
+class PlaceKind(enum.StrEnum):
+    """From where a person logs in: an address, or a browser."""
+
+    ADDRESS = "address"
+    BROWSER = "browser"
+
+
+class LoginPlace(Base):
+    """An address or a browser from which a person logged in, kept as a hash under the secret key.
+
+    Unlike that of a `KnownAddress` it is the same for two people: organizers see that two accounts share a
+    place, never which place it is.
+    """
+
+    __tablename__ = "login_place"
+    __table_args__ = (UniqueConstraint("user_id", "place_hash"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
+    kind: Mapped[PlaceKind] = mapped_column(stored_enum(PlaceKind, name="kind"))
+    place_hash: Mapped[str] = mapped_column(String(64), index=True)
+    login_count: Mapped[int]
+    first_login_at: Mapped[datetime]
+    last_login_at: Mapped[datetime] = mapped_column(index=True)
+
+
 class ApiToken(Base):
     """A bearer token for programs; shown once, kept as its sha256.
 

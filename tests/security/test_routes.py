@@ -237,6 +237,7 @@ TABLE = {
     ("POST", "fair_play.mark"): Access(
         f"{HERE}/organize/fair-play/marks", (302, 403, 403), data={"line": "team 1", "reason": "Asked them."}
     ),
+    ("GET", "fair_play.same"): Access(f"{HERE}/organize/fair-play/same-people", (302, 403, 403)),
     ("GET", "organize_disputes.index"): Access(f"{HERE}/organize/disputes", (302, 403, 403)),
     ("POST", "organize_disputes.answer"): Access(f"{HERE}/organize/disputes/1", (302, 403, 403)),
     ("GET", "organize_announcements.index"): Access(f"{HERE}/organize/announcements", (302, 403, 403)),
@@ -592,6 +593,7 @@ DESK = (
     ("GET", "fair_play", "/fair-play"),
     ("POST", "look_at_submissions", "/fair-play"),
     ("POST", "mark_fair_play", "/fair-play/marks"),
+    ("GET", "same_people", "/fair-play/same-people"),
     ("GET", "dispute_list", "/disputes"),
     ("POST", "answer_dispute", "/disputes/1"),
     ("GET", "announcement_list", "/announcements"),

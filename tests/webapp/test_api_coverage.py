@@ -108,6 +108,7 @@ PAIRS = {
     "GET fair_play.index": "fair_play",
     "POST fair_play.look": "look_at_submissions",
     "POST fair_play.mark": "mark_fair_play",
+    "GET fair_play.same": "same_people",
     "GET organize_disputes.index": "dispute_list",
     "POST organize_disputes.answer": "answer_dispute",
     "GET organize_announcements.index": "announcement_list",

@@ -19,7 +19,7 @@ from werkzeug.exceptions import Forbidden, HTTPException
 
 from grader import db, disk
 from grader.models import ApiToken, Login, User
-from grader.services.accounts import api_tokens, known_addresses, login_guesses, logins
+from grader.services.accounts import api_tokens, known_addresses, login_guesses, login_places, logins
 from webapp.http import devices
 from webapp.http.errors import LoginNeeded, wants_json
 from webapp.http.site import Site, current_site
@@ -111,6 +111,8 @@ def log_in(user: User, *, target: str | None = None) -> Response:
     """Start a login and return a redirect that carries its cookie; an earlier login of this browser ends."""
     site = current_site()
     lifetime = timedelta(days=site.settings.login_days)
+    response = make_response(redirect(target or safe_target(request.values.get("next"))))
+    browsers = devices.remember(site, response, user, cookie_name=device_cookie(site))
     with site.database.write() as db_session:
         _end_current_login(db_session)
         token = logins.start(
@@ -121,12 +123,19 @@ def log_in(user: User, *, target: str | None = None) -> Response:
             now=db.now(db_session),
         )
         _note_address(db_session, user)
+        if site.settings.note_shared_logins:
+            login_places.note(
+                db_session,
+                user=user,
+                address=request.remote_addr,
+                browsers=browsers,
+                secret=site.settings.secret(),
+                now=db.now(db_session),
+            )
     session.clear()
-    response = make_response(redirect(target or safe_target(request.values.get("next"))))
     response.set_cookie(
         login_cookie(site), token, max_age=lifetime, secure=site.is_https, httponly=True, samesite="Lax"
     )
-    devices.remember(site, response, user, cookie_name=device_cookie(site))
     return response
 
 

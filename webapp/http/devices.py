@@ -36,8 +36,11 @@ def number_of(site: Site, user: User | None, *, cookie_name: str) -> str | None:
     )
 
 
-def remember(site: Site, response: Response, user: User, *, cookie_name: str) -> None:
-    """Let the answer to a login carry the cookie that knows this device; an earlier number of it stays."""
+def remember(site: Site, response: Response, user: User, *, cookie_name: str) -> list[str]:
+    """Let the answer to a login carry the cookie that knows this device; an earlier number of it stays.
+
+    Returns the numbers that the device has for all of its accounts.
+    """
     number = number_of(site, user, cookie_name=cookie_name) or secrets.token_hex(8)
     others = [entry for entry in _read(site, cookie_name) if entry[0] != user.id]
     entries = [(user.id, number, _mark(site, user)), *others][:MOST]
@@ -49,6 +52,7 @@ def remember(site: Site, response: Response, user: User, *, cookie_name: str) ->
         httponly=True,
         samesite="Lax",
     )
+    return [device for _, device, _ in entries]
 
 
 def _read(site: Site, cookie_name: str) -> list[_Entry]:

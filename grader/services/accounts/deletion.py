@@ -11,6 +11,7 @@ from grader.models import (
     AnnouncedUpload,
     FinalStanding,
     KnownAddress,
+    LoginPlace,
     Mail,
     Participation,
     RepeatableRequest,
@@ -96,7 +97,7 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
 
 def _forget_traces(session: Session, person: User) -> None:
     """Delete links, mails, unused uploads and webhooks, and withdraw what somebody would still decide."""
-    for table in (AccountLink, AnnouncedUpload, KnownAddress, Mail, RepeatableRequest):
+    for table in (AccountLink, AnnouncedUpload, KnownAddress, LoginPlace, Mail, RepeatableRequest):
         session.execute(delete(table).where(table.user_id == person.id))
     webhooks.remove(session, Webhook.owner_id == person.id)
     session.execute(

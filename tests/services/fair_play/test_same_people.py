@@ -1,0 +1,157 @@
+"""What teams share: places of logins, files, people who moved; a place of many names nobody."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from grader.models import Competition, LoginPlace, Mail, PlaceKind, Team, TeamMember, User
+from grader.services.accounts import login_places
+from grader.services.fair_play import same_people
+from grader.services.fair_play.same_people import MOST_NAMED_TEAMS, SamePeople
+from grader.worker.expired_records import Forgetting
+
+SECRET = "a secret of tests"
+
+
+@pytest.fixture
+def competition(service: Any) -> Competition:
+    made: Competition = service.competition()
+    return made
+
+
+def log_in(service: Any, name: str, *, address: str = "192.0.2.1", browsers: Any = (), days: int = 0) -> None:
+    with service.database.write() as session:
+        login_places.note(
+            session,
+            user=session.get_one(User, service.users[name].id),
+            address=address,
+            browsers=browsers,
+            secret=SECRET,
+            now=service.now + timedelta(days=days),
+        )
+
+
+def found(service: Any, competition: Competition, same_files: Any = (), days: int = 0) -> SamePeople:
+    with service.database.read() as session:
+        return same_people.find(
+            session,
+            competition=session.get_one(Competition, competition.id),
+            same_files=same_files,
+            now=service.now + timedelta(days=days),
+        )
+
+
+def test_two_teams_that_share_a_browser_and_addresses_are_shown_with_how_often_and_when(
+    service: Any, competition: Competition
+) -> None:
+    for name in ("ada", "bob", "eve"):
+        service.submit(competition, user=name, seed=len(name) + ord(name[0]))
+    log_in(service, "ada", browsers=["a"])
+    log_in(service, "bob", browsers=["b", "a"], days=1)
+    log_in(service, "bob", address="2001:db8::1", days=2)
+    log_in(service, "ada", address="2001:db8::2", days=3)  # of the same 64 bits
+    log_in(service, "eve", address="198.51.100.7", browsers=["e"])
+
+    shared = found(service, competition, days=3)
+
+    assert [place.kind for place in shared.places] == [PlaceKind.BROWSER, PlaceKind.ADDRESS]
+    browser, addresses = ({each.person.name: each for each in place.logins} for place in shared.places)
+    assert {name: each.count for name, each in browser.items()} == {"ada": 1, "bob": 1}
+    assert {name: each.count for name, each in addresses.items()} == {"ada": 2, "bob": 2}
+    assert addresses["ada"].first_at == service.now
+    assert addresses["ada"].last_at == service.now + timedelta(days=3)
+    assert not any(place.has_same_file for place in shared.places)
+    teams = {each.team.id for each in browser.values()}
+    assert all(place.has_same_file for place in found(service, competition, [teams]).places)
+
+
+def test_a_place_of_many_teams_names_nobody(service: Any, competition: Competition) -> None:
+    names = [f"student {number}" for number in range(MOST_NAMED_TEAMS + 1)]
+    for number, name in enumerate(names):
+        service.submit(competition, user=name, seed=number)
+        log_in(service, name)
+
+    shared = found(service, competition)
+
+    assert shared.places == ()
+    assert [(crowd.kind, crowd.team_count, crowd.person_count) for crowd in shared.crowds] == [
+        (PlaceKind.ADDRESS, 5, 5)
+    ]
+
+
+def test_members_of_one_team_and_people_outside_the_competition_share_nothing(
+    service: Any, competition: Competition
+) -> None:
+    other = service.competition("other")
+    service.submit(competition, user="ada")
+    service.submit(other, user="bob")
+    service.user("eve")
+    with service.database.write() as session:
+        team = session.scalars(select(Team).where(Team.competition_id == competition.id)).first()
+        session.add(
+            TeamMember(
+                competition_id=competition.id,
+                team_id=team.id,
+                user_id=service.users["eve"].id,
+                joined_at=service.now,
+            )
+        )
+    for name in ("ada", "bob", "eve"):
+        log_in(service, name, browsers=["same"])
+
+    assert found(service, competition).places == ()
+
+
+def test_a_person_who_sent_files_for_another_team_is_shown(service: Any, competition: Competition) -> None:
+    service.submit(competition, user="ada", seed=1)
+    service.submit(competition, user="bob", seed=2)
+    with service.database.write() as session:
+        member = session.scalars(
+            select(TeamMember).where(TeamMember.user_id == service.users["ada"].id)
+        ).one()
+        earlier = member.team_id
+        member.team_id = session.scalars(
+            select(TeamMember.team_id).where(TeamMember.user_id == service.users["bob"].id)
+        ).one()
+
+    (moved,) = found(service, competition).moved
+
+    assert (moved.person.name, moved.earlier.id, moved.submission_count) == ("ada", earlier, 1)
+    assert moved.now.id != earlier
+    with service.database.write() as session:
+        session.get_one(Team, earlier).merged_into_id = moved.now.id
+    (merged,) = found(service, competition).merged
+    assert (merged.team.id, merged.into.id, merged.at) == (earlier, moved.now.id, None)
+
+
+def test_nothing_is_kept_in_plain_form_and_nothing_longer_than_30_days(
+    service: Any, competition: Competition
+) -> None:
+    for name in ("ada", "bob"):
+        service.submit(competition, user=name, seed=ord(name[0]))
+        log_in(service, name, browsers=["number of a browser"])
+    with service.database.read() as session:
+        for place in session.scalars(select(LoginPlace)):
+            assert len(place.place_hash) == 64
+            assert "192.0.2" not in str(vars(place)) and "browser'" not in place.place_hash
+    assert len(found(service, competition, days=29).places) == 2
+    assert found(service, competition, days=30).places == ()
+    log_in(service, "ada", days=30)
+    with service.database.write() as session:
+        assert login_places.has_old(session, now=service.now + timedelta(days=30))
+        login_places.forget_old(session, now=service.now + timedelta(days=30))
+        assert session.scalar(select(func.count()).select_from(LoginPlace)) == 1
+    assert Forgetting(service.database).step()  # the worker deletes it: the tests' clock is long past
+
+
+def test_of_many_places_of_a_person_the_newest_stay(service: Any) -> None:
+    service.user("ada")
+    for number in range(login_places.MOST + 5):
+        log_in(service, "ada", address=f"192.0.2.{number}", days=number)
+    with service.database.read() as session:
+        kept = session.scalars(select(LoginPlace.last_login_at)).all()
+        assert session.scalar(select(func.count()).select_from(Mail)) == 0
+    assert len(kept) == login_places.MOST
+    assert min(kept) == service.now + timedelta(days=5)
