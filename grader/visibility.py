@@ -102,7 +102,7 @@ class Field(enum.StrEnum):
     """The rank with its change, and how it came about: the team's best score over time."""
     PUBLIC_SCORE = "public_score"
     """What the mode of feedback shows of it: in a coarse mode a band, a new best, a score with noise."""
-    PUBLIC_EXACT = "public_exact"
+    PUBLIC_EXACT = "exact_score"
     """The public score itself, with all its decimals."""
     PUBLIC_TERMS = "public_terms"
     PRIVATE_RANK = "private_rank"

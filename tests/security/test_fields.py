@@ -31,6 +31,8 @@ TOLD_OF_ONE = (
     "max_daily_submissions",
     "max_total_submissions",
     "selection_count",
+    "feedback",
+    "feedback_note",
     "metric",
 )
 ON_A_PAGE = (

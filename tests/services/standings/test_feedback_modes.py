@@ -352,7 +352,7 @@ def test_what_a_mode_withholds_contains_the_score_itself() -> None:
     for mode in Feedback:
         for viewer in (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM):
             seen = visible_fields(viewer, Phase.OPEN, mode)
-            assert ("public_exact" in seen) is not mode.is_coarse
+            assert ("exact_score" in seen) is not mode.is_coarse
             assert ("public_score" in seen) is (mode is not Feedback.BLIND)
 
 
