@@ -32,7 +32,7 @@ from grader.models import Score, Solution, Split, Standing
 from grader.ranking import order
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
-from grader.visibility import Feedback, Field, Phase, Viewer, visible
+from grader.visibility import Feedback, Field, Phase, Step, Viewer, visible
 from tests.fixtures.walks import CURIOUS, MAIL, ROUTES, Walk, methods, walk
 from tests.fixtures.worlds import CONFIDENTIAL, SLUG, Truth, World
 
@@ -53,6 +53,7 @@ ROLES = {
     "editor": ("Edda", Viewer.ORGANIZER),
     "administrator": ("Root", Viewer.ORGANIZER),
 }
+DESCRIPTIONS = ("/api", "/api/openapi.json")
 ORGANIZERS = {role: name for role, (name, viewer) in ROLES.items() if viewer is Viewer.ORGANIZER}
 OTHERS = {role: name for role, (name, _) in ROLES.items() if role not in ORGANIZERS}
 
@@ -197,6 +198,8 @@ def test_no_private_value_is_found_before_the_reveal(
     for (role, asked), text in trail.at(moment).items():
         if not _sees(role, MOMENTS[moment]):
             found = _numbers(text) & trail.secrets.hidden
+            if asked.split()[1] in DESCRIPTIONS:
+                found -= set(Step)  # the choices of a setting
             assert not found, f"{asked} as {role}"
 
 
