@@ -1,4 +1,4 @@
-"""Signs that a file asks for labels: few rows moved, rows alone between blocks, unlike the team's best."""
+"""Signs that a file asks for labels: few rows moved, rows alone between blocks, noise instead of a model."""
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from grader.fair_play.orders import BoolArray, FileOrder
 
-FEW_ROWS, FEW_ROWS_AT_LEAST = 0.005, 10
+FEW_ROWS, FEW_ROWS_AT_LEAST = 0.02, 10
 UNLIKE = 0.1
+NEAR_CHANCE = 0.05
 LONE_LEVELS = 3
 LONE_ROWS, BLOCK_ROWS = 2, 10
 FEW_VALUES, MANY_TIES = 100, 0.5
 BLOCK_SHIFT = 0.35
-LISTED_FILES = 3
+LISTED_FILES = 5
 """A team is listed once so many of its files carry a sign that counts."""
 
 
@@ -25,11 +26,12 @@ class Sign(enum.StrEnum):
     FEW_MOVED = "few_moved"
     UNLIKE_BEST = "unlike_best"
     LONE_ROWS = "lone_rows"
+    CHANCE = "chance"
     COARSE = "coarse"
     BLOCK = "block"
 
 
-COUNTING = frozenset({Sign.FEW_MOVED, Sign.UNLIKE_BEST, Sign.LONE_ROWS})
+COUNTING = frozenset({Sign.FEW_MOVED, Sign.UNLIKE_BEST, Sign.LONE_ROWS, Sign.CHANCE})
 """Honest files have few values or move an identity as well: these signs only add to others."""
 
 
@@ -71,6 +73,8 @@ class FileSigns:
         The share of the rows in the largest block of equal values.
     lone_levels : int
         How many values have one or two rows, between values with ten or more.
+    auc : float or None
+        The overall AUC on the public rows; None where it is not known.
     best : int or None
         The number of the file with the team's best score before it.
     best_correlation : float or None
@@ -86,6 +90,7 @@ class FileSigns:
     distinct: int
     largest_tie: float
     lone_levels: int
+    auc: float | None
     best: int | None
     best_correlation: float | None
     change: Change | None
@@ -103,6 +108,7 @@ def signs_of(
     nearest: Earlier | None,
     best: Earlier | None,
     identities: Mapping[str, BoolArray],
+    auc: float | None = None,
 ) -> FileSigns:
     """Return the signs of a file among those of its team.
 
@@ -115,6 +121,8 @@ def signs_of(
         The file with the team's best score before this one.
     identities : mapping of str to ndarray of bool, shape (rows,)
         The rows of each identity.
+    auc : float or None
+        The overall AUC on the public rows, if the file has a score.
 
     Notes
     -----
@@ -129,6 +137,7 @@ def signs_of(
         and 0 < change.rows <= max(FEW_ROWS * order.ranks.size, FEW_ROWS_AT_LEAST),
         Sign.UNLIKE_BEST: correlation is not None and correlation < UNLIKE,
         Sign.LONE_ROWS: lone >= LONE_LEVELS,
+        Sign.CHANCE: auc is not None and abs(auc - 0.5) <= NEAR_CHANCE,
         Sign.COARSE: order.distinct <= FEW_VALUES and order.largest_tie > MANY_TIES,
         Sign.BLOCK: block is not None and abs(block.height - block.before) > BLOCK_SHIFT,
     }
@@ -139,6 +148,7 @@ def signs_of(
         distinct=order.distinct,
         largest_tie=order.largest_tie,
         lone_levels=lone,
+        auc=auc,
         best=best.number if best else None,
         best_correlation=correlation,
         change=change,
@@ -166,7 +176,13 @@ class TeamFiles:
         self._best: tuple[float, int] | None = None
 
     def add(
-        self, number: int, order: FileOrder, places: NDArray[np.uint16], score: float | None
+        self,
+        number: int,
+        order: FileOrder,
+        places: NDArray[np.uint16],
+        *,
+        score: float | None,
+        auc: float | None,
     ) -> FileSigns:
         """Return the signs of the next file; `places` are those of its sketch."""
         found = signs_of(
@@ -174,6 +190,7 @@ class TeamFiles:
             nearest=self._earlier(self._nearest(places)),
             best=self._earlier(self._best[1] if self._best else None),
             identities=self._identities,
+            auc=auc,
         )
         self._numbers.append(number)
         self._places.append(places)

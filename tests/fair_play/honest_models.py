@@ -33,7 +33,7 @@ LOOKS: tuple[tuple[Any, ...], ...] = (
     (TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), min_df=3, sublinear_tf=True),),
     (TfidfVectorizer(analyzer="char", ngram_range=(2, 5), min_df=5, max_features=8000),),
     (TfidfVectorizer(min_df=2), TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3), min_df=3)),
-    (TfidfVectorizer(ngram_range=(2, 2), min_df=2), TfidfVectorizer(max_features=1000)),
+    (TfidfVectorizer(ngram_range=(2, 3), min_df=2),),
 )
 
 

@@ -66,7 +66,7 @@ def test_of_five_hundred_honest_files_less_than_one_in_a_hundred_is_on_the_list(
         files = [file for team in teams for file in team]
         assert len(files) == 500
         assert false_alarms(teams) < 5
-        assert sum(file.counts for file in files) < 0.06 * len(files)  # alone they list nobody
+        assert sum(file.counts for file in files) < 0.12 * len(files)  # alone they list nobody
 
 
 def test_a_constant_file_has_no_sign() -> None:

@@ -95,6 +95,11 @@ def _signs(file: FoundSigns) -> Iterator[str]:
             f"Its order has nothing to do with that of #{file.best_id}, the team's best file until then: the "
             f"rank correlation is {file.best_correlation:.2f}."
         )
+    if Sign.CHANCE in file.signs and file.auc is not None:
+        yield (
+            f"Its overall AUC on the public rows is {file.auc:.2f}, as for random predictions. "
+            "Rows in the wrong order do this as well."
+        )
     if Sign.LONE_ROWS in file.signs:
         yield (
             f"{file.lone_levels} values belong to one or two rows each, between values of ten rows or more: "

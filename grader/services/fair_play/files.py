@@ -15,7 +15,7 @@ MAX_CELLS = 2_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A submission's file; `score` is the public one, None where there is none yet.
+    """A submission's file; `score` and `auc` are its score and overall AUC on the public rows.
 
     `is_known` marks organizers' files and benchmarks, with which participants' files are compared alone.
     """
@@ -25,6 +25,7 @@ class File:
     sha256: str
     submitted_at: datetime
     score: float | None
+    auc: float | None
     is_known: bool
 
 
@@ -37,6 +38,7 @@ def newest(session: Session, *, competition: Competition, rows: int) -> tuple[li
             Submission.sha256,
             Submission.submitted_at,
             Score.score,
+            Score.overall_auc,
             or_(Team.is_organizers, Submission.kind == SubmissionKind.BENCHMARK),
         )
         .join(Team, Team.id == Submission.team_id)

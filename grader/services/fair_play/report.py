@@ -43,6 +43,7 @@ class FoundSigns(StoredJson):
     distinct: int
     largest_tie: float
     lone_levels: int
+    auc: float | None
     best_id: int | None
     best_correlation: float | None
     nearest_id: int | None

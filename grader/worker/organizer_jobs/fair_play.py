@@ -148,7 +148,7 @@ class _Looked:
             self._teams.append(team_id)
             self._sketches.append(sketch)
             if not file.is_known:
-                signs = team.add(file.submission_id, order, sketch.places, file.score)
+                signs = team.add(file.submission_id, order, sketch.places, score=file.score, auc=file.auc)
                 found.append((file.submission_id, signs))
         if not is_listed([signs for _, signs in found]):
             return None
@@ -202,6 +202,7 @@ def _found_signs(submission_id: int, signs: FileSigns) -> FoundSigns:
         distinct=signs.distinct,
         largest_tie=signs.largest_tie,
         lone_levels=signs.lone_levels,
+        auc=signs.auc,
         best_id=signs.best,
         best_correlation=signs.best_correlation,
         nearest_id=change.number if change else None,
