@@ -11,6 +11,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+MOST_CHANCE = 0.001
+
 
 @dataclass(frozen=True, slots=True)
 class Followed:
@@ -71,6 +73,24 @@ def least_chance(rows: int) -> float:
         No chance of `follow` can be smaller.
     """
     return 1 / math.comb(rows, rows // 2)
+
+
+def is_named(chance: float, files: int) -> bool:
+    """Return whether a file follows the coins too well for chance, among as many files as were looked at.
+
+    Parameters
+    ----------
+    chance : float
+        Of `follow`.
+    files : int
+        How many were looked at.
+
+    Returns
+    -------
+    bool
+        True where the chance that any honest one among so many follows as well is at most `MOST_CHANCE`.
+    """
+    return chance * files <= MOST_CHANCE
 
 
 @lru_cache(maxsize=64)

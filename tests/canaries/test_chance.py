@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from grader.canaries import follow, least_chance
+from grader.canaries import follow, is_named, least_chance
 
 
 def _brute_force(predictions: list[float], coins: list[bool]) -> tuple[float, float]:
@@ -99,3 +99,48 @@ def test_a_chance_of_a_half_percent_comes_to_no_more_than_a_half_percent_of_hone
         chances.append(follow(values, np.array(coins)).chance)
     # 400 draws: more than 12 at or below 0.5 % would come once in a million worlds.
     assert sum(chance <= 0.005 for chance in chances) <= 12
+
+
+def _honest_files(random: np.random.Generator, true: np.ndarray, count: int) -> list[np.ndarray]:
+    """Files of many kinds: good and bad models, rounded ones, rules of two values, ranks, constants."""
+    files = []
+    for number in range(count):
+        scores = random.normal(size=true.size) + random.uniform(0, 3) * true
+        kinds = (
+            scores,
+            np.round(scores),
+            scores > 1,
+            1 / (1 + np.exp(-scores)),
+            np.zeros(true.size),
+            -scores,
+        )
+        files.append(np.asarray(kinds[number % len(kinds)], np.float64))
+    return files
+
+
+@pytest.mark.parametrize("rows", [20, 40, 100])
+def test_of_1000_honest_files_of_many_kinds_none_is_named(rows: int) -> None:
+    random = np.random.default_rng(rows)
+    true, coins = random.random(rows) < 0.5, random.permutation(np.arange(rows) % 2 == 0)
+    found = [follow(file, coins) for file in _honest_files(random, true, 1000)]
+    assert not any(is_named(each.chance, 1000) for each in found)
+
+
+@pytest.mark.parametrize(("rows", "files"), [(20, 184), (40, 137_846_528)])
+def test_a_leaked_file_is_named_among_as_many_files_as_the_docs_say(rows: int, files: int) -> None:
+    coins = np.arange(rows) % 2 == 0
+    leaked = follow(coins, coins).chance
+    assert is_named(leaked, files)
+    assert not is_named(leaked, files + 1)
+
+
+@pytest.mark.parametrize("share", [0.9, 0.7, 0.6])
+def test_a_model_blended_with_the_leak_or_a_leak_that_is_partly_used_is_named(share: float) -> None:
+    """With 40 rows: the leak on a random part of the rows, a model of its own on the others."""
+    random = np.random.default_rng(5)
+    coins = random.permutation(np.arange(40) % 2 == 0)
+    model = random.random(40)
+    used = random.permutation(40) < 40 * share
+    named = follow(np.where(used, coins + 0.0, model), coins)
+    assert is_named(named.chance, 20)
+    assert is_named(follow(0.5 * coins + 0.5 * model, coins).chance, 1000)

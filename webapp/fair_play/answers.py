@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from grader.models import FairPlayMark
+from webapp.fair_play.canary_view import CanaryView
 from webapp.fair_play.views import FileLine, PairLine, TeamLine
 from webapp.http.fields import Answer, Moment, Sent, Text
 from webapp.http.organizer_operations import Job
@@ -65,6 +66,36 @@ class AlikePair(Answer):
     mark: MarkAnswer | None
 
 
+class FollowingFile(Answer):
+    """A file that follows the coins of the canary rows too well for chance; it may be a benchmark.
+
+    It orders `as_drawn` of the `pairs` of a row with coin 1 and one with coin 0 as the coins do; `chance` is
+    the probability that an honest file orders as many so.
+    """
+
+    line: str
+    submission_id: int
+    team_id: int
+    team: str
+    is_known: bool
+    pairs: int
+    as_drawn: float
+    chance: float
+    evidence: list[str]
+    mark: MarkAnswer | None
+
+
+class CanaryRowsAnswer(Answer):
+    """How many canary rows there are, and the files that follow them.
+
+    With `are_too_few` rows for the files that were looked at, none can be named.
+    """
+
+    rows: int
+    are_too_few: bool
+    files: list[FollowingFile]
+
+
 class FairPlay(Answer):
     """What may be worth a look in a competition; only organizers see it."""
 
@@ -75,6 +106,7 @@ class FairPlay(Answer):
     older_count: int
     teams: list[ProbingTeam]
     pairs: list[AlikePair]
+    canaries: Annotated[CanaryRowsAnswer | None, Field(description="Null without canary rows.")]
 
 
 class MarkRequest(Sent):
@@ -126,6 +158,22 @@ def pair(line: PairLine) -> AlikePair:
         mark=mark(line.mark),
         **{name: numbers[name] for name in shared},
     )
+
+
+def canaries(view: CanaryView) -> CanaryRowsAnswer:
+    """Return the files that follow the canary rows."""
+    files = [
+        FollowingFile(
+            line=line.line,
+            team_id=line.submission.team_id,
+            team=line.submission.team.name,
+            evidence=list(line.sentences),
+            mark=mark(line.mark),
+            **line.found.as_dict(),
+        )
+        for line in view.lines
+    ]
+    return CanaryRowsAnswer(rows=view.rows, are_too_few=view.are_too_few, files=files)
 
 
 def _file(line: FileLine) -> SignedFile:

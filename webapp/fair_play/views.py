@@ -8,6 +8,7 @@ from grader.fair_play import Sign
 from grader.models import FairPlayMark, Submission
 from grader.services.fair_play import marks
 from grader.services.fair_play.report import FoundPair, FoundSigns, FoundTeam, Report
+from webapp.fair_play.canary_view import CanaryView, canary_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Lines:
     teams: tuple[TeamLine, ...]
     pairs: tuple[PairLine, ...]
     near_known: tuple[PairLine, ...]
+    canaries: CanaryView | None
 
 
 def lines_of(
@@ -67,6 +69,7 @@ def lines_of(
         teams=tuple(line for line in teams if line is not None),
         pairs=tuple(pair for pair in pairs if not pair.found.known_ids),
         near_known=tuple(pair for pair in pairs if pair.found.known_ids),
+        canaries=canary_view(report, submissions, marked),
     )
 
 

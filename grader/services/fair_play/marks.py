@@ -43,6 +43,11 @@ def pair_line(one_id: int, other_id: int) -> str:
     return f"submissions {one_id} and {other_id}"
 
 
+def canary_line(submission_id: int) -> str:
+    """Return what names the line of a file that follows the canary rows."""
+    return f"submission {submission_id} and canary rows"
+
+
 def mark(
     session: Session,
     *,
@@ -76,7 +81,9 @@ def _lines(session: Session, competition: Competition) -> set[str]:
         return set()
     _, found = last
     teams = {team_line(team.team_id) for team in found.teams}
-    return teams | {pair_line(pair.one_id, pair.other_id) for pair in found.pairs}
+    followers = found.canaries.followers if found.canaries else ()
+    files = {canary_line(file.submission_id) for file in followers}
+    return teams | files | {pair_line(pair.one_id, pair.other_id) for pair in found.pairs}
 
 
 def by_line(session: Session, *, competition: Competition) -> dict[str, FairPlayMark]:

@@ -82,6 +82,27 @@ class FoundPair(StoredJson):
     points: list[list[int]]
 
 
+class FoundFollower(StoredJson):
+    """A file that follows the coins of the canary rows too well for chance.
+
+    Of `pairs` of a row with coin 1 and one with coin 0 it orders `as_drawn` as the coins do, which an honest
+    file does, or more of them, with the probability `chance`.
+    """
+
+    submission_id: int
+    is_known: bool
+    pairs: int
+    as_drawn: float
+    chance: float
+
+
+class FoundCanaries(StoredJson):
+    """How many canary rows there are, and the files that follow them."""
+
+    rows: int
+    followers: list[FoundFollower]
+
+
 class Report(StoredJson):
     """What was found. `unread_count` files could not be read in time, and `older_count` were left out."""
 
@@ -91,6 +112,7 @@ class Report(StoredJson):
     older_count: int
     teams: list[FoundTeam]
     pairs: list[FoundPair]
+    canaries: FoundCanaries | None = None
 
 
 def request(
@@ -132,6 +154,7 @@ def submissions(session: Session, *, found: Report) -> dict[int, Submission]:
     """Return the submissions that a report names, by their ids, with their teams of now."""
     ids = {file.submission_id for team in found.teams for file in team.files}
     ids |= {number for pair in found.pairs for number in (pair.one_id, pair.other_id)}
+    ids |= {file.submission_id for file in (found.canaries.followers if found.canaries else ())}
     rows = session.scalars(
         select(Submission).where(Submission.id.in_(ids)).options(joinedload(Submission.team))
     )

@@ -10,6 +10,9 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from grader.canaries import Followed, follow, is_named
 from grader.fair_play import (
     FileOrder,
     FileSigns,
@@ -29,8 +32,16 @@ from grader.models import Competition
 from grader.services.competitions import lookup
 from grader.services.fair_play import files as fair_play_files
 from grader.services.fair_play.files import File
-from grader.services.fair_play.report import FoundBlock, FoundPair, FoundSigns, FoundTeam, Report
-from grader.services.solutions import other_labels
+from grader.services.fair_play.report import (
+    FoundBlock,
+    FoundCanaries,
+    FoundFollower,
+    FoundPair,
+    FoundSigns,
+    FoundTeam,
+    Report,
+)
+from grader.services.solutions import canary_rows, other_labels
 from grader.services.solutions.assessment import LiveSolution
 from grader.storage import BlobMissing
 from grader.worker.organizer_jobs.context import Work
@@ -39,6 +50,7 @@ from grader.worker.scoring.rank_cache import RankCache, RankedFile
 MAX_TEAMS = 100
 MAX_FILES_OF_TEAM = 20
 MAX_PAIRS = 200
+MAX_FOLLOWERS = 200
 MAX_PICTURES = 50
 POINTS = 200
 KEPT_ORDERS = 32
@@ -70,6 +82,7 @@ def look(work: Work) -> dict[str, Any]:
         older_count=older,
         teams=sorted(filter(None, teams), key=lambda team: (-team.sign_count, team.team_id))[:MAX_TEAMS],
         pairs=looked.pairs(),
+        canaries=looked.canaries(),
     ).as_dict()
 
 
@@ -134,6 +147,9 @@ class _Looked:
         self.files: list[File] = []
         self._teams: list[int] = []
         self._sketches: list[Sketch] = []
+        self._canaries = canary_rows.places_of(live.row_ids, live.canaries)
+        self._coins = np.array([each.coin for each in live.canaries], np.bool_)
+        self._followed: list[Followed] = []
 
     def team(self, team_id: int, sent: Sequence[File], total: int) -> FoundTeam | None:
         """Look through the files of a team, or a file of the organizers; return the team if it is listed."""
@@ -147,6 +163,8 @@ class _Looked:
             self.files.append(file)
             self._teams.append(team_id)
             self._sketches.append(sketch)
+            if self._coins.size:
+                self._followed.append(follow(order.ranks[self._canaries], self._coins))
             if not file.is_known:
                 signs = team.add(file.submission_id, order, sketch.places, score=file.score, auc=file.auc)
                 found.append((file.submission_id, signs))
@@ -172,6 +190,24 @@ class _Looked:
             else:
                 between.append(match)
         return [self._pair(match, known, place) for place, match in enumerate(between[:MAX_PAIRS])]
+
+    def canaries(self) -> FoundCanaries | None:
+        """Return the files that follow the canary rows, the surest first; None without such rows."""
+        if not self._coins.size:
+            return None
+        followers = [
+            FoundFollower(
+                submission_id=file.submission_id,
+                is_known=file.is_known,
+                pairs=followed.pairs,
+                as_drawn=followed.as_drawn,
+                chance=followed.chance,
+            )
+            for file, followed in zip(self.files, self._followed, strict=True)
+            if is_named(followed.chance, len(self.files))
+        ]
+        followers.sort(key=lambda file: (file.chance, file.submission_id))
+        return FoundCanaries(rows=self._coins.size, followers=followers[:MAX_FOLLOWERS])
 
     def _pair(self, match: Match, known: Mapping[bytes, set[int]], place: int) -> FoundPair:
         one, other = self._sketches[match.one], self._sketches[match.other]

@@ -12,13 +12,19 @@ import numpy as np
 import pytest
 from sqlalchemy import update
 
+from grader.files import read_solution
 from grader.models import JobState, OrganizerJob
 from grader.services.audit.log import Actor
+from grader.services.competitions.metric import MetricChoice
 from grader.services.fair_play import files, report
 from grader.services.fair_play.report import Report
+from grader.services.solutions import assessment, intake
+from grader.services.solutions.canary_rows import CanaryRequest
 from grader.worker.organizer_jobs import fair_play
 from grader.worker.organizer_jobs.program import OrganizerWorker
+from tests.fixtures.competitions import publish_competition
 from tests.fixtures.patience import eventually
+from tests.fixtures.service import WIDE_LIMITS
 
 ROWS = 400
 
@@ -134,3 +140,42 @@ def test_a_team_of_more_files_than_are_held_in_memory_is_looked_through(
         service.submit(competition, user="bob", csv=file, after=timedelta(minutes=number + 1))
     found = done(service, requested(service, competition))
     assert (found.file_count, found.unread_count) == (fair_play.KEPT_ORDERS + 13, 0)
+
+
+def test_a_file_made_from_the_leaked_solution_follows_the_canary_rows_and_no_other_does(
+    service: Any, solution_csv: Any
+) -> None:
+    request = CanaryRequest(count=40, from_scored=True)
+    assessed = assessment.assess(
+        read_solution(solution_csv()), split_key=b"split", choice=MetricChoice(), canaries=request
+    )
+    with service.database.write() as session:
+        competition = publish_competition(
+            session,
+            slug="toxicity",
+            solution=intake.keep(service.storage, assessed),
+            actor=Actor.shell(),
+            now=service.now,
+            **WIDE_LIMITS,
+        )
+    generator, true = np.random.default_rng(6), read_solution(solution_csv()).labels
+    honest = [generator.normal(size=ROWS) + 4 * true for _ in range(3)] + [true, np.zeros(ROWS)]
+    for number, values in enumerate(honest):
+        service.score(service.submit(competition, user=f"honest {number}", csv=file_of(values)))
+    leaked = assessed.truth.labels
+    sent = [
+        service.submit(competition, user="ada", csv=file_of(leaked)),
+        service.submit(competition, user="bob", csv=file_of(0.5 * leaked + 0.5 * generator.random(ROWS))),
+    ]
+    service.score(sent[0])  # the other still waits
+
+    found = done(service, requested(service, competition)).canaries
+
+    assert found is not None and found.rows == 40
+    assert {each.submission_id for each in found.followers} == {each.submission.id for each in sent}
+    assert found.followers[0].as_drawn == found.followers[0].pairs == 400
+    assert found.followers[0].chance == pytest.approx(1 / 137_846_528_820)
+
+
+def test_without_canary_rows_none_are_looked_for(service: Any, competition: Any) -> None:
+    assert done(service, requested(service, competition)).canaries is None
