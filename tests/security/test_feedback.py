@@ -93,6 +93,32 @@ def test_each_mode_shows_what_it_promises(world: World) -> None:
     assert "Weakest term" in page
 
 
+def test_the_coarse_modes_say_what_they_show(world: World) -> None:
+    ann, api = world.people["Ann"], world.arena.app.test_client()
+    _set(world, Feedback.TIERED)
+    exact = api.get("/api/v1/submissions/1", headers=world.people["Root"].bearer).json["public_score"]
+    own = api.get("/api/v1/submissions/1", headers=ann.bearer).json
+    assert own["public_score"] == pytest.approx(exact // 0.002 * 0.002, abs=1e-9)
+    assert (own["terms"], own["identities"]) == (None, None)
+    told = api.get(f"/api/v1/competitions/{SLUG}", headers=ann.bearer).json
+    assert (told["feedback"], "bands of 0.002" in told["feedback_note"]) == ("tiered", True)
+    assert "bands of 0.002" in ann.browser.get(f"/competitions/{SLUG}/leaderboard").text
+    organizers = world.people["Root"].browser.get(f"/competitions/{SLUG}/submissions/1").text
+    assert f"Its team sees {own['public_score']:.5f}." in organizers
+    receipt = api.get("/api/v1/submissions/1/receipt", headers=ann.bearer).json
+    assert receipt["splits"] == {}
+    _set(world, Feedback.BLIND)
+    assert api.get("/api/v1/submissions/1", headers=ann.bearer).json["public_score"] is None
+    assert api.get(f"/api/v1/competitions/{SLUG}/leaderboard").json["rows"] == []
+    page = ann.browser.get(f"/competitions/{SLUG}/leaderboard").text
+    assert "This competition shows no scores before the reveal." in page
+    assert "your newest files" in ann.browser.get(f"/competitions/{SLUG}/submissions").text
+    _set(world, Feedback.LADDER)  # these files were scored before, so they cannot be compared
+    assert "no new best" in ann.browser.get(f"/competitions/{SLUG}/submissions").text
+    page = ann.browser.get(f"/competitions/{SLUG}/submissions/1").text
+    assert "no new best: the file is not clearly better" in page
+
+
 @pytest.mark.parametrize("address", ["/competitions/toxicity", "/api/v1/competitions/toxicity"])
 def test_a_board_that_shows_no_terms_is_not_sorted_by_them(world: World, address: str) -> None:
     _set(world, Feedback.SCORE)

@@ -6,8 +6,8 @@ from grader.visibility import Feedback
 _SHOWN = {
     Feedback.TIERED: "Until the reveal scores are shown in bands of {step}: "
     "each by the lower end of its band.",
-    Feedback.LADDER: "Until the reveal a score is shown, rounded to {step}, "
-    "only when the file is better than the team's best so far by at least that much and by more than chance.",
+    Feedback.LADDER: "Until the reveal a score is shown, rounded to {step} and with a little secret noise, "
+    "only when the file is clearly better than the team's best so far.",
     Feedback.NOISED: "Until the reveal scores are shown with secret noise of about {step}, "
     "which is always the same for the same file.",
     Feedback.BLIND: "This competition shows no scores before the reveal.",
@@ -23,8 +23,8 @@ def why_unshown(competition: Competition) -> str:
     """Return why a scored file shows no score to its team before the reveal."""
     if competition.feedback is Feedback.LADDER:
         return (
-            "Scored, and no new best: the file is not better than the team's best so far by "
-            f"{competition.feedback_step.value} and by more than chance. Its score is shown after the reveal."
+            "Scored, and no new best: the file is not clearly better than the team's best so far. Its score "
+            "is shown after the reveal."
         )
     return "Scored. Its score is shown after the reveal."
 
