@@ -25,6 +25,7 @@ pytest_plugins = (
     "tests.fixtures.databases",
     "tests.fixtures.economy",
     "tests.fixtures.invariants",
+    "tests.fixtures.ladders",
     "tests.fixtures.live_site",
     "tests.fixtures.proxy",
     "tests.fixtures.receivers",

@@ -1,8 +1,6 @@
 """Coarse modes of feedback: what is stored and shown of files, in whatever order they are scored."""
 
-import itertools
 import threading
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from grader import feedback
-from grader.feedback import Basis, Rule, ScoredFile
+from grader.feedback import Basis
 from grader.files import RowIds, read_submission
 from grader.metrics.analysis.uncertainty.influence import Sets
 from grader.metrics.analysis.uncertainty.paired import Measured, score_difference
@@ -37,62 +35,10 @@ from grader.services.submissions import selections
 from grader.visibility import Feedback, Phase, Step, Viewer, visible_fields
 from grader.worker.scoring.batch_scorer import BatchScorer
 from grader.worker.scoring.scorer import Scorer
+from tests.fixtures.ladders import HOUR, by_the_rule, send, shown
 from tests.fixtures.service import LEASE, write_predictions
 
-HOUR = timedelta(hours=1)
-SKILLS = (0.1, 0.02, 0.5, 0.45, 1.5)  # with the step of 0.02: a first, worse, better, about equal, better
 IN_LADDER = [True, False, True, False, True]
-
-
-@pytest.fixture
-def coarse(service: Any) -> Any:
-    """A function that makes a competition in a coarse mode."""
-
-    def make(mode: Feedback, step: Step = Step.OF_0_02, **options: Any) -> Competition:
-        competition = service.competition(**options)
-        with service.database.write() as session:
-            own = lookup.get(session, slug=competition.slug)
-            own.feedback, own.feedback_step, own.feedback_key = mode, step, "5e" * 32
-        return service.reload(competition)  # type: ignore[no-any-return]
-
-    return make
-
-
-def send(service: Any, competition: Competition, skills: Sequence[float] = SKILLS, **options: Any) -> Any:
-    return [
-        service.submit(competition, skill=skill, seed=10 + place, after=place * HOUR, **options)
-        for place, skill in enumerate(skills)
-    ]
-
-
-def shown(service: Any, version_id: int | None = None) -> dict[int, int | None]:
-    """Return what is stored as shown, by submission."""
-    with service.database.read() as session:
-        query = select(Score.submission_id, Score.shown_units).where(Score.split == Split.PUBLIC)
-        live = version_id or session.scalars(select(Competition.live_scoring_version_id)).one()
-        return dict(session.execute(query.where(Score.scoring_version_id == live)).all())
-
-
-def by_the_rule(service: Any, competition: Competition, version_id: int | None = None) -> dict[int, Any]:
-    """Return what the pure rule shows of each team's stored scores."""
-    rule = Rule(competition.feedback, competition.feedback_step.units)
-    with service.database.read() as session:
-        rows = session.execute(
-            select(Submission.team_id, Submission.id, Score.score, ScoreBasis.noise, ScoreBasis.sketch)
-            .join(Score, Score.submission_id == Submission.id)
-            .outerjoin(ScoreBasis, ScoreBasis.score_id == Score.id)
-            .where(
-                Score.split == Split.PUBLIC,
-                Score.scoring_version_id == (version_id or competition.live_scoring_version_id),
-            )
-            .order_by(Submission.team_id, Submission.submitted_at, Submission.id)
-        ).all()
-    found: dict[int, Any] = {}
-    for _, group in itertools.groupby(rows, lambda row: row.team_id):
-        own = list(group)
-        files = [ScoredFile(row.score, Basis.of(row.noise or 0.0, row.sketch)) for row in own]
-        found |= zip([row.id for row in own], feedback.show(files, rule), strict=True)
-    return found
 
 
 def public_standings(service: Any) -> dict[int, tuple[int, int]]:
