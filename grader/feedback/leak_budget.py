@@ -262,7 +262,8 @@ def _on_ladder(moves: _Moves, step: float, files: int) -> float:
     while before < files:
         needed = math.sqrt(CERTAINTY**2 + 2 * TRIES * math.log(before))
         spread = min(1.0, moves.flat * math.sqrt(moves.rows) * needed / step)
-        bits += (min(2 * before, files) - before) * min(_comparison(needed, spread), most)
+        told = _comparison(needed, math.ceil(100 * spread) / 100)  # few numbers, to be kept
+        bits += (min(2 * before, files) - before) * min(told, most)
         before *= 2  # the files of a block as the first of it, of which the least is asked
     return bits
 

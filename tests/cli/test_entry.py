@@ -10,6 +10,7 @@ from grader.services.competitions import lookup
 from grader.services.competitions.settings_model import METRIC, NAMES, CompetitionSettings
 from grader.services.teams import participations
 from grader.services.teams.participations import EntryState
+from grader.visibility import Feedback, Step
 
 
 @pytest.fixture
@@ -53,6 +54,7 @@ def test_a_competition_is_created_with_all_its_conditions(create, service, tmp_p
         "--entry-deadline", "2126-03-01", "--merger-deadline", "2126-03-10T12:00", "--team-size", 3,
         "--daily-limit", "none", "--total-limit", 100, "--pending-limit", 4, "--rejection-limit", 10,
         "--selections", 1, "--no-late", "--reveals", "2126-04-02",
+        "--feedback", "ladder", "--feedback-step", "0.05",
     )  # fmt: skip
 
     assert result.exit_code == 0, result.output
@@ -66,6 +68,19 @@ def test_a_competition_is_created_with_all_its_conditions(create, service, tmp_p
     assert (made.max_team_size, made.max_daily_submissions, made.max_total_submissions) == (3, None, 100)
     assert (made.max_pending_submissions, made.max_hourly_rejections, made.selection_count) == (4, 10, 1)
     assert (made.takes_late_submissions, f"{made.reveals_at:%F}") == (False, "2126-04-02")
+    assert (made.feedback, made.feedback_step) == (Feedback.LADDER, Step.OF_0_05)
+    assert "Warning" not in result.stderr
+
+
+def test_a_small_step_is_warned_of_and_a_safe_one_is_in_the_report(create, admin):
+    result = create("--opens", "2126-03-01", "--feedback", "tiered", "--feedback-step", "0.0005")
+    assert result.exit_code == 0, result.output
+    assert "For your solution we propose the step 0.0" in " ".join(result.stdout.split())
+    assert "Warning: The step 0.0005 is small for this solution" in result.stderr
+    result = admin("competition", "change", "toxicity", "--feedback-step", "0.001")
+    assert "Warning: The step 0.001 is small for this solution" in result.stderr
+    result = admin("competition", "change", "toxicity", "--feedback", "blind")
+    assert (result.exit_code, result.stderr) == (0, "")
 
 
 def test_without_options_a_competition_has_the_ordinary_conditions(create, service):

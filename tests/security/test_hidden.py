@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from grader.models import Score, Solution, Split
+from grader.models import Competition, Score, Solution, Split
 from grader.ranking import order
 
 HERE = "/competitions/toxicity"
@@ -46,15 +46,16 @@ def test_after_the_reveal_the_same_walk_finds_the_private_scores(make_scene: Any
     assert all(score in found for score in scores)
 
 
-def test_the_files_of_the_solution_are_behind_no_address(scene: Any) -> None:
+def test_the_files_of_the_solution_and_the_key_of_the_feedback_are_behind_no_address(scene: Any) -> None:
     with scene.arena.database.read() as session:
         solution = session.scalars(select(Solution)).one()
+        key = session.scalars(select(Competition.feedback_key)).one()
     for sha256 in (solution.prepared_sha256, solution.row_ids_sha256):
         for path in (f"/blobs/{sha256}", f"/static/../blobs/{sha256[:2]}/{sha256}", f"/{sha256}"):
             assert scene.ann.browser.get(path).status_code == 404
     told = _everything(scene, "owner").values()
-    for hash_of_labels in (solution.prepared_sha256, solution.digest, solution.nonce):
-        assert all(hash_of_labels not in text for text in told)
+    for secret in (solution.prepared_sha256, solution.digest, solution.nonce, key):
+        assert all(secret not in text for text in told)
     assert any(solution.commitment in text for text in told)
 
 

@@ -83,6 +83,18 @@ def test_a_draft_without_a_solution_shows_the_files_alone(arena: Any, root: Any)
     assert "once the solution is checked" in page
 
 
+def test_organizers_too_see_no_key_of_the_feedback(arena: Any, root: Any) -> None:
+    competition(arena)
+    pat = Desk(root)
+    pat("PATCH", f"{DESK}/settings", json={"feedback": "noised"})
+    with arena.database.read() as session:
+        key = lookup.get(session, slug="toxicity").feedback_key
+    for place in ("", "/settings/metric", "/state", "/audit", "/exports/audit.json"):
+        assert key not in root.browser.get(f"{HERE}{place}").text, place
+    for place in ("", "/settings", "/settings.toml", "/state", "/audit"):
+        assert key not in pat("GET", f"{DESK}{place}").text, place
+
+
 def test_the_api_has_the_budget_the_step_and_the_warning(arena: Any, root: Any) -> None:
     competition(arena, feedback=Feedback.TIERED, feedback_step=Step.OF_0_0005)
     pat = Desk(root)
