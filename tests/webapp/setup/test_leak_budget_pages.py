@@ -1,6 +1,7 @@
 """The leak budget and the safe step on organizers' pages and in their answers of the API."""
 
 import html
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -37,7 +38,9 @@ def test_before_the_opening_the_modes_are_compared_and_a_small_step_is_warned_of
     competition(arena, feedback=Feedback.TIERED, feedback_step=Step.OF_0_0005)
     page = text_of(root, f"{HERE}/settings/metric")
     assert "a team may send 150 files" in page
-    assert "in the mode “tiered” with the step 0.0005. That is more than 5 %." in page
+    assert re.search(
+        r"in the mode “tiered” with the step 0.0005, \d\.\d per file. That is more than 5 %.", page
+    )
     assert 'href="/competitions/toxicity/organize/settings/dates">allow fewer files' in page
     assert all(f'<th scope="col" class="number">{mode}' in page for mode in Feedback)
     assert "The step 0.0005 is small for this solution" in page
