@@ -56,7 +56,10 @@ class UploadedFile(StoredJson):
 
 
 class CheckParameters(StoredJson):
-    """What a check of a solution was asked for; without `roles` they are guessed."""
+    """What a check of a solution was asked for; without `roles` they are guessed.
+
+    `canaries` is written only where it is asked for: processes of an older version read this JSON too.
+    """
 
     purpose: Annotated[Purpose, Field(strict=False)]
     file: UploadedFile
@@ -64,7 +67,7 @@ class CheckParameters(StoredJson):
     roles: dict[str, Annotated[ColumnRole, Field(strict=False)]] | None
     choice: MetricChoice
     live_scoring_version_id: int | None
-    canaries: CanaryRequest | None = None
+    canaries: Annotated[CanaryRequest | None, Field(exclude_if=lambda asked: asked is None)] = None
 
 
 def purpose_of(competition: Competition) -> Purpose:

@@ -9,7 +9,7 @@ from grader.metrics.prepared import FloatArray
 from grader.models import ScoringVersion, Split, Submission
 from grader.reports import Analysis, Inputs, analyse, stored
 from grader.services.analysis.diagnoses import DiagnosisParameters
-from grader.services.solutions import other_labels
+from grader.services.solutions import canary_rows, other_labels
 from grader.services.solutions.assessment import LiveSolution
 from grader.worker.organizer_jobs.context import Work
 
@@ -35,7 +35,7 @@ def diagnose(work: Work) -> dict[str, Any]:
         version = session.get_one(ScoringVersion, asked.scoring_version_id)
         label = version.solution.report["label"]
     live = LiveSolution.load(work.storage, version)
-    solution = _solution(live, label)
+    solution = solution_of(live, label)
     work.report_progress(1, STEPS, "Reading the submission")
     models = [
         _model(work, live, submission_id)
@@ -49,13 +49,17 @@ def diagnose(work: Work) -> dict[str, Any]:
     return {"sha256": work.storage.put(stored.to_bytes(found)).sha256}
 
 
-def _solution(live: LiveSolution, label: str) -> Solution:
-    """Return the truth as a solution whose identities are those in the score."""
+def solution_of(live: LiveSolution, label: str) -> Solution:
+    """Return the truth as a solution whose identities are those in the score.
+
+    Canary rows have their true labels: pairs count Ignored rows too.
+    """
     truth = live.truth
+    labels = canary_rows.restored(live.row_ids, truth, live.canaries).labels
     roles = ColumnRoles(id="id", label=label, identities=live.rules.identities, usage="Usage", unused=())
     return Solution(
         live.row_ids,
-        truth.labels,
+        labels,
         {name: truth.identities[name] for name in live.rules.identities},
         truth.usage,
         roles,

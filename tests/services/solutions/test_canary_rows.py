@@ -30,12 +30,13 @@ from grader.services.solutions import (
     publication,
     settings_checks,
 )
+from grader.services.solutions.assessment import LiveSolution
 from grader.services.solutions.canary_rows import CanariesRefused, CanaryRequest
 from grader.services.solutions.checks import FORGOTTEN, NotAcceptable, UploadedFile
 from grader.services.solutions.intake import StoredSolution
 from grader.services.solutions.publication import NoCanaryRows, SolutionNotPublished
 from grader.services.solutions.truth import IGNORED, Truth
-from grader.worker.organizer_jobs import data_check
+from grader.worker.organizer_jobs import data_check, diagnosis
 from grader.worker.organizer_jobs.program import OrganizerWorker
 from tests.fixtures.competitions import publish_competition
 
@@ -308,3 +309,14 @@ def test_a_data_file_with_the_true_labels_or_with_the_altered_ones_is_found(
         data = "id,x\n" + "".join(f"r{row},{int(label)}\n" for row, label in enumerate(labels.tolist()))
         found = examine(io.BytesIO(data.encode()), hidden)
         assert Kind.LABEL in {each.kind for each in found.disclosures if each.column == "x"}
+
+
+def test_a_diagnosis_counts_pairs_with_the_true_labels(
+    service: Any, competition: Competition, solution_csv: Callable[..., bytes]
+) -> None:
+    """Pairs count Ignored rows too, and a diagnosis may be published."""
+    loaded = LiveSolution.load(service.storage, live(service, competition))
+    shown = diagnosis.solution_of(loaded, "toxicity")
+    assert (shown.labels == read_solution(solution_csv()).labels).all()
+    assert shown.usage is not None
+    assert np.count_nonzero(shown.usage == IGNORED) == 40
