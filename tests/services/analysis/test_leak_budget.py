@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from grader.feedback.safe_step import safe_step as nearest_step
 from grader.models import Competition
 from grader.services.analysis import leak_budget
 from grader.services.analysis.leak_budget import Leaks
@@ -63,7 +64,7 @@ def test_without_limits_or_without_a_solution_there_is_nothing_to_count(service:
 def test_a_step_below_the_proposed_one_is_warned_of_where_the_mode_has_one(service: Any) -> None:
     made = service.competition(feedback=Feedback.TIERED, feedback_step=Step.OF_0_0005)
     proposal = safe_step.of(service.reload(made))
-    assert proposal.step is min(Step, key=lambda step: abs(float(step) - proposal.by_chance))
+    assert proposal.step is nearest_step(proposal.by_chance)
     assert proposal.step is not Step.OF_0_0005
     assert f"we propose the step {proposal.step}" in proposal.sentence
     (fault,) = safe_step.warnings(service.reload(made))
