@@ -171,8 +171,8 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="feedback",
             label="Feedback",
-            help="We recommend ladder: teams still see their true progress, and files that only probe for "
-            "labels show nothing.",
+            help="We recommend ladder: teams see most of their clear progress, and the attacks that we know "
+            "learn next to nothing from it.",
             key="feedback",
             meaning='what teams see before the reveal: "open", "terms", "score", "tiered", "ladder", '
             '"noised" or "blind"',
