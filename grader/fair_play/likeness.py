@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.fair_play.blends import blends
 from grader.fair_play.orders import FileOrder
 from grader.metrics import dense_ranks
 
@@ -56,12 +57,17 @@ class Sketch:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Two files that are alike: their positions in the sequence, and the share of equal answers."""
+    """Two files that are alike: their positions in the sequence, and the share of equal answers.
+
+    Where the later one is a blend of the earlier and of a `third`, or the reverse, `agreement` is how much of
+    the blend's own order that one explains.
+    """
 
     one: int
     other: int
     agreement: float
     is_same_order: bool
+    third: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +120,10 @@ def matches(sketches: Sequence[Sketch], teams: Sequence[int]) -> list[Match]:
         pair = (-1 - match.one, -1 - match.other) if one < 0 else (one, other)
         if other >= 0 and (pair not in best or best[pair].agreement < match.agreement):
             best[pair] = match
+    for match in _blended(sketches, teams):
+        one, other = sorted((teams[match.one], teams[match.other]))
+        if one >= 0:
+            best.setdefault((one, other), match)
     return sorted(best.values(), key=lambda match: (-match.agreement, match.one, match.other))
 
 
@@ -165,6 +175,18 @@ def _alike(sketches: Sequence[Sketch], teams: Sequence[int]) -> Iterator[Match]:
         first, second = sorted((there[one], there[other]))
         if is_alike or _keeps_places(sketches[first], sketches[second]):
             yield Match(first, second, agreement, sketches[first].digest == sketches[second].digest)
+
+
+def _blended(sketches: Sequence[Sketch], teams: Sequence[int]) -> Iterator[Match]:
+    """Yield files that are blends of two others, the most certain first."""
+    there = [place for place, sketch in enumerate(sketches) if sketch.distinct >= MANY_VALUES]
+    if len(there) < LEAST_TEAMS:
+        return
+    places = np.stack([sketches[place].places for place in there])
+    found = blends(places, np.array([teams[place] for place in there]))
+    for blend in sorted(found, key=lambda blend: -blend.explained):
+        first, second = sorted((there[blend.file], there[blend.nearest]))
+        yield Match(first, second, blend.explained, False, there[blend.third])
 
 
 def _of_few(

@@ -52,16 +52,22 @@ COPIES: dict[str, Callable[[FloatArray, FloatArray, np.random.Generator], FloatA
     "noise of a millionth": lambda file, other, rng: scaled(file) + 1e-6 * rng.normal(size=file.size),
     "5 % of the rows shuffled": edited,
     "5 % of the rows at the bottom": zeroed,
+    "a tenth of another file": lambda file, other, rng: 0.9 * scaled(file) + 0.1 * scaled(other),
+    "a fifth of another file": lambda file, other, rng: 0.8 * scaled(file) + 0.2 * scaled(other),
     "a tenth of another file's ranks": lambda file, other, rng: (
         0.9 * dense_ranks(file) + 0.1 * dense_ranks(other)
     ),
 }
 
 
+# Noise of a millionth reorders what is impossible to a model, and a tenth of margins may outweigh the rest.
+HARDER = {"noise of a millionth", "a tenth of another file", "a fifth of another file"}
+
+
 @pytest.mark.parametrize("kind", COPIES)
 def test_a_copy_is_found_and_no_other_pair_is(few: list[FloatArray], kind: str) -> None:
     rng = np.random.default_rng(1)
-    for place in (1, 4, 9):
+    for place in (1, 5, 8):
         copy = np.asarray(COPIES[kind](few[place], few[(place + 5) % len(few)], rng))
         assert [(match.one, match.other) for match in found([*few, copy])] == [(place, len(few))]
 
@@ -72,7 +78,6 @@ def test_few_honest_models_are_not_alike(few: list[FloatArray]) -> None:
 
 @pytest.mark.long
 def test_of_a_hundred_honest_models_no_two_are_alike_and_their_copies_are_found() -> None:
-    """A blend in which a tenth of another file outweighs what the first has of its own may be missed."""
     files, rng = list(predictions()), np.random.default_rng(2)
     assert len(files) == 100
     assert found(files) == []
@@ -82,7 +87,7 @@ def test_of_a_hundred_honest_models_no_two_are_alike_and_their_copies_are_found(
         hits = 0
         for place, copy in enumerate(copies):
             hits += any({match.one, match.other} == {place, 100} for match in found([*files, copy]))
-        assert hits >= (60 if "tenth" in kind else 75 if "noise" in kind else 97), kind
+        assert hits >= (85 if kind in HARDER else 97), kind
 
 
 @settings(max_examples=25, deadline=None)

@@ -57,6 +57,7 @@ class AlikePair(Answer):
     other: AlikeFile
     has_same_bytes: bool
     has_same_order: bool
+    third_id: int | None
     agreement: float
     correlation: float
     moved: int
@@ -140,7 +141,16 @@ def team(line: TeamLine) -> ProbingTeam:
 def pair(line: PairLine) -> AlikePair:
     """Return two files that are alike."""
     numbers: dict[str, Any] = line.found.as_dict()
-    shared = ("has_same_bytes", "has_same_order", "agreement", "correlation", "moved", "rows", "known_ids")
+    shared = (
+        "has_same_bytes",
+        "has_same_order",
+        "third_id",
+        "agreement",
+        "correlation",
+        "moved",
+        "rows",
+        "known_ids",
+    )
     one, other = (
         AlikeFile(
             submission_id=each.id,

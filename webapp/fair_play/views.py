@@ -142,6 +142,12 @@ def _alike(found: FoundPair) -> Iterator[str]:
         yield "Both teams sent the same file."
     elif found.has_same_order:
         yield "Both files put all rows in the same order, whatever their values are."
+    elif found.third_id is not None:
+        yield (
+            f"One of them is like a blend of the other and of #{found.third_id}: of rows that the other "
+            f"finds equal, that file explains {found.agreement:.0%} of the order. Honest models stay "
+            "below 75 %."
+        )
     else:
         yield (
             f"On {found.agreement:.1%} of {_rows(found.rows)} both differ from the other teams' files in the "

@@ -65,6 +65,7 @@ class FoundPair(StoredJson):
 
     `agreement` is the share of a secret sample of rows on which both differ from the crowd in the same way,
     `moved` how many of those rows moved, and `distinct` how many different values the earlier file has.
+    Of a blend, `third_id` is the file that explains the share `agreement` of what the two differ in.
     `known_ids` are files of the organizers that one of the two is near to. `points` are some of the rows:
     their places in both orders, from 0 to 1000.
     """
@@ -73,6 +74,7 @@ class FoundPair(StoredJson):
     other_id: int
     has_same_bytes: bool
     has_same_order: bool
+    third_id: int | None
     distinct: int
     agreement: float
     correlation: float

@@ -219,6 +219,7 @@ class _Looked:
             other_id=second.submission_id,
             has_same_bytes=first.sha256 == second.sha256,
             has_same_order=match.is_same_order,
+            third_id=None if match.third is None else self.files[match.third].submission_id,
             distinct=one.distinct,
             agreement=match.agreement,
             correlation=likeness.correlation,
