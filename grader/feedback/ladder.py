@@ -40,6 +40,9 @@ class Ladder:
     labels can bring a file to just below the threshold by them, and then reads another with each file. So the
     comparison has noise, which is secret and the same for equal ranks, as large as the error that the choice
     of the rows makes. To average it out takes files that are shown, and each makes the next one dearer.
+
+    A file that is sent again keeps its noise. Were it compared again, one with high noise would beat itself,
+    and climb a step each time that it is sent.
     """
 
     def __init__(self, step_units: int) -> None:
@@ -48,19 +51,23 @@ class Ladder:
         self._shown = 0
         self._files = 0
         self._news = 0
+        self._seen: set[tuple[float, float]] = set()
 
     def show(self, file: ScoredFile) -> int | None:
         """Return what is shown of the team's next file, in units of 0.00001; None where nothing is.
 
-        The first file is shown, and one whose error is not known never is.
+        The first file is shown; one whose error is not known never is, nor one that orders the rows as an
+        earlier one does.
         """
         if file.basis is None:
             raise ValueError("A ladder needs the basis of each file.")
         needed = math.sqrt(CERTAINTY**2 + 2 * TRIES * math.log(max(self._files, 1)))
         self._files += 1
         error = self._error(file, needed)
-        if error is None:
+        mark = (file.score, file.basis.noise)  # the same for files that order the rows alike
+        if error is None or mark in self._seen:
             return None
+        self._seen.add(mark)
         noised = file.score + NOISE * file.basis.noise * error
         if self._best is None:
             self._shown = nearest(noised, self._step)

@@ -77,6 +77,12 @@ def test_a_new_best_is_never_shown_lower_than_the_one_before() -> None:
     assert show([noisy(0.8, 4.0, *range(50)), better], rule) == [84000, 84200]
 
 
+def test_a_file_that_is_sent_again_is_no_new_best_however_high_its_noise() -> None:
+    one, other = noisy(0.8, 3.0, *range(50), spread=0.001), noisy(0.8, 2.8, *range(50), spread=0.001)
+    assert show([one] * 3, Rule(Feedback.LADDER, 200)) == [80400, None, None]
+    assert show([one, other] * 3, Rule(Feedback.LADDER, 200)) == [80400, 80600, None, None, None, None]
+
+
 def test_a_ladder_does_not_go_on_from_a_file_whose_error_is_unknown() -> None:
     known = files(0.9)[0]
     unknown = ScoredFile(0.99, Basis(0.0, None))
