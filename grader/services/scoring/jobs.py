@@ -338,6 +338,7 @@ def write_outcomes(
         session,
         competition=competition,
         scored=[(job, outcome.results) for job, outcome in outcomes if isinstance(outcome, Scores)],
+        ended=[job for job, _ in outcomes if job.state in STATUS_OF],
     )
 
 
@@ -373,6 +374,7 @@ def _give_up(session: Session, job: ScoringJob, *, now: datetime) -> None:
         logger.error("Incident %s: job %s lost %s leases and has failed.", incident, job.id, MAX_LOST_LEASES)
         _finish(session, held[0], job, JobState.FAILED, incident=incident, now=now)
         session.flush()
+        score_rows.enter_standings(session, competition=held[0], scored=[], ended=[job])
 
 
 def _count_error(

@@ -28,14 +28,19 @@ def add(
 
 
 def enter_standings(
-    session: Session, *, competition: Competition, scored: Sequence[tuple[ScoringJob, Results]]
+    session: Session,
+    *,
+    competition: Competition,
+    scored: Sequence[tuple[ScoringJob, Results]],
+    ended: Sequence[ScoringJob],
 ) -> None:
     """Update the standings with scored files of one scoring version where they are their team's best.
 
-    Under a coarse mode of feedback they are worked out again for the teams of these files.
+    Under a coarse mode of feedback they are worked out again for the teams of all files that have `ended`:
+    a file without a score may be the last that others of its team waited for.
     """
     if competition.feedback.is_coarse:
-        _work_out(session, competition, [job for job, _ in scored])
+        _work_out(session, competition, ended)
         return
     entries = [
         _entry(job, results) for job, results in scored if job.submission.kind is SubmissionKind.NORMAL

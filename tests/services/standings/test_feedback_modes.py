@@ -16,6 +16,7 @@ from grader.models import (
     Competition,
     Score,
     ScoreBasis,
+    ScoringJob,
     ScoringVersion,
     Split,
     Standing,
@@ -28,7 +29,7 @@ from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import leaderboard, score_steps, submission_results
 from grader.services.rescoring import publication
 from grader.services.scoring import jobs
-from grader.services.scoring.jobs import Breakdown
+from grader.services.scoring.jobs import Breakdown, Outcome, Rejection
 from grader.services.solutions.truth import Truth
 from grader.services.standings import daily_ranks, rows, shown_scores
 from grader.services.submissions import selections
@@ -39,6 +40,28 @@ from tests.fixtures.ladders import HOUR, by_the_rule, send, shown
 from tests.fixtures.service import LEASE, write_predictions
 
 IN_LADDER = [True, False, True, False, True]
+
+
+def end(service: Any, job_id: int, *outcomes: Outcome) -> None:
+    """Let each try of a job have an outcome."""
+    for place, outcome in enumerate(outcomes, 1):
+        now = service.now + 10 * place * HOUR
+        with service.database.write() as session:
+            claim = jobs.claim(session, job_id=job_id, lease=LEASE, now=now)
+            assert claim is not None
+            jobs.record(session, job_id=job_id, token=claim.token, outcome=outcome, now=now)
+
+
+def merge(service: Any, competition: Competition, *, taken: Any, into: Any) -> int:
+    """Give one team's files to another, and return the other."""
+    old, new = (service.submission(each).team_id for each in (taken, into))
+    with service.database.write() as session:
+        own = lookup.lock(session, competition_id=competition.id)
+        for submission in session.scalars(select(Submission).where(Submission.team_id == old)):
+            submission.team_id = new
+        session.flush()
+        rows.rebuild(session, competition=own, team_ids=[old, new])
+    return new  # type: ignore[no-any-return]
 
 
 def public_standings(service: Any) -> dict[int, tuple[int, int]]:
@@ -141,15 +164,8 @@ def test_a_file_that_failed_holds_nobody_up_and_takes_its_place_when_it_is_score
     competition = coarse(Feedback.LADDER)
     sent = send(service, competition, (0.2, 0.9, 1.5))
     service.score(sent[0])
-    failing, after = sent[1].job_ids[0], timedelta()
-    for _ in range(jobs.MAX_ERRORS):
-        after += 10 * HOUR
-        with service.database.write() as session:
-            claim = jobs.claim(session, job_id=failing, lease=LEASE, now=service.now + after)
-            assert claim is not None
-            jobs.record(
-                session, job_id=failing, token=claim.token, outcome=Breakdown("x"), now=service.now + after
-            )
+    failing = sent[1].job_ids[0]
+    end(service, failing, *[Breakdown("x")] * jobs.MAX_ERRORS)
     service.score(sent[2])
     assert service.submission(sent[2]).status is SubmissionStatus.SCORED
     before = shown(service)
@@ -167,15 +183,56 @@ def test_a_merge_makes_one_ladder_of_two(service: Any, coarse: Any) -> None:
     sent = [*send(service, competition, (0.9, 1.5)), *send(service, competition, (0.2, 0.5), user="bob")]
     for each in sent:
         service.score(each)
-    with service.database.write() as session:
-        own = lookup.lock(session, competition_id=competition.id)
-        mine, other = (service.submission(each).team_id for each in (sent[0], sent[2]))
-        for submission in session.scalars(select(Submission).where(Submission.team_id == other)):
-            submission.team_id = mine
-        session.flush()
-        rows.rebuild(session, competition=own, team_ids=[mine, other])
+    mine = merge(service, competition, taken=sent[2], into=sent[0])
     assert shown(service) == by_the_rule(service, competition)
     assert public_standings(service).keys() == {mine}
+
+
+@pytest.mark.parametrize("outcome", ["rejected", "failed", "lost"])
+def test_a_file_without_a_score_frees_what_waited_for_it_since_a_merge(
+    service: Any, coarse: Any, outcome: str
+) -> None:
+    competition = coarse(Feedback.LADDER)
+    (pending,) = send(service, competition, (0.9,))
+    (scored,) = send(service, competition, (0.2,), user="bob")
+    service.score(scored)
+    before = shown(service)
+    team = merge(service, competition, taken=scored, into=pending)
+    assert public_standings(service) == {}
+    match outcome:
+        case "rejected":
+            end(service, pending.job_ids[0], Rejection([]))
+        case "failed":
+            end(service, pending.job_ids[0], *[Breakdown("x")] * jobs.MAX_ERRORS)
+        case "lost":
+            for place in range(jobs.MAX_LOST_LEASES + 1):
+                with service.database.write() as session:
+                    now = service.now + 10 * place * HOUR
+                    jobs.claim(session, job_id=pending.job_ids[0], lease=LEASE, now=now)
+    assert shown(service) == before
+    assert public_standings(service).keys() == {team}
+
+
+@pytest.mark.parametrize("mode", [Feedback.TIERED, Feedback.LADDER])
+def test_a_rescoring_shows_the_files_of_a_team_whose_last_one_fails(
+    service: Any, coarse: Any, prepare_version: Any, mode: Feedback
+) -> None:
+    competition = coarse(mode)
+    sent = send(service, competition, (0.2, 0.9))
+    service.score(*sent)
+    version = prepare_version(competition)
+    with service.database.read() as session:
+        query = select(ScoringJob.submission_id, ScoringJob.id)
+        again = dict(session.execute(query.where(ScoringJob.scoring_version_id == version.id)).all())
+    last = again.pop(sent[1].submission.id)
+    service.run(*again.values())
+    end(service, last, *[Breakdown("x")] * jobs.MAX_ERRORS)
+    with service.database.write() as session:
+        publication.publish(
+            session, scoring_version_id=version.id, actor=Actor(None, "tests"), lose_scores=True
+        )
+    assert shown(service) == by_the_rule(service, service.reload(competition))
+    assert [each for each, _ in public_standings(service).values()] == list(again)
 
 
 def test_a_rescoring_climbs_the_ladder_again(service: Any, coarse: Any, prepare_version: Any) -> None:
