@@ -42,9 +42,7 @@ def enter_standings(
     if competition.feedback.is_coarse:
         _work_out(session, competition, ended)
         return
-    entries = [
-        _entry(job, results) for job, results in scored if job.submission.kind is SubmissionKind.NORMAL
-    ]
+    entries = [_entry(job, results) for job, results in scored if _ranks(job)]
     if not entries:
         return
     version_id = scored[0][0].scoring_version_id
@@ -66,10 +64,14 @@ def _work_out(session: Session, competition: Competition, jobs: Sequence[Scoring
     version_id, splits = jobs[0].scoring_version_id, [Split.PUBLIC]
     if version_id != competition.live_scoring_version_id:
         teams -= shown_scores.unfinished(session, scoring_version_id=version_id, team_ids=teams)
-    elif competition.settled_at is not None:
+    elif competition.settled_at is not None and any(_ranks(job) for job in jobs):
         splits.append(Split.PRIVATE)
         daily_ranks.forget(session, competition=competition)
     rows.write(session, competition=competition, scoring_version_id=version_id, splits=splits, team_ids=teams)
+
+
+def _ranks(job: ScoringJob) -> bool:
+    return job.submission.kind is SubmissionKind.NORMAL
 
 
 def _score(job: ScoringJob, split: Split, counts: PairCounts, report: BiasReport, *, now: datetime) -> Score:

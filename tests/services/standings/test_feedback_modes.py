@@ -21,6 +21,7 @@ from grader.models import (
     Split,
     Standing,
     Submission,
+    SubmissionKind,
     SubmissionStatus,
 )
 from grader.services.audit.log import Actor
@@ -308,6 +309,25 @@ def test_blind_has_no_public_leaderboard_and_chooses_the_newest(service: Any, co
         chosen = selections.would_count(session, competition=own, team=submission.team).reasons
         assert list(chosen) == [sent[2].submission.id, sent[1].submission.id]
         assert daily_ranks.missing(session, now=service.now + timedelta(days=1)) == []
+
+
+def test_a_late_file_leaves_the_ranks_of_the_day(service: Any, coarse: Any) -> None:
+    competition = coarse(Feedback.LADDER, closes_at=service.now + HOUR)
+    (sent,) = send(service, competition, (0.2,))
+    service.score(sent)
+    service.now += 2 * HOUR
+    competition = service.reveal(competition)
+    ranks = {service.submission(sent).team_id: 1}
+    with service.database.write() as session:
+        own = lookup.get(session, slug=competition.slug)
+        assert daily_ranks.write(session, competition=own, ranks=ranks, now=service.now)
+    (late,) = send(service, competition, (1.5,))
+    service.score(late)
+    assert service.submission(late).kind is SubmissionKind.LATE
+    assert shown(service) == by_the_rule(service, competition)
+    with service.database.read() as session:
+        day = service.now.date()
+        assert daily_ranks.of_day(session, competition.live_scoring_version_id, day) == ranks
 
 
 @pytest.mark.parametrize("mode", [Feedback.LADDER, Feedback.BLIND])
