@@ -1,0 +1,57 @@
+"""Every attacker of the simulation is on the list of teams within ten files, in exact and in coarse modes."""
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.fair_play import FileOrder, TeamFiles, is_listed, secret_rows, sketch_of
+from grader.feedback import Rule
+from grader.metrics import dense_ranks
+from grader.visibility import Feedback
+
+suite = pytest.importorskip("grader.simulation.suite")  # it comes with the command that simulates
+
+WITHIN = 10
+
+
+class Listening:
+    """An oracle that keeps what it is asked, by account."""
+
+    def __init__(self, oracle: Any) -> None:
+        self._oracle = oracle
+        self.files: dict[int, list[FileOrder]] = defaultdict(list)
+
+    @property
+    def rule(self) -> Rule:
+        found: Rule = self._oracle.rule
+        return found
+
+    def send(self, predictions: Any, account: int = 0) -> Any:
+        self.files[account].append(FileOrder(dense_ranks(predictions)))
+        return self._oracle.send(predictions, account)
+
+
+@pytest.mark.parametrize("feedback", [Feedback.OPEN, Feedback.LADDER])
+@pytest.mark.parametrize("name", suite.ATTACKS)
+def test_an_attacker_of_the_simulation_is_found_within_ten_files(name: str, feedback: Feedback) -> None:
+    from grader.simulation.competitions import drawn
+    from grader.simulation.models import Honest
+    from grader.simulation.oracle import MemoryOracle
+
+    competition = drawn(1)
+    honest, rule = Honest(competition, 1), Rule(feedback, 200)
+    attacker = suite.attacker_of(competition, honest, rule, files=5 * WITHIN, seed=1)
+    oracle = Listening(MemoryOracle(competition, rule))
+    suite.ATTACKS[name](oracle, attacker)
+    sample = secret_rows(b"key", competition.rows)
+    assert oracle.files
+    for files in oracle.files.values():
+        orders = files[:WITHIN]
+        team = TeamFiles(competition.mentions, orders.__getitem__)
+        found = []
+        for place, order in enumerate(orders):
+            auc = order.height(np.asarray(competition.labels))
+            found.append(team.add(place, order, sketch_of(order, sample).places, score=auc, auc=auc))
+        assert is_listed(found)
