@@ -28,6 +28,7 @@ main = CommandGroup(
         "On files, without a server": {
             "score": Entry("grader.cli.metric.score", "Score a file of predictions."),
             "analyze": Entry("grader.cli.metric.analyze", "Analyze data and models in depth."),
+            "simulate": Entry("grader.cli.metric.simulate", "Try modes of feedback on a solution."),
             "verify": Entry("grader.cli.metric.verify", "Recompute the score of a receipt."),
         },
         "On a site, over HTTP": {

@@ -8,6 +8,7 @@ files of a team can be compared later without reading either of them.
 
 import hashlib
 import math
+import struct
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,11 @@ class Basis:
 
     noise: float
     sketch: NDArray[np.float32] | None
+
+    @property
+    def other_noise(self) -> float:
+        """A second such number: a team that sees one of them learns nothing of the other."""
+        return _normal(hashlib.blake2b(struct.pack("<d", self.noise), digest_size=16).digest())
 
     def to_bytes(self) -> bytes | None:
         """Return the sketch as bytes, the lowest first; None without one."""
@@ -92,9 +98,13 @@ def _sketch(influence: NDArray[np.float64], key: bytes) -> NDArray[np.float32]:
 
 
 def _noise(ranks: NDArray[np.unsignedinteger], key: bytes) -> float:
-    """Two uniform numbers from a keyed hash, made one normal number (Box and Muller 1958)."""
     mark = hashlib.blake2b(
         ranks.astype("<u4").tobytes(), key=key[:64], digest_size=16, person=b"noise"
     ).digest()
+    return _normal(mark)
+
+
+def _normal(mark: bytes) -> float:
+    """Make a standard normal number of 16 random bytes (Box and Muller 1958)."""
     one, two = (int.from_bytes(part, "little") >> 11 for part in (mark[:8], mark[8:]))
     return math.sqrt(-2 * math.log((one + 1) / 2**53)) * math.cos(2 * math.pi * two / 2**53)

@@ -17,7 +17,7 @@ FEW_ROWS = 2.0
 """The error is at least this many times what the most important row moves, so that noise hides any row."""
 NEWS = 0.1
 """By how much of itself the error grows with each score that a team was shown."""
-SAFE_STEP = 1.0
+SAFE_STEP = 0.5
 """The step to propose, in standard errors of the difference of two typical models' scores.
 
 Typical models are those of `grader.metrics.expected_error`: AUCs of 0.9, errors with a correlation of 0.8.
@@ -68,11 +68,12 @@ class Ladder:
         if error is None or mark in self._seen:
             return None
         self._seen.add(mark)
-        noised = file.score + NOISE * file.basis.noise * error
+        # The noise that made a file news would make each shown score too high, so that one has its own.
+        shown = nearest(file.score + NOISE * file.basis.other_noise * error, self._step)
         if self._best is None:
-            self._shown = nearest(noised, self._step)
-        elif noised - self._best.score > needed * error:
-            self._shown = min(max(nearest(noised, self._step), self._shown + self._step), UNITS)
+            self._shown = shown
+        elif file.score - self._best.score + NOISE * file.basis.noise * error > needed * error:
+            self._shown = min(max(shown, self._shown + self._step), UNITS)
         else:
             return None
         self._best = file

@@ -1,0 +1,189 @@
+"""`fairboard simulate`: try modes of feedback on a solution, before a competition opens."""
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from grader.cli.metric.metric_options import metric_options, metric_settings
+from grader.cli.metric.solution_roles import read_with_roles, role_option
+from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm
+from grader.visibility import Feedback, Step
+
+if TYPE_CHECKING:
+    from grader.files import ColumnRole, Solution
+    from grader.metrics import MetricSettings, Weights
+    from grader.simulation import Competition, Trial
+    from grader.simulation.trials import Attacked, Progress
+
+SECONDS_BETWEEN_LINES = 5
+MODES = [mode.value for mode in Feedback]
+DEFAULT_MODES = ("open", "score", "ladder")
+
+
+@click.command(cls=WeightsInAnyForm)
+@click.argument("solution", type=INPUT_FILE)
+@click.option(
+    "--mode",
+    "modes",
+    type=click.Choice(MODES),
+    multiple=True,
+    help="A mode of feedback to try; may be repeated.  [default: open, score and ladder]",
+)
+@click.option(
+    "--step",
+    type=click.Choice([step.value for step in Step]),
+    help="The step of tiered, ladder and noised.  [default: the one that is safe for these rows]",
+)
+@click.option(
+    "--files",
+    type=click.IntRange(2, 1000),
+    default=60,
+    show_default=True,
+    metavar="N",
+    help="How many files a team may send in all.",
+)
+@click.option(
+    "--teams",
+    type=click.IntRange(0, 500),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="How many honest teams take part; 0 leaves them out.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 100),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="How often everything is tried, with other models. More make the intervals narrower.",
+)
+@click.option("--label", help="The label's column; by default it is guessed.")
+@click.option("--identities", type=NameList(), help="The identities' columns; by default they are guessed.")
+@role_option
+@metric_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object in full precision.")
+def simulate(
+    solution: Path,
+    modes: tuple[str, ...],
+    step: str | None,
+    files: int,
+    teams: int,
+    seeds: int,
+    label: str | None,
+    identities: tuple[str, ...] | None,
+    roles: tuple[tuple[str, "ColumnRole"], ...],
+    power: float,
+    weights: "Weights",
+    threshold: float,
+    as_json: bool,
+) -> None:
+    """Try modes of feedback on SOLUTION: what attackers would learn, and what honest teams would see.
+
+    \b
+    fairboard simulate solution.csv
+    fairboard simulate solution.csv --mode ladder --step 0.005 --files 300 --seeds 20
+
+    Nothing is sent anywhere. Attackers know the ids, who mentions whom and a model of their own; the labels
+    and the split answer them as a site would. Without a column Usage half of the rows are public, drawn
+    again for every seed. This takes about a minute for 20,000 rows.
+    """
+    from grader.feedback import Rule
+    from grader.simulation import run, safe_step
+
+    settings = metric_settings(power, weights, threshold, "skip")
+    found = read_with_roles(solution, dict(roles), label=label, identities=identities, only_these=True)
+    if not found.identities:
+        raise click.ClickException("The solution has no identities, so that there is nothing to attack.")
+    try:
+        chosen = Step(step) if step else safe_step(_competition(found, settings, 0))
+        rules = [
+            Rule(Feedback(mode), chosen.units) for mode in dict.fromkeys(modes or ("open", "score", "ladder"))
+        ]
+        trials = run(
+            lambda seed: _competition(found, settings, seed),
+            rules,
+            files=files,
+            seeds=seeds,
+            team_count=teams,
+            progress=_Progress().show,
+        )
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+    if as_json:
+        click.echo(json.dumps([trial.as_dict() for trial in trials], indent=2))
+        return
+    for trial in trials:
+        click.echo("\n".join(_sentences(trial)) + "\n")
+
+
+def _competition(solution: "Solution", settings: "MetricSettings", seed: int) -> "Competition":
+    """Make a competition of the rows that count; a solution without splits gets one for each seed."""
+    import numpy as np
+
+    from grader.simulation import Competition
+    from grader.simulation.competitions import PUBLIC_SHARE
+
+    rng = np.random.default_rng([17, seed])
+    usage = solution.usage
+    if usage is None:
+        usage = np.where(rng.random(solution.labels.size) < PUBLIC_SHARE, 1, 2).astype(np.int8)
+    counts = usage > 0
+    return Competition(
+        solution.labels[counts] >= settings.label_threshold,
+        {name: values[counts] >= settings.identity_threshold for name, values in solution.identities.items()},
+        usage[counts] == 1,
+        key=rng.bytes(32),
+        settings=settings,
+    )
+
+
+class _Progress:
+    """Says on stderr, now and then, how much is done."""
+
+    def __init__(self) -> None:
+        self._said_at = time.monotonic()
+
+    def show(self, done: int, total: int) -> None:
+        """Say it if some seconds have passed."""
+        if done == total or time.monotonic() - self._said_at >= SECONDS_BETWEEN_LINES:
+            click.echo(f"{done} of {total} parts tried", err=True)
+            self._said_at = time.monotonic()
+
+
+def _sentences(trial: "Trial") -> list[str]:
+    step = f" with the step {trial.step:g}" if trial.step is not None else ""
+    lines = [f"{trial.mode}{step}, {trial.files} files for each account, {_times(trial.competitions)}"]
+    lines += [f"  {each.name}: {_learnt(each)}" for each in trial.attacks]
+    if trial.honest is not None:
+        lines += [f"  honest teams: {line}" for line in _seen(trial.honest)]
+    return lines
+
+
+def _times(count: int) -> str:
+    return "tried once" if count == 1 else f"tried {count} times"
+
+
+def _learnt(found: "Attacked") -> str:
+    if found.boost is not None:
+        return f"files of noise score {found.boost.value:.1f} standard errors above chance."
+    if found.points is None or found.right is None or found.baseline is None:
+        return "nothing to aim at."
+    between = "" if found.points.error is None else f" ± {found.points.error:.1f}"
+    right, without = f"{100 * found.right:.1f} %", f"{100 * found.baseline:.1f} % without any file"
+    if found.points.low <= 0:
+        return f"learns nothing that shows; of {found.rows} hidden labels {right} right, {without}."
+    gained = f"{found.points.value:.1f}{between} points gained"
+    return f"gets {right} of {found.rows} hidden labels right, {without}: {gained}."
+
+
+def _seen(found: "Progress") -> list[str]:
+    return [
+        f"{100 * found.seen.value:.0f} % of all true improvements are shown as a new best, and "
+        f"{100 * found.clear.value:.0f} % of those beyond two standard errors.",
+        f"{100 * found.false.value:.0f} % of the files that are no better are shown as a new best too.",
+        f"the public leaderboard has a rank correlation of {found.correlation.value:.2f} with the truth.",
+    ]

@@ -1,0 +1,27 @@
+"""Competitions in memory, honest teams and attackers: what a mode of feedback shows them, and what it leaks.
+
+An attacker asks an `Oracle` alone and knows no more than a participant does: the ids, who mentions whom, the
+mode, and a model of its own. `run` tries modes in several competitions and sums up.
+"""
+
+from grader.simulation.competitions import Competition, drawn
+from grader.simulation.models import Honest
+from grader.simulation.oracle import Answer, MemoryOracle, Oracle
+from grader.simulation.suite import ATTACKS, attack, attacker_of, gain
+from grader.simulation.trials import Trial, run, safe_step
+
+__all__ = [
+    "ATTACKS",
+    "Answer",
+    "Competition",
+    "Honest",
+    "MemoryOracle",
+    "Oracle",
+    "Trial",
+    "attack",
+    "attacker_of",
+    "drawn",
+    "gain",
+    "run",
+    "safe_step",
+]

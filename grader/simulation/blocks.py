@@ -1,0 +1,145 @@
+"""Attacks by blocks: unknown rows at the bottom, a few raised above halving shares of the sure negatives."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from grader.simulation.attackers import Attacker, Outcome
+from grader.simulation.competitions import BoolArray, FloatArray, IndexArray
+from grader.simulation.decoding import levels, odds_from
+from grader.simulation.oracle import Answer, Oracle
+
+_OVERALL, _BNSP = 0, 3
+
+
+def identity_at_the_bottom(oracle: Oracle, attacker: Attacker) -> Outcome:
+    """Read an identity's labels from the BNSP term: all rows at the bottom, and seven raised in each file."""
+    name = _of_size(attacker, 14)
+    target = attacker.mentions[name]
+    aimed = attacker.hard(target, 7 * (attacker.files - 1))
+    unit = attacker.steepness / attacker.positives(target)
+
+    def read(answer: Answer) -> float | None:
+        return float(answer.terms[_BNSP] or 0) if answer.terms else answer.score
+
+    is_term = not (attacker.rule.feedback.is_coarse or attacker.rule.feedback.value == "score")
+    error, scale = (0.4e-4, 1.0) if is_term else (2e-3 + attacker.error, attacker.weight)
+    return _probe(oracle, attacker, target, aimed, 7, read, unit * scale, error)
+
+
+def row_pairs(oracle: Oracle, attacker: Attacker) -> Outcome:
+    """Read labels of rows without identities from the overall AUC, or from the score alone."""
+    target = attacker.plain
+    unit = 1 / attacker.positives(np.ones(attacker.rows, np.bool_))
+    is_term = attacker.rule.feedback.value in ("open", "terms")
+    size = 3 if is_term else 4
+    aimed = attacker.hard(target, size * (attacker.files - 1))
+    raised = np.zeros(attacker.rows, np.bool_)
+    raised[aimed] = True
+
+    def read(answer: Answer) -> float | None:
+        return float(answer.terms[_OVERALL] or 0) if answer.terms else answer.score
+
+    error, scale = (0.4e-4, 1.0) if is_term else (attacker.error + 0.5e-5, 2 * attacker.weight)
+    return _probe(oracle, attacker, raised, aimed, size, read, unit * scale, error)
+
+
+def weakest_subgroup(oracle: Oracle, attacker: Attacker, accounts: int = 1) -> Outcome:
+    """Read an identity's labels from the score alone: two files for six rows, before and after."""
+    target = attacker.mentions[_of_size(attacker, 1.0 if accounts == 1 else 2.0)]
+    unit = attacker.weight * attacker.steepness / attacker.positives(target)
+    size = max(1, min(6, int(np.log2(max(unit / (2 * attacker.error), 2)))))
+    batches = _batches(attacker.hard(target, size * (accounts * attacker.files // 2)), size)
+    height = attacker.level(levels(size), ~target)
+    readings: list[float | None] = []
+    for number, batch in enumerate(batches):
+        before = _at_the_bottom(attacker, target)
+        before[batch] = attacker.low - 1 + 0.01 * levels(batch.size)
+        after = before.copy()
+        after[batch] = height[: batch.size]
+        low, high = (oracle.send(file, number % accounts).score for file in (before, after))
+        readings.append(None if low is None or high is None else high - low)
+    odds = odds_from(attacker, batches, readings, unit=unit, error=1.5 * attacker.error)
+    return Outcome.of(attacker, np.concatenate(batches), odds)
+
+
+def sub_metrics(oracle: Oracle, attacker: Attacker) -> Outcome:
+    """Read the labels of all identities at once from their table: one or two rows of each a file."""
+    names = list(attacker.mentions)
+    anyone = ~attacker.plain
+    alone = np.sum(list(attacker.mentions.values()), axis=0) == 1
+    batches: dict[str, list[IndexArray]] = {}
+    for name in names:
+        target = attacker.mentions[name] & alone
+        size = 2 if attacker.positives(attacker.mentions[name]) < 25 else 1
+        batches[name] = _batches(attacker.hard(target, size * (attacker.files - 1)), size)
+    base = _at_the_bottom(attacker, anyone)
+    height = attacker.level(levels(2), attacker.plain)
+    zero = oracle.send(base).table
+    readings: dict[str, list[float | None]] = {name: [] for name in names}
+    for number in range(attacker.files - 1):
+        file, asked = base.copy(), [name for name in names if number < len(batches[name])]
+        for name in asked:
+            batch = batches[name][number]
+            file[batch] = height[: batch.size]
+        table = oracle.send(file).table if asked else None
+        for name in asked:
+            known = table is not None and zero is not None
+            readings[name].append(_cell(table, name) - _cell(zero, name) if known else None)
+    odds = [
+        odds_from(
+            attacker,
+            batches[name],
+            readings[name],
+            unit=1 / attacker.positives(attacker.mentions[name]),
+            error=4e-3,
+        )
+        for name in names
+        if batches[name]
+    ]
+    aimed = np.concatenate([rows for name in names for rows in batches[name]])
+    return Outcome.of(attacker, aimed, np.concatenate(odds))
+
+
+def _cell(table: object, name: str) -> float:
+    return float(table[name][2] or 0)  # type: ignore[index]
+
+
+def _probe(
+    oracle: Oracle,
+    attacker: Attacker,
+    target: BoolArray,
+    aimed: IndexArray,
+    size: int,
+    read: Callable[[Answer], float | None],
+    unit: float,
+    error: float,
+) -> Outcome:
+    """Send a file with all of the target at the bottom, then one for each batch of its rows."""
+    base = _at_the_bottom(attacker, target)
+    height = attacker.level(levels(size), ~target)
+    zero = read(oracle.send(base))
+    batches = _batches(aimed, size)
+    readings: list[float | None] = []
+    for batch in batches[: attacker.files - 1]:
+        file = base.copy()
+        file[batch] = height[: batch.size]
+        found = read(oracle.send(file))
+        readings.append(None if found is None or zero is None else found - zero)
+    odds = odds_from(attacker, batches, readings, unit=unit, error=error)
+    return Outcome.of(attacker, np.concatenate(batches), odds)
+
+
+def _at_the_bottom(attacker: Attacker, target: BoolArray) -> FloatArray:
+    return np.where(target, attacker.low - 2, attacker.own)
+
+
+def _batches(rows: IndexArray, size: int) -> list[IndexArray]:
+    return [rows[start : start + size] for start in range(0, rows.size, size)]
+
+
+def _of_size(attacker: Attacker, per_file: float) -> str:
+    """Return the smallest identity with this many rows for each file, or the largest that there is."""
+    sizes = {name: int(rows.sum()) for name, rows in attacker.mentions.items()}
+    enough = [name for name, size in sizes.items() if size >= per_file * attacker.files]
+    return min(enough, key=sizes.__getitem__) if enough else max(sizes, key=sizes.__getitem__)
