@@ -21,7 +21,7 @@ from grader.feedback import Rule, basis_of
 from grader.files import read_label_predictions, read_solution
 from grader.metrics import count_ranks, dense_ranks, report
 from grader.metrics.analysis.uncertainty.influence import Sets, influences
-from grader.simulation import ATTACKS, Honest, drawn, run, safe_step
+from grader.simulation import ATTACKS, Honest, drawn, proposed_step, run
 from grader.simulation.trials import Attacked, Mean, Trial
 from grader.visibility import Feedback, Step
 
@@ -31,7 +31,7 @@ COST_AT_MOST = 2.0
 def main() -> None:
     options = _options()
     if not options.only_cost:
-        step = Step(options.step) if options.step else safe_step(drawn(0, options.rows))
+        step = Step(options.step) if options.step else proposed_step(drawn(0, options.rows))
         rules = [Rule(Feedback(mode), step.units) for mode in options.modes.split(",")]
         for number, files in enumerate(options.files):
             print(f"\n{options.rows:,} rows, {options.seeds} competitions, {files} files, step {step.value}")
@@ -41,7 +41,7 @@ def main() -> None:
                 files=files,
                 seeds=options.seeds,
                 team_count=0 if number else options.teams,
-                attacks=options.attacks.split(",") if options.attacks else tuple(ATTACKS),
+                attacks=[name for name in options.attacks.split(",") if name in ATTACKS],
             )
             for trial in trials:
                 _print(trial)
@@ -56,7 +56,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--teams", type=int, default=50)
     parser.add_argument("--step", choices=[step.value for step in Step])
-    parser.add_argument("--attacks", help="names, separated by commas")
+    parser.add_argument("--attacks", default=",".join(ATTACKS), help="names; none leaves them out")
     parser.add_argument("--only-cost", action="store_true")
     return parser.parse_args()
 

@@ -17,6 +17,11 @@ FEW_ROWS = 2.0
 """The error is at least this many times what the most important row moves, so that noise hides any row."""
 NEWS = 0.1
 """By how much of itself the error grows with each score that a team was shown."""
+NEAR = 0.07
+"""How far a best score may be from 1 for the step itself to be asked; a lower one must be beaten by more.
+
+Weak models get better by large steps, and who climbs from far below by small ones knows what the rows say.
+"""
 SAFE_STEP = 0.5
 """The step to propose, in standard errors of the difference of two typical models' scores.
 
@@ -90,5 +95,7 @@ class Ladder:
             difference -= self._best.basis.sketch
         by_chance = math.sqrt(float(difference @ difference))
         by_one_row = float(np.abs(difference).max())
-        least = max(by_chance, FEW_ROWS * by_one_row, self._step / UNITS / needed)
+        missing = NEAR if self._best is None else 1 - self._best.score
+        step = self._step / UNITS * max(1, missing / NEAR)
+        least = max(by_chance, FEW_ROWS * by_one_row, step / needed)
         return least * (1 + NEWS * max(self._news - 1, 0))

@@ -8,7 +8,7 @@ from grader.simulation.competitions import Competition, drawn
 from grader.simulation.models import Honest
 from grader.simulation.oracle import Answer, MemoryOracle, Oracle
 from grader.simulation.suite import ATTACKS, attack, attacker_of, gain
-from grader.simulation.trials import Trial, run, safe_step
+from grader.simulation.trials import Trial, proposed_step, run
 
 __all__ = [
     "ATTACKS",
@@ -22,6 +22,6 @@ __all__ = [
     "attacker_of",
     "drawn",
     "gain",
+    "proposed_step",
     "run",
-    "safe_step",
 ]

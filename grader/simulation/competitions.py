@@ -27,6 +27,7 @@ ROWS = 20_000
 _SETTINGS = MetricSettings(undefined="skip")
 PUBLIC_SHARE = 0.5
 _POSITIVE_SHARE = 0.07
+_FEWEST = 60
 # Rows of each identity among 20,000, and the share of them that is positive.
 _IDENTITIES = {
     "bisexual": (83, 0.205),
@@ -106,9 +107,9 @@ def drawn(seed: int, rows: int = ROWS) -> Competition:
     mentions = {name: np.zeros(rows, np.bool_) for name in _IDENTITIES}
     labels = rng.random(rows) < _POSITIVE_SHARE
     for name, (size, share) in _IDENTITIES.items():
-        count = max(round(size * rows / ROWS), 24)
+        count = max(round(size * rows / ROWS), _FEWEST)
         members = rng.choice(rows, count, replace=False)
         mentions[name][members] = True
-        labels[members] = rng.random(count) < max(share, 0.15 if count < 60 else 0)
+        labels[members] = rng.permutation(count) < max(round(share * count), _FEWEST // 5)
     public = rng.random(rows) < PUBLIC_SHARE
     return Competition(labels, mentions, public, key=rng.bytes(32))

@@ -101,6 +101,8 @@ def gain(competition: Competition, attacker: Attacker, outcome: Outcome) -> Gain
     """Compare what an attack says of labels with what is true."""
     is_public = competition.public[outcome.aimed]
     rows = outcome.aimed[is_public]
+    if not rows.size:
+        return Gain(0, right=0.0, own=0.0, negative=0.0, lift=0.0)
     truth = competition.labels[rows]
     best, own = (
         competition.score(file, with_basis=False).file.score for file in (outcome.best, attacker.own)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from grader.feedback import SAFE_STEP, Rule
+from grader.feedback import Rule
+from grader.feedback.safe_step import safe_step
 from grader.feedback.steps import UNITS
-from grader.metrics.expected_error import ASSUMED_CORRELATION, score_standard_error
+from grader.metrics.expected_error import paired_standard_error, score_standard_error
 from grader.simulation.competitions import Competition, FloatArray
 from grader.simulation.models import Honest
 from grader.simulation.progress import TEAMS, Entry, Seen, seen, teams
@@ -110,13 +111,10 @@ class Trial:
         return asdict(self)
 
 
-def safe_step(competition: Competition) -> Step:
-    """Return the step to propose: the nearest to `SAFE_STEP` errors of a difference of typical models."""
+def proposed_step(competition: Competition) -> Step:
+    """Return the step that is proposed for a competition with these rows."""
     error = score_standard_error(competition.split, competition.settings)
-    if not error:
-        return Step.OF_0_005
-    wanted = math.log(SAFE_STEP * error * math.sqrt(2 * (1 - ASSUMED_CORRELATION)))
-    return min(Step, key=lambda step: abs(math.log(step.units / UNITS) - wanted))
+    return safe_step(paired_standard_error(error)) if error else Step.OF_0_005
 
 
 def run(

@@ -35,8 +35,15 @@ def test_blind_shows_nothing() -> None:
 
 
 def test_a_ladder_shows_only_what_is_better_by_its_step() -> None:
-    shown = show(files(0.9, 0.9015, 0.9, 0.9021, 0.95, 0.94), Rule(Feedback.LADDER, 200))
-    assert shown == [90000, None, None, 90200, 95000, None]
+    shown = show(files(0.95, 0.9515, 0.95, 0.9521, 0.99, 0.98), Rule(Feedback.LADDER, 200))
+    assert shown == [95000, None, None, 95200, 99000, None]
+
+
+def test_a_ladder_asks_for_more_far_below_the_top() -> None:
+    rule = Rule(Feedback.LADDER, 200)
+    assert show(files(0.95, 0.953), rule)[1] is not None
+    assert show(files(0.65, 0.653), rule)[1] is None
+    assert show(files(0.65, 0.661), rule)[1] is not None
 
 
 def test_a_ladder_shows_only_what_is_better_beyond_chance() -> None:
@@ -77,7 +84,7 @@ def test_each_try_and_each_score_that_was_shown_asks_for_more() -> None:
     first, better = noisy(0.8, QUIET, *range(50), spread=0.001), noisy(0.825, QUIET, *range(100, 200))
     assert show([first, better], rule)[1] is not None
     assert show([first, *worse, better], rule)[-1] is None
-    climbed = show(files(*(0.5 + 0.0021 * place for place in range(60))), rule)
+    climbed = show(files(*(0.93 + 0.0006 * place for place in range(60))), Rule(Feedback.LADDER, 50))
     assert sum(each is not None for each in climbed[:6]) > sum(each is not None for each in climbed[-6:])
 
 

@@ -35,7 +35,7 @@ DEFAULT_MODES = ("open", "score", "ladder")
 @click.option(
     "--step",
     type=click.Choice([step.value for step in Step]),
-    help="The step of tiered, ladder and noised.  [default: the one that is safe for these rows]",
+    help="The step of tiered, ladder and noised.  [default: safe for these rows]",
 )
 @click.option(
     "--files",
@@ -92,14 +92,14 @@ def simulate(
     again for every seed. This takes about a minute for 20,000 rows.
     """
     from grader.feedback import Rule
-    from grader.simulation import run, safe_step
+    from grader.simulation import proposed_step, run
 
     settings = metric_settings(power, weights, threshold, "skip")
     found = read_with_roles(solution, dict(roles), label=label, identities=identities, only_these=True)
     if not found.identities:
         raise click.ClickException("The solution has no identities, so that there is nothing to attack.")
     try:
-        chosen = Step(step) if step else safe_step(_competition(found, settings, 0))
+        chosen = Step(step) if step else proposed_step(_competition(found, settings, 0))
         rules = [
             Rule(Feedback(mode), chosen.units) for mode in dict.fromkeys(modes or ("open", "score", "ladder"))
         ]

@@ -1,0 +1,80 @@
+"""Attackers as participants: what they upload and read, and what they learn of hidden labels.
+
+The long run sends 300 files of every attack over HTTP. The short one sends 60 of some, and shows that a site
+answers exactly as the simulator does, with which tests/simulation tries every attack 20 times.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.feedback import Rule
+from grader.metrics import MetricSettings
+from grader.simulation import ATTACKS, Competition, Honest, MemoryOracle, attacker_of, drawn, gain
+from grader.simulation.competitions import FloatArray
+from grader.visibility import Feedback
+from tests.fixtures.attacked import HttpOracle
+
+STEP = 500
+SMALL, LARGE = 1200, 6000
+
+
+def competition_of(seed: int, rows: int) -> Competition:
+    """A drawn competition with a site's settings and a key as a site has it."""
+    return replace(drawn(seed, rows), settings=MetricSettings(), key=b"%064x" % (seed + 1))
+
+
+def honest_files(competition: Competition, count: int, seed: int) -> list[FloatArray]:
+    """Files of a team that gets better."""
+    honest, rng = Honest(competition, seed), np.random.default_rng(seed)
+    return [honest.predictions(model) for model in honest.progress(rng, count)]
+
+
+@pytest.mark.parametrize(("seed", "feedback"), enumerate(Feedback))
+def test_a_site_answers_as_the_simulator_does(arena: Any, seed: int, feedback: Feedback) -> None:
+    competition, rule = competition_of(seed, SMALL), Rule(feedback, STEP)
+    site, memory = HttpOracle(arena, competition, rule), MemoryOracle(competition, rule)
+    for account in (0, 1):
+        for file in honest_files(competition, 4, 10 * seed + account):
+            assert site.send(file, account) == memory.send(file, account)
+
+
+def attacked(arena: Any, name: str, feedback: Feedback, *, files: int, rows: int, seed: int = 3) -> Any:
+    """Let an attacker send its files to a site; return what it gained and how many files it sent."""
+    competition, rule = competition_of(seed, rows), Rule(feedback, STEP)
+    attacker = attacker_of(competition, Honest(competition, seed), rule, files=files, seed=seed)
+    site, memory = HttpOracle(arena, competition, rule), MemoryOracle(competition, rule)
+    outcome = ATTACKS[name](site, attacker)
+    again = attacker_of(competition, Honest(competition, seed), rule, files=files, seed=seed)
+    same = ATTACKS[name](memory, again)
+    assert np.array_equal(outcome.guesses, same.guesses)
+    assert np.array_equal(outcome.best, same.best)
+    return competition, attacker, outcome, len(site.sent)
+
+
+def test_sixty_files_over_http_read_hidden_labels_in_open_feedback(arena: Any) -> None:
+    competition, attacker, outcome, sent = attacked(
+        arena, "identity at the bottom", Feedback.OPEN, files=60, rows=SMALL
+    )
+    found = gain(competition, attacker, outcome)
+    assert sent <= 60
+    assert found.right > 0.9
+    assert found.right > max(found.own, found.negative)
+
+
+@pytest.mark.parametrize("name", ["identity at the bottom", "score through the weakest subgroup"])
+def test_sixty_files_over_http_read_nothing_on_a_ladder(arena: Any, name: str) -> None:
+    competition, attacker, outcome, _ = attacked(arena, name, Feedback.LADDER, files=60, rows=SMALL)
+    found = gain(competition, attacker, outcome)
+    assert 100 * (found.right - max(found.own, found.negative)) <= 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("feedback", [Feedback.OPEN, Feedback.LADDER])
+@pytest.mark.parametrize("name", list(ATTACKS))
+def test_each_attack_with_300_files_over_http_brings_what_it_brings_in_memory(
+    arena: Any, name: str, feedback: Feedback
+) -> None:
+    attacked(arena, name, feedback, files=300, rows=LARGE)

@@ -1,0 +1,113 @@
+"""Every attack in 20 competitions: `open` leaks as its budget says, the ladder holds, and both stay so."""
+
+import functools
+import math
+
+import numpy as np
+import pytest
+
+from grader.feedback import Rule, leak_budget
+from grader.simulation import ATTACKS, Competition, Honest, attack, drawn
+from grader.simulation.suite import Gain
+from grader.simulation.trials import Attacked, attacked
+from grader.visibility import Feedback, Step
+
+SEEDS, ROWS = 20, 4000
+STEP = 500
+READERS = ("identity at the bottom", "overall AUC by blocks", "tables of all identities")
+"""Attacks that read many labels at once where the mode shows what they read."""
+TOGETHER, CONCENTRATED = "five accounts together", "five accounts on twenty rows"
+AT_THE_THRESHOLD = ("at the threshold", TOGETHER)
+
+
+@functools.cache
+def competition_of(seed: int, rows: int) -> tuple[Competition, Honest]:
+    competition = drawn(seed, rows)
+    return competition, Honest(competition, seed)
+
+
+def tried(name: str, feedback: Feedback, *, files: int, rows: int = ROWS, seeds: int = SEEDS) -> Attacked:
+    rule, gains = Rule(feedback, STEP), list[Gain]()
+    for seed in range(seeds):
+        gains.append(attack(name, *competition_of(seed, rows), rule, files=files, seed=seed))
+    return attacked(name, gains)
+
+
+@pytest.mark.parametrize("files", [60, pytest.param(300, marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", READERS)
+def test_open_feedback_leaks(name: str, files: int) -> None:
+    found = tried(name, Feedback.OPEN, files=files)
+    assert found.points is not None
+    assert found.points.low > 2
+
+
+def test_the_labels_that_open_feedback_leaks_are_those_of_its_budget() -> None:
+    """The attack reads nearly all labels of the largest identity, as the budget says."""
+    found = tried("identity at the bottom", Feedback.OPEN, files=60)
+    competition, _ = competition_of(0, ROWS)
+    name, everyone = "female", leak_budget.PublicRows("", competition.split.positives, competition.split.rows)
+    labels = competition.labels[competition.mentions[name] & competition.public]
+    most = leak_budget.budget(
+        [leak_budget.PublicRows(name, int(labels.sum()), labels.size)],
+        everyone=everyone,
+        settings=competition.settings,
+        feedback=Feedback.OPEN,
+        step=Step.OF_0_005,
+        files=60,
+    )
+    assert most.weakest.labels == labels.size
+    assert found.right is not None
+    assert found.right > 0.9
+
+
+@pytest.mark.parametrize("files", [60, pytest.param(300, marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", [name for name in ATTACKS if name not in (TOGETHER, CONCENTRATED)])
+def test_on_a_ladder_an_attack_gains_at_most_two_points_or_three_standard_errors(
+    name: str, files: int
+) -> None:
+    _assert_that_it_gains_little(name, tried(name, Feedback.LADDER, files=files))
+
+
+@pytest.mark.parametrize("files", [12, *(pytest.param(count, marks=pytest.mark.long) for count in (60, 300))])
+def test_on_a_ladder_five_accounts_together_gain_at_most_two_points(files: int) -> None:
+    """In the short run all five send 60 files together; in small competitions they gain more."""
+    _assert_that_it_gains_little(TOGETHER, tried(TOGETHER, Feedback.LADDER, files=files, rows=20_000))
+
+
+def _assert_that_it_gains_little(name: str, found: Attacked) -> None:
+    if found.boost is not None and found.shown is not None:
+        assert found.boost.value <= 3
+        assert found.shown.value <= 3
+        return
+    assert found.points is not None
+    # Rows on which the own model knows nothing are won and lost by the toss of a coin: see the interval.
+    assert (found.points.low if name in AT_THE_THRESHOLD else found.points.value) <= 2
+
+
+@pytest.mark.parametrize("name", ["score through the weakest subgroup", "at the threshold"])
+def test_blind_feedback_teaches_nothing_at_all(name: str) -> None:
+    found = tried(name, Feedback.BLIND, files=60, seeds=3)
+    assert found.points is not None
+    assert found.points.value <= 0
+
+
+def test_an_attack_repeats_itself_by_its_seed() -> None:
+    competition, honest = competition_of(0, ROWS)
+    rule = Rule(Feedback.LADDER, STEP)
+    one, same, other = (
+        attack("at the threshold", competition, honest, rule, files=20, seed=seed) for seed in (1, 1, 2)
+    )
+    assert one == same
+    assert one != other
+
+
+def test_an_interval_narrows_with_the_competitions_and_one_alone_has_none() -> None:
+    rng = np.random.default_rng(1)
+    gains = [Gain(10, right, 0.5, 0.4, lift=0.0) for right in rng.random(400)]
+    few, many, one = (attacked("x", gains[:count]).points for count in (100, 400, 1))
+    assert few and many and one
+    assert few.error is not None
+    assert many.error is not None
+    assert math.isclose(few.error, 2 * many.error, rel_tol=0.2)
+    assert one.error is None
+    assert (one.low, one.high) == (one.value, one.value)

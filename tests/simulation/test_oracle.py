@@ -1,0 +1,72 @@
+"""The oracle in memory answers with the metric's own numbers, as far as the mode shows them."""
+
+import numpy as np
+import pytest
+
+from grader.feedback import Rule, show
+from grader.metrics import bias_report
+from grader.ranking.order import score_units
+from grader.simulation import Competition, Honest, MemoryOracle, drawn
+from grader.simulation.competitions import FloatArray
+from grader.visibility import Feedback
+
+ROWS = 2000
+
+
+def files(competition: Competition, count: int = 8) -> list[FloatArray]:
+    honest, rng = Honest(competition, 1), np.random.default_rng(1)
+    return [honest.predictions(model) for model in honest.progress(rng, count)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_open_answer_is_the_report_of_the_public_rows_as_displayed(seed: int) -> None:
+    competition = drawn(seed, ROWS)
+    for file in files(competition, 3):
+        public = competition.public
+        mentions = {name: rows[public] for name, rows in competition.mentions.items()}
+        found = bias_report(competition.labels[public], file[public], mentions)
+        answer = MemoryOracle(competition, Rule(Feedback.OPEN, 500)).send(file)
+        assert answer.score_units == score_units(found.score)
+        assert answer.terms == tuple(f"{value:.4f}" for value in found.terms.values())
+        assert answer.table == {
+            line.name: (f"{line.subgroup_auc:.2f}", f"{line.bpsn_auc:.2f}", f"{line.bnsp_auc:.2f}")
+            for line in found.subgroups
+        }
+
+
+@pytest.mark.parametrize("feedback", Feedback)
+def test_each_mode_shows_what_the_rule_shows_of_all_files_together(feedback: Feedback) -> None:
+    competition, rule = drawn(1, ROWS), Rule(feedback, 200)
+    sent = files(competition)
+    oracle = MemoryOracle(competition, rule)
+    shown = [oracle.send(file).score_units for file in sent]
+    assert shown == show([competition.score(file).file for file in sent], rule)
+
+
+@pytest.mark.parametrize("feedback", Feedback)
+def test_terms_tables_and_ranks_are_seen_only_where_the_mode_shows_them(feedback: Feedback) -> None:
+    competition = drawn(1, ROWS)
+    answer = MemoryOracle(competition, Rule(feedback, 200)).send(files(competition, 1)[0])
+    assert (answer.terms is not None) is (feedback in (Feedback.OPEN, Feedback.TERMS))
+    assert (answer.table is not None) is (feedback is Feedback.OPEN)
+    assert (answer.rank is not None) is (feedback is not Feedback.BLIND)
+
+
+def test_accounts_have_ladders_and_ranks_of_their_own() -> None:
+    competition = drawn(1, ROWS)
+    oracle = MemoryOracle(competition, Rule(Feedback.LADDER, 200))
+    first, *_, last = files(competition)
+    assert oracle.send(last, 0).score_units is not None
+    assert oracle.send(first, 0).score_units is None
+    assert oracle.send(first, 1).score_units is not None
+    assert oracle.send(competition.labels.astype(float), 1).rank == 1
+    assert oracle.send(first, 0).rank == 2
+
+
+def test_competitions_are_drawn_again_by_their_seed_and_private_rows_move_no_score() -> None:
+    one, same, other = drawn(1, ROWS), drawn(1, ROWS), drawn(2, ROWS)
+    assert np.array_equal(one.labels, same.labels)
+    assert not np.array_equal(one.labels, other.labels)
+    file = files(one, 1)[0]
+    moved = np.where(one.public, file, -file)
+    assert one.score(file).file.score == one.score(moved).file.score
