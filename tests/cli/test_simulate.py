@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from grader.cli import main
-from tests.cli.test_hostile_arguments import HOSTILE
 
+HOSTILE = ("2147483648", "18446744073709551616", "-1", "a\0b", "\udcff", "x" * 10_000, "\u202egpj")
 QUICK = ("--files", "4", "--teams", "2", "--seeds", "1")
 
 
