@@ -32,7 +32,7 @@ def honest_files(competition: Competition, count: int, seed: int) -> list[FloatA
     return [honest.predictions(model) for model in honest.progress(rng, count)]
 
 
-@pytest.mark.parametrize(("seed", "feedback"), enumerate(Feedback))
+@pytest.mark.parametrize(("seed", "feedback"), list(enumerate(Feedback)))
 def test_a_site_answers_as_the_simulator_does(arena: Any, seed: int, feedback: Feedback) -> None:
     competition, rule = competition_of(seed, SMALL), Rule(feedback, STEP)
     site, memory = HttpOracle(arena, competition, rule), MemoryOracle(competition, rule)
@@ -56,12 +56,12 @@ def attacked(arena: Any, name: str, feedback: Feedback, *, files: int, rows: int
 
 def test_sixty_files_over_http_read_hidden_labels_in_open_feedback(arena: Any) -> None:
     competition, attacker, outcome, sent = attacked(
-        arena, "identity at the bottom", Feedback.OPEN, files=60, rows=SMALL
+        arena, "overall AUC by blocks", Feedback.OPEN, files=60, rows=LARGE
     )
     found = gain(competition, attacker, outcome)
     assert sent <= 60
     assert found.right > 0.9
-    assert found.right > max(found.own, found.negative)
+    assert found.right > max(found.own, found.negative) + 0.1
 
 
 @pytest.mark.parametrize("name", ["identity at the bottom", "score through the weakest subgroup"])
