@@ -101,7 +101,7 @@ def _create_competition(demo: Demo) -> Progress:
         return Progress(demo.folder, resume=True)
     demo.say("Creating the competition.")
     files = ["--solution", str(demo.solution), "--overview", str(OVERVIEW)]
-    demo.installation.command("competition", "create", SLUG, "--title", TITLE, *files)
+    demo.installation.command("competition", "create", SLUG, "--title", TITLE, "--feedback", "open", *files)
     demo.installation.command("competition", "apply", SLUG, str(CLASSES))
     data = demo.folder / "data.toml"
     data.write_text('[files]\ndata = ["train.csv", "test.csv"]\n', encoding="utf-8")
