@@ -33,7 +33,21 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take them away again; a competition with a coarse mode then shows the score alone."""
+    """Take them away again; a competition with a coarse mode then shows the score alone.
+
+    Refused while that would show scores which are hidden until a reveal.
+    """
+    hidden = op.get_bind().scalar(
+        sa.text(
+            "SELECT count(*) FROM competition WHERE state = 'published' "
+            "AND feedback NOT IN ('open', 'terms', 'score')"
+        )
+    )
+    if hidden:
+        raise RuntimeError(
+            f"{hidden} published competitions hide their scores until the reveal, and the version before "
+            "would show them. Reveal or archive them first."
+        )
     op.drop_table("score_basis")
     with op.batch_alter_table("score") as batch_op:
         batch_op.drop_column("shown_units")

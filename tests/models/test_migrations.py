@@ -257,3 +257,22 @@ def _read(
 
 def _utc(time: datetime) -> datetime:
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time
+
+
+def test_going_down_shows_no_score_that_is_hidden_until_the_reveal(empty_database: Database) -> None:
+    schema.upgrade(empty_database)
+    with empty_database.write() as session:
+        session.execute(
+            text(
+                "INSERT INTO competition (id, slug, title, state, feedback, overview, created_at) "
+                "VALUES (1, 'a', 'A', 'published', 'ladder', '', :now)"
+            ),
+            {"now": NOON},
+        )
+    with pytest.raises(RuntimeError, match="1 published competitions hide their scores until the reveal"):
+        schema.downgrade(empty_database, "0009")
+    with empty_database.write() as session:
+        session.execute(text("UPDATE competition SET state = 'archived'"))
+    schema.downgrade(empty_database, "0009")
+    with empty_database.read() as session:
+        assert session.scalar(text("SELECT feedback FROM competition")) == "score"
