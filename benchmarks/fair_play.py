@@ -36,7 +36,7 @@ def main() -> None:
         for number, files in enumerate(options.files):
             print(f"\n{options.rows:,} rows, {options.seeds} competitions, {files} files, step {step.value}")
             trials = run(
-                lambda seed: drawn(seed, options.rows),
+                lambda seed: drawn(options.first_seed + seed, options.rows),
                 rules,
                 files=files,
                 seeds=options.seeds,
@@ -53,6 +53,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--modes", default=",".join(mode.value for mode in Feedback))
     parser.add_argument("--files", type=int, nargs="+", default=[60, 300])
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first-seed", type=int, default=0, help="for competitions that chose nothing")
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--teams", type=int, default=50)
     parser.add_argument("--step", choices=[step.value for step in Step])
