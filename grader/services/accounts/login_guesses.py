@@ -10,7 +10,6 @@ Names and addresses are kept as hashes under the secret key, and no longer than 
 
 import hashlib
 import hmac
-import ipaddress
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
+from grader.services.accounts.networks import network
 from grader.services.counting import counters as tallies
 from grader.services.counting import named_locks
 from grader.services.counting.counters import DAY, HOUR, MINUTE, Limit
@@ -113,19 +113,6 @@ def address_hash(address: str | None, *, secret: str, user_id: int | None = None
     Of IPv6 the first 64 bits count, which one holder has.
     """
     return _hash(secret, f"address of {user_id}" if user_id is not None else "address", network(address))
-
-
-def network(address: str | None) -> str:
-    """Return what counts as one address."""
-    try:
-        found = ipaddress.ip_address((address or "").partition("%")[0])
-    except ValueError:
-        return address or ""
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped:
-            return str(found.ipv4_mapped)
-        return str(ipaddress.ip_network((found, 64), strict=False))
-    return str(found)
 
 
 def require_room(session: Session, *, guesser: Guesser, now: datetime) -> None:

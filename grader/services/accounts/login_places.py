@@ -13,7 +13,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from grader.models import LoginPlace, PlaceKind, User
-from grader.services.accounts import login_guesses
+from grader.services.accounts import networks
 from grader.services.counting import named_locks
 
 KEPT = timedelta(days=30)
@@ -55,7 +55,7 @@ def forget_old(session: Session, *, now: datetime) -> None:
 
 
 def _places(address: str | None, browsers: Sequence[str], secret: str) -> Iterator[tuple[PlaceKind, str]]:
-    network = login_guesses.network(address)
+    network = networks.network(address)
     if network:
         yield PlaceKind.ADDRESS, _hash(secret, f"shared address {network}")
     for number in dict.fromkeys(browsers):
