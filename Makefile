@@ -18,17 +18,23 @@ help: ## list the targets
 
 setup: $(VENV)/.complete ## make .venv with the locked packages and the fairboard command
 
-# A stamp, not the folder: an interrupted installation is started again.
-$(VENV)/.complete: requirements/dev.lock pyproject.toml
-	@test -n "$(PYTHON)" || { echo "Fairboard needs Python 3.11 or newer with venv (on Debian: apt install python3-venv)," \
-		"and found none on PATH. Name one: make PYTHON=/path/to/python3" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/dev.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
-	touch $@
+define INSTALL
+@test -n "$(PYTHON)" || { echo "Fairboard needs Python 3.11 or newer with venv (on Debian: apt install python3-venv)," \
+	"and found none on PATH. Name one: make PYTHON=/path/to/python3" >&2; exit 1; }
+@$(PYTHON) requirements/install.py $(VENV) --stamp $(@F)
+endef
 
-demo: setup ## run a demo competition and leave it running; with CHECK=1 check it against an independent computation and stop
-	@exec $(BIN)/fairboard demo $(if $(CHECK),--check)
+# Stamps, not the folder: an interrupted installation is started again. There is one at a time: of what runs the
+# server and the demo, or of everything, to which `make test` and the others complete what `make demo` made.
+$(VENV)/.runnable: requirements/app.lock requirements/build.lock pyproject.toml
+	$(INSTALL) --no-compile app.lock build.lock
+
+$(VENV)/.complete: requirements/dev.lock pyproject.toml
+	$(INSTALL) dev.lock
+
+# Compiled files: see PYTEST. --no-compile leaves it to the first use of each module: most are never used.
+demo: $(or $(wildcard $(VENV)/.complete),$(VENV)/.runnable) ## run a demo competition and leave it running; with CHECK=1 check it against an independent computation and stop
+	@PYTHONDONTWRITEBYTECODE= exec $(BIN)/fairboard demo $(if $(CHECK),--check)
 
 test: setup ## run the tests, except those that take minutes
 	$(PYTEST) -m "not long"

@@ -1,13 +1,17 @@
 """What a new machine gets: locks, compose file, image, make targets, CI script."""
 
+import hashlib
 import importlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -250,6 +254,113 @@ def test_make_without_a_usable_python_says_what_to_install(tmp_path):
     assert done.returncode != 0
     assert "needs Python 3.11 or newer" in done.stderr
     assert not (tmp_path / ".venv").exists()
+
+
+BACKEND = """
+import pathlib, zipfile
+
+def build_editable(folder, settings=None, metadata=None):
+    return write(folder, "checkout", "1")
+
+def write(folder, name, version):
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(pathlib.Path(folder) / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{name}.py", "")
+        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    return f"{name}-{version}-py3-none-any.whl"
+"""
+
+
+@dataclass
+class SmallCheckout:
+    """The Makefile with locks of one server and one linter, which a folder holds instead of an index."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        (self.folder / "requirements").mkdir()
+        shutil.copy(ROOT / "Makefile", self.folder)
+        shutil.copy(ROOT / "requirements/install.py", self.folder / "requirements")
+        built = {"requires": [], "build-backend": "backend", "backend-path": ["."]}
+        lines = [f"{key} = {json.dumps(value)}" for key, value in built.items()]
+        (self.folder / "pyproject.toml").write_text("\n".join(["[build-system]", *lines]))
+        (self.folder / "backend.py").write_text(BACKEND)
+        names: dict[str, Any] = {}
+        exec(BACKEND, names)
+        pins = {}
+        for name in ("server", "linter"):
+            wheel = self.folder / names["write"](self.folder, name, "1")
+            pins[name] = f"{name}==1 --hash=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}\n"
+        other = "nowhere==1 ; python_version < '3' --hash=sha256:" + "0" * 64 + "\n"
+        self.lock("app", pins["server"] + other)
+        self.lock("build", pins["server"])
+        self.lock("dev", pins["server"] + pins["linter"])
+
+    def lock(self, name: str, text: str) -> None:
+        (self.folder / f"requirements/{name}.lock").write_text(text)
+
+    def make(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(self.folder)}
+        command = ["make", *arguments, f"PYTHON={sys.executable}"]
+        return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True)
+
+    @property
+    def stamps(self) -> set[str]:
+        return {path.name for path in self.folder.glob(".venv/.*") if path.name in (".runnable", ".complete")}
+
+    @property
+    def packages(self) -> set[str]:
+        found = self.folder.glob(".venv/lib/python*/site-packages/*.dist-info")
+        return {path.name.partition("-")[0] for path in found} - {"pip", "setuptools"}
+
+
+def test_make_test_completes_what_make_demo_installed_and_a_broken_installation_starts_again(tmp_path):
+    checkout = SmallCheckout(tmp_path)
+    made = checkout.make(".venv/.runnable")
+    assert made.returncode == 0, made.stderr
+    assert made.stderr.startswith("Making .venv: 2 packages, about 5 s left\n")
+    assert "installed 1 of 1 packages\n" in made.stderr
+    assert (checkout.stamps, checkout.packages) == ({".runnable"}, {"server", "checkout"})
+
+    dev_lock = (tmp_path / "requirements/dev.lock").read_text()
+    checkout.lock("dev", re.sub(r"sha256:\w+", "sha256:" + "0" * 64, dev_lock))
+    broken = checkout.make("setup")
+    assert broken.returncode != 0
+    assert "THESE PACKAGES DO NOT MATCH THE HASHES" in broken.stderr
+    assert checkout.stamps == set()
+
+    checkout.lock("dev", dev_lock)
+    leftover = tmp_path / ".venv/half-installed"
+    leftover.touch()
+    made = checkout.make("setup")
+    assert made.returncode == 0, made.stderr
+    assert (checkout.stamps, checkout.packages) == ({".complete"}, {"server", "linter", "checkout"})
+    assert not leftover.exists()
+
+
+@pytest.mark.parametrize(
+    ("stamp", "target", "installed"),
+    [
+        (None, "demo", "--stamp .runnable --no-compile app.lock build.lock"),
+        (None, "test", "--stamp .complete dev.lock"),
+        (".runnable", "demo", ""),
+        (".runnable", "test", "--stamp .complete dev.lock"),
+        (".complete", "demo", ""),
+        (".complete", "test", ""),
+    ],
+)
+def test_each_target_installs_what_it_lacks(tmp_path, stamp, target, installed):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "requirements").mkdir()
+    for name in ("pyproject.toml", *(f"requirements/{name}.lock" for name in ("app", "build", "dev"))):
+        (tmp_path / name).touch()
+    (tmp_path / ".venv").mkdir()
+    if stamp:
+        (tmp_path / ".venv" / stamp).touch()
+    done = subprocess.run(["make", "-n", target], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert re.findall(r"install.py .venv (.*)", done.stdout) == ([installed] if installed else [])
 
 
 def test_the_ci_script_is_executable_and_parses():

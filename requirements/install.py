@@ -1,0 +1,191 @@
+"""Make an environment from hash-locked requirements, with a count and an estimate of the time left.
+
+    python requirements/install.py .venv --stamp .runnable app.lock build.lock
+
+The Makefile runs this with the Python of the machine: it needs no package. The stamp says what the
+environment holds. While an installation runs there is none, so that an interrupted one is started again
+from an empty folder.
+"""
+
+import argparse
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import TextIO
+
+ROOT = Path(__file__).parents[1]
+STAMPS = (".runnable", ".complete")
+PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "--no-color", "install", "--no-deps")
+LAST_LINES = 30
+# What the estimate begins with, measured on two shared cores; the pace of this installation corrects it.
+SECONDS_PER_PACKAGE = 0.5
+SHARE_BEFORE, SHARE_FETCHED = 0.1, 0.3  # of the time: to make the folder, to have all packages here
+TRUST = 0.2  # in the first estimate: as if so much of the work had gone by it
+SECONDS_BETWEEN_LINES = 5.0
+TICK_SECONDS = 0.2
+
+
+class Installation:
+    """Packages of some locks: how many are wanted here, fetched, and installed in an environment."""
+
+    def __init__(self, environment: Path, locks: list[Path]) -> None:
+        pins = [
+            pin for lock in locks for pin in re.findall(r"(?m)^([a-z0-9-]+)==([^\s;\\]+)", lock.read_text())
+        ]
+        self._environment = environment
+        self._pins = set(pins)
+        self._entries = Counter(name for name, _ in pins)
+        self._fetched: set[str] = set()
+
+    @property
+    def total(self) -> int:
+        """How many packages this machine needs, as far as is known."""
+        return sum(count > 0 for count in self._entries.values())
+
+    @property
+    def fetched(self) -> int:
+        """How many packages are here, installed or not."""
+        return min(len(self._fetched), self.total)
+
+    @property
+    def installed(self) -> int:
+        """How many packages are installed whole."""
+        records = self._environment.glob("lib/python*/site-packages/*.dist-info/RECORD")
+        found = (record.parent.name.removesuffix(".dist-info").rpartition("-") for record in records)
+        return len(
+            {(re.sub(r"[-_.]+", "-", name).lower(), version) for name, _, version in found} & self._pins
+        )
+
+    @property
+    def share(self) -> float:
+        """The share of the work that is done."""
+        fetched, installed = self.fetched / self.total, self.installed / self.total
+        return SHARE_BEFORE + SHARE_FETCHED * fetched + (1 - SHARE_BEFORE - SHARE_FETCHED) * installed
+
+    def note(self, line: str) -> None:
+        """Take a line that pip prints."""
+        if ignored := re.match(r"Ignoring ([\w.-]+): markers", line):
+            self._entries[ignored[1]] -= 1
+        elif re.match(r"(Collecting|Processing|Requirement already satisfied:) ", line):
+            self._fetched.add(line)
+
+
+class Line:
+    """Progress on one line of a terminal, and elsewhere on a new line now and then."""
+
+    def __init__(self, output: TextIO) -> None:
+        self._output = output
+        self._is_terminal = output.isatty()
+        self._shown_at = -SECONDS_BETWEEN_LINES
+
+    def show(self, text: str, *, at: float, is_last: bool = False) -> None:
+        """Show a text, `at` seconds from the beginning."""
+        if self._is_terminal:
+            self._output.write(f"\r\x1b[K{text}" + ("\n" if is_last else ""))
+        elif is_last or at - self._shown_at >= SECONDS_BETWEEN_LINES:
+            self._output.write(f"{text}\n")
+            self._shown_at = at
+        self._output.flush()
+
+
+def seconds_left(elapsed: float, share: float, first_guess: float) -> float:
+    """Return how long the rest takes: by the first guess at the beginning, by the pace later."""
+    return max(1.0, (elapsed + TRUST * first_guess) / (share + TRUST) - elapsed)
+
+
+def in_words(seconds: float) -> str:
+    """Return a length of time as nobody reads it more exactly."""
+    if seconds < 90:
+        return f"about {5 * max(1, round(seconds / 5))} s left"
+    return f"about {round(seconds / 60)} minutes left"
+
+
+def main() -> None:
+    """Install the locks of the command line, and set the stamp."""
+    parser = argparse.ArgumentParser(description="Make an environment from hash-locked requirements.")
+    parser.add_argument("environment", type=Path)
+    parser.add_argument("locks", nargs="+", help="files beside this one")
+    parser.add_argument("--stamp", required=True, choices=STAMPS)
+    parser.add_argument("--no-compile", action="store_true", help="compile modules when they are first used")
+    chosen = parser.parse_args()
+    locks = [Path(__file__).with_name(name) for name in chosen.locks]
+    install(chosen.environment, locks, chosen.stamp, ["--no-compile"] if chosen.no_compile else [])
+
+
+def install(environment: Path, locks: list[Path], stamp: str, options: list[str]) -> None:
+    """Install locks and the checkout itself; end the program where that fails."""
+    begun = time.monotonic()
+    packages, line = Installation(environment, locks), Line(sys.stderr)
+    first_guess = packages.total * SECONDS_PER_PACKAGE
+    line.show(f"Making {environment}: {packages.total} packages, {in_words(first_guess)}", at=0)
+    was_whole = [each for each in STAMPS if (environment / each).exists()]
+    for each in was_whole:
+        (environment / each).unlink()
+    run([sys.executable, "-m", "venv", *([] if was_whole else ["--clear"]), str(environment)])
+
+    def tell(*, is_last: bool = False) -> None:
+        at = time.monotonic() - begun
+        is_fetching = packages.fetched < packages.total
+        what, count = ("fetched", packages.fetched) if is_fetching else ("installed", packages.installed)
+        left = "" if is_last else f", {in_words(seconds_left(at, packages.share, first_guess))}"
+        line.show(
+            f"Making {environment}: {what} {count} of {packages.total} packages{left}", at=at, is_last=is_last
+        )
+
+    python = str(environment / "bin/python")
+    named = [word for lock in locks for word in ("-r", str(lock))]
+    run([python, *PIP, "--progress-bar", "off", *options, "--require-hashes", *named], packages, tell)
+    tell(is_last=True)
+    run([python, *PIP, *options, "--no-build-isolation", "--editable", str(ROOT)])
+    (environment / stamp).touch()
+    size = sum(path.lstat().st_size for path in environment.rglob("*") if not path.is_dir())
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    sys.stderr.write(
+        f"Made {environment}: {size / 1e6:.0f} MB in {time.monotonic() - begun:.0f} s, "
+        f"{used.ru_utime + used.ru_stime:.0f} s of processor time.\n"
+    )
+
+
+def run(
+    command: list[str], packages: Installation | None = None, tell: Callable[[], None] = lambda: None
+) -> None:
+    """Run a command, and tell meanwhile how far it is; show what it said, and end, where it fails."""
+    said: deque[str] = deque(maxlen=LAST_LINES)
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    ) as process:
+
+        def listen() -> None:
+            for line in process.stdout or ():
+                said.append(line)
+                if packages is not None:
+                    packages.note(line)
+
+        listener = threading.Thread(target=listen)
+        listener.start()
+        try:
+            while listener.is_alive():
+                tell()
+                listener.join(TICK_SECONDS)
+        except KeyboardInterrupt:
+            process.terminate()
+            raise
+    if process.returncode:
+        sys.exit(f"\n{''.join(said)}`{' '.join(command[:4])} …` ended with {process.returncode}.")
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("\nInterrupted; the next `make` starts the installation again.")
