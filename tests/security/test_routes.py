@@ -119,6 +119,12 @@ TABLE = {
     ("POST", "organize_settings.save"): Access(
         f"{HERE}/organize/settings/dates", (302, 403, 403), data={"closes_at_date": "2999-01-01"}
     ),
+    ("GET", "organize_settings.metric_status"): Access(
+        f"{HERE}/organize/settings/metric/status", (302, 403, 403)
+    ),
+    ("POST", "organize_settings.accept_metric"): Access(
+        f"{HERE}/organize/settings/metric/accept/1", (302, 403, 403)
+    ),
     ("GET", "organize_data.index"): Access(f"{HERE}/organize/data", (302, 403, 403)),
     ("POST", "organize_data.upload"): Access(f"{HERE}/organize/data", (302, 403, 403), data=upload),
     ("POST", "organize_data.remove"): Access(
@@ -533,6 +539,7 @@ DESK = (
     ("PUT", "replace_settings", "/settings"),
     ("PATCH", "change_settings", "/settings"),
     ("GET", "settings_text", "/settings.toml"),
+    ("POST", "accept_metric", "/settings/metric/1/accept"),
     ("GET", "organized_solution", "/solution"),
     ("POST", "upload_solution", "/solution"),
     ("GET", "solution_check", "/solution/1"),

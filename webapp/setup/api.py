@@ -142,6 +142,14 @@ def settings_text(slug: str) -> Response:
     return Response(settings_file.write(slug, found), mimetype="application/toml")
 
 
+@blueprint.post(f"{SETTINGS}/metric/<int:job_id>/accept")
+@organizers_operation(Role.EDITOR, answers=SolutionAnswer, tag=TAG)
+def accept_metric(slug: str, job_id: int) -> SolutionAnswer:
+    """Score a draft by the identities and the formula of a check of `/rescoring/settings`."""
+    act(slug, versions.accept_settings, job_id=job_id)
+    return _solution(slug)
+
+
 @blueprint.get(SOLUTION)
 @organizers_operation(Role.VIEWER, answers=SolutionAnswer, tag=TAG)
 def organized_solution(slug: str) -> SolutionAnswer:

@@ -17,9 +17,9 @@ from webapp.http.confirmation import Question, confirm
 from webapp.http.errors import status_of, wants_json
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
-from webapp.setup import receiving
+from webapp.setup import marks, receiving
 from webapp.setup.data_check_view import ChecksView
-from webapp.setup.steps import STEPS
+from webapp.setup.steps import DATA
 from webapp.submissions import uploads
 
 blueprint = Blueprint("organize_data", __name__, url_prefix="/competitions/<slug>/organize/data")
@@ -142,14 +142,16 @@ def _refused(slug: str, error: OrganizerError | ParticipantError) -> ResponseRet
 def _page(slug: str, *, problems: list[str] | None = None) -> str:
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
-        view = CompetitionView(competition, db.now(session))
+        now = db.now(session)
+        view = CompetitionView(competition, now)
+        setup = marks.wizard(session, competition, now=now, current=DATA)
         files = data_files.list_all(session, competition=competition)
         benchmarks = benchmark_entries.list_all(session, competition=competition)
     checks = _checks(slug)
     return render_template(
         "setup/data.html",
         competition=view,
-        steps=STEPS,
+        setup=setup,
         files=files,
         checks=checks,
         etag=_status(checks).headers["ETag"],

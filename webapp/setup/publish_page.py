@@ -6,14 +6,11 @@ from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.models import CompetitionState, Role
+from grader.models import Role
 from grader.services.analysis import leak_budget
-from grader.services.competitions import safe_step
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
-from grader.services.competitions.settings_problems import Fault
-from grader.services.data_files import release
-from grader.services.setup import draft_deletion, drafts, lifecycle, suggestions
+from grader.services.setup import draft_deletion, drafts, lifecycle
 from grader.services.submissions import benchmark_entries
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
@@ -21,7 +18,8 @@ from webapp.http.confirmation import Question, confirm
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
 from webapp.presentation import formats
-from webapp.setup.steps import STEPS
+from webapp.setup import marks
+from webapp.setup.steps import PUBLISHING
 
 blueprint = Blueprint("organize_publishing", __name__, url_prefix="/competitions/<slug>/organize/state")
 
@@ -113,36 +111,16 @@ def _page(slug: str, *, problem: str = "") -> str:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         settings = competition_settings.of(competition)
         leaks = leak_budget.of(competition, settings, now=now)
-        is_draft = competition.state is CompetitionState.DRAFT
         view = CompetitionView(competition, now)
-        lacks_baseline = is_draft and not benchmark_entries.list_all(session, competition=competition)
-        advice = [
-            *suggestions.of_settings(settings),
-            *safe_step.warnings(competition),
-            *suggestions.of_data(session, competition=competition, lacks_baseline=lacks_baseline),
-        ]
-        missing = lifecycle.missing(competition, now=now) if is_draft else []
-        missing += release.faults(session, competition=competition) if is_draft else []
+        setup = marks.wizard(session, competition, now=now, current=PUBLISHING)
         submission_count = draft_deletion.count_submissions(session, competition=competition)
     return render_template(
         "setup/publish.html",
         competition=view,
         settings=settings,
-        steps=STEPS,
-        missing=[(fault.sentence, _place(fault, slug)) for fault in missing],
+        setup=setup,
         problem=problem,
         submission_count=submission_count,
-        advice=[(fault.sentence, _place(fault, slug)) for fault in advice],
         leaks=leaks,
         metric=view.metric(),
     )
-
-
-def _place(fault: Fault, slug: str) -> str:
-    """Return the address of the step where a fault can be fixed."""
-    if release.DATA in fault.names:
-        return url_for("organize_data.index", slug=slug)
-    if lifecycle.SOLUTION in fault.names:
-        return url_for("organize_solution.index", slug=slug)
-    step = next(step for step in STEPS if set(step.names) & set(fault.names))
-    return url_for("organize_settings.show", slug=slug, step=step.key)

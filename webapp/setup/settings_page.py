@@ -3,27 +3,30 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import Blueprint, Response, flash, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from wtforms import Field
 
 from grader import db
-from grader.models import Role
+from grader.models import OrganizerJob, Role
 from grader.services.analysis import leak_budget
 from grader.services.competitions import joined_names, past_dates, safe_step, usual_dates
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import DATES, KINDS, METRIC_IS_FIXED, Kind
 from grader.services.competitions.settings_problems import Fault
+from grader.services.rescoring import versions
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.confirmation import Question, confirm, wants_to_change
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
-from webapp.setup import forms
+from webapp.setup import forms, identity_ticks, marks, metric_check
 from webapp.setup.forms import SettingsForm, setting_of
+from webapp.setup.solution_view import check_json
 from webapp.setup.steps import BY_KEY, STEPS, Step
 
 blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize/settings")
+METRIC_STEP = "metric"
 STEP = f"/<any({','.join(BY_KEY)}):step>"
 
 
@@ -52,20 +55,33 @@ def save(slug: str, step: str) -> ResponseReturnValue:
     changed: frozenset[str] = frozenset()
     past: list[Fault] = []
     joined: list[Fault] = []
+    told: metric_check.Told | None = None
     with current_site().database.write() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         before = competition_settings.of(competition)
-        locked = competition_settings.locks(competition, now)
-        form = forms.form_of(page, before, is_sent=True, without=locked)
+        report = identity_ticks.report(session, competition) if page.key == METRIC_STEP else None
+        without = {
+            *competition_settings.locks(competition, now),
+            *(identity_ticks.UNTICKED if report else ()),
+        }
+        form = forms.form_of(page, before, is_sent=True, without=without)
         changes = form.changes(before)
+        if report is not None:
+            ticks = request.form.getlist("identities")
+            changes["identities"] = identity_ticks.chosen(ticks, before, report)
         unread = form.errors.keys()
         faults = competition_settings.refusals(competition, changes, now)
         others = form.tell(fault for fault in faults if not set(fault.names) & unread)
         is_refused = bool(form.errors or others)
         if not is_refused:
-            changed = competition_settings.change(
-                session, competition=competition, changes=changes, actor=actor(), now=now
-            )
+            if report is None:
+                changed = competition_settings.change(
+                    session, competition=competition, changes=changes, actor=actor(), now=now
+                )
+            else:
+                changed, told = metric_check.save(
+                    session, competition, before, changes, actor=actor(), now=now
+                )
             past = past_dates.warnings_of_change(competition, changed, now)
             joined = joined_names.warnings(competition) if "identities" in changed else []
             if (
@@ -75,15 +91,45 @@ def save(slug: str, step: str) -> ResponseReturnValue:
                 confirm(_reveals_now(slug, page, past))
     if is_refused:
         return _page(slug, page, form=form, others=others), 422
-    flash("Saved." if changed else "Nothing was changed.")
+    flash(told.words if told else "Saved." if changed else "Nothing was changed.")
     for words in _past_words(slug, past):
         flash(words)
-    following = STEPS.index(page) + 1
+    if told is not None and not (told.goes_on and "next" in request.form):
+        return redirect(told.url, 303)
     if "next" not in request.form or past or joined:
         return redirect(url_for("organize_settings.show", slug=slug, step=page.key), 303)
-    if following < len(STEPS):
-        return redirect(url_for("organize_settings.show", slug=slug, step=STEPS[following].key), 303)
-    return redirect(url_for("organize_solution.index", slug=slug), 303)
+    return redirect(marks.next_page(page.key, slug), 303)
+
+
+@blueprint.post("/metric/accept/<int:job_id>")
+@organizers_only(Role.EDITOR)
+def accept_metric(slug: str, job_id: int) -> ResponseReturnValue:
+    """Score a draft by a choice of identities and formula that was checked with its solution."""
+    with current_site().database.write() as session:
+        versions.accept_settings(
+            session,
+            competition=lookups.competition_of(session, slug),
+            job_id=job_id,
+            actor=actor(),
+            now=db.now(session),
+        )
+    flash("Your choice is in use now.")
+    return redirect(marks.next_page(METRIC_STEP, slug), 303)
+
+
+@blueprint.get("/metric/status")
+@organizers_only(Role.VIEWER)
+def metric_status(slug: str) -> ResponseReturnValue:
+    """Return the progress of the check of another metric for a draft."""
+    with current_site().database.read() as session:
+        job = identity_ticks.pending_check(session, lookups.competition_of(session, slug))
+    return _status(job).make_conditional(request)
+
+
+def _status(job: OrganizerJob | None) -> Response:
+    answer = jsonify({"is_final": True} if job is None else check_json(job))
+    answer.add_etag()
+    return answer
 
 
 def _past_words(slug: str, past: Sequence[Fault]) -> list[str]:
@@ -128,7 +174,8 @@ class Group(NamedTuple):
 
 def _groups(step: Step, form: SettingsForm, shown: SettingsForm, locks: Mapping[str, str]) -> Iterator[Group]:
     """Part the fields of each group by what is locked; `shown` has the locked ones too."""
-    for heading, names in step.groups:
+    for heading, all_names in step.groups:
+        names = [name for name in all_names if name in form or setting_of(name) in locks]
         reasons = [locks[setting_of(name)] for name in names if name not in form]
         yield Group(
             heading,
@@ -150,8 +197,16 @@ def _page(
         competition, now = lookups.competition_of(session, slug), db.now(session)
         settings = competition_settings.of(competition)
         locks = competition_settings.locks(competition, now)
+        setup = marks.wizard(session, competition, now=now, current=step.key)
+        is_refused = form is not None or is_sent
+        sent = request.form.getlist("identities") if is_refused else None
+        ticks = (
+            identity_ticks.of(session, competition, settings, sent=sent) if step.key == METRIC_STEP else None
+        )
         if form is None:
-            form = forms.form_of(step, settings, is_sent=is_sent, without=locks)
+            without = {*locks, *(identity_ticks.UNTICKED if ticks else ())}
+            form = forms.form_of(step, settings, is_sent=is_sent, without=without)
+        job = identity_ticks.pending_check(session, competition) if ticks else None
         warnings = [
             *past_dates.warnings(competition, now),
             *joined_names.warnings(competition),
@@ -166,7 +221,9 @@ def _page(
         "setup/settings.html",
         competition=view,
         step=step,
-        steps=STEPS,
+        setup=setup,
+        ticks=ticks,
+        ticks_etag=_status(job).headers["ETag"] if job else "",
         groups=groups,
         following={
             name: getattr(competition, name) for name in usual_dates.NAMES if getattr(settings, name) is None

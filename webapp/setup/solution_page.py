@@ -28,9 +28,9 @@ from webapp.http import lookups
 from webapp.http.errors import status_of, wants_json
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
-from webapp.setup import receiving
+from webapp.setup import marks, receiving
 from webapp.setup.solution_view import ROLES, CheckView, ReportView, check_json, chosen_roles
-from webapp.setup.steps import STEPS
+from webapp.setup.steps import SOLUTION
 from webapp.submissions import uploads
 
 blueprint = Blueprint("organize_solution", __name__, url_prefix="/competitions/<slug>/organize/solution")
@@ -112,7 +112,7 @@ def accept(slug: str, job_id: int) -> ResponseReturnValue:
             raise
         return _show(slug, job_id, problem=error.message), status_of(error)
     flash("Solution accepted.")
-    return redirect(url_for("organize_data.index", slug=slug), 303)
+    return redirect(marks.next_page(SOLUTION, slug), 303)
 
 
 @blueprint.post("/<int:job_id>/dismiss")
@@ -160,13 +160,15 @@ def _status(job: OrganizerJob) -> Response:
 def _index(slug: str, *, problem: str | None = None) -> str:
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
-        view = CompetitionView(competition, db.now(session))
+        now = db.now(session)
+        view = CompetitionView(competition, now)
+        setup = marks.wizard(session, competition, now=now, current=SOLUTION)
         checks = solution_checks.newest(session, competition=competition)
         live = competition.live_scoring_version
     return render_template(
         "setup/solution.html",
         competition=view,
-        steps=STEPS,
+        setup=setup,
         solution=live.solution if live else None,
         report=ReportView.of(live.solution.report) if live else None,
         checks=[CheckView(job) for job in checks],
@@ -178,12 +180,14 @@ def _index(slug: str, *, problem: str | None = None) -> str:
 def _show(slug: str, job_id: int, *, problem: str | None = None) -> str:
     with current_site().database.read() as session:
         competition, job = _found(session, slug, job_id)
-        view = CompetitionView(competition, db.now(session))
+        now = db.now(session)
+        view = CompetitionView(competition, now)
+        setup = marks.wizard(session, competition, now=now, current=SOLUTION)
         why_not = solution_checks.why_not_acceptable(competition, job)
     return render_template(
         "setup/solution_check.html",
         competition=view,
-        steps=STEPS,
+        setup=setup,
         check=CheckView(job),
         roles=ROLES,
         why_not=why_not,

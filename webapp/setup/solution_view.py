@@ -34,6 +34,8 @@ PILLS = {
 }
 LEVEL_WORDS = {Level.STOP: "Problems to fix", Level.WARNING: "Warnings", Level.NOTE: "Good to know"}
 ROLES = tuple(role.value for role in ColumnRole)
+# Roles that a column has by its name or values beyond doubt; any other one is shown as a menu.
+CLEAR = frozenset({ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE, ColumnRole.IDENTITY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class ColumnView:
     name: str
     role: str
     examples: str
+    is_clear: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +110,18 @@ class CheckView:
         self.doing = job.progress.get("words", "Waiting for a worker")
         self.problems = [*job.problems, *result.get("problems", [])]
         self.report = ReportView.of(result.get("report"))
+        report = result.get("report") or {}
+        # Without a report anything may be wrong; a column that nearly fits may have been meant otherwise.
+        missed = [each["name"] for each in report.get("near_misses", ())]
+        doubtful = missed if report else [column["name"] for column in result.get("columns", [])]
         self.columns = [
-            ColumnView(f"role-{place}", column["name"], column["role"], ", ".join(column["examples"]))
+            ColumnView(
+                f"role-{place}",
+                column["name"],
+                column["role"],
+                ", ".join(column["examples"]),
+                is_clear=column["role"] in CLEAR and column["name"] not in doubtful,
+            )
             for place, column in enumerate(result.get("columns", []))
         ]
         self.are_guessed = result.get("are_guessed", False)

@@ -63,6 +63,9 @@ STEPS = (
     ),
 )
 BY_KEY = {step.key: step for step in STEPS}
+# All steps of the wizard in their order: those of settings above, and three with pages of their own.
+SOLUTION, DATA, PUBLISHING = "solution", "data", "publishing"
+ORDER = ("basics", "dates", "entry", SOLUTION, "metric", DATA, PUBLISHING)
 # The metric settings that a rescoring may change: the identities by name, and the formula.
 RESCORING = Step(
     "rescoring",

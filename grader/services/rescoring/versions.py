@@ -19,7 +19,7 @@ from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.data_files import checks
 from grader.services.scoring import jobs
 from grader.services.setup import drafts
-from grader.services.solutions import canary_rows
+from grader.services.solutions import canary_rows, settings_checks
 from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.intake import Commitment, StoredSolution
 
@@ -124,6 +124,14 @@ def accept_check(
 ) -> None:
     """Make a checked solution the draft's; raise NotAcceptable with the reason."""
     solution = solution_checks.accepted(session, competition=competition, job_id=job_id)
+    set_first(session, competition=competition, solution=solution, actor=actor, now=now)
+
+
+def accept_settings(
+    session: Session, *, competition: Competition, job_id: int, actor: Actor, now: datetime
+) -> None:
+    """Score a draft by another metric that was checked with its solution; raise NotAcceptable, NotDraft."""
+    solution = settings_checks.accepted(session, competition=competition, job_id=job_id)
     set_first(session, competition=competition, solution=solution, actor=actor, now=now)
 
 

@@ -153,11 +153,13 @@ def assess_settings(
     live: LiveSolution,
     rules: Rules,
     canaries: CanaryRequest | None = None,
+    is_draft: bool = False,
     tell: Told = lambda _: None,
 ) -> Assessed:
     """Look through the solution in use with other identities, another metric or other canary rows.
 
-    `described` is the report that it came with, which names its columns. Raises CanariesRefused.
+    `described` is the report that it came with, which names its columns. In a draft leaks still stop it.
+    Raises CanariesRefused.
     """
     truth, drawn = live.truth, live.canaries
     if canaries is not None:
@@ -186,6 +188,7 @@ def assess_settings(
         known,
         problems,
         split_by=described["split_by"],
+        chosen_by=MetricChoice(identities=rules.identities, metric=rules.metric) if is_draft else None,
         canaries=drawn,
         test=None,
         tell=tell,

@@ -102,7 +102,7 @@ def test_saving_goes_on_to_the_next_step(root: Any) -> None:
     assert answer.location == f"{HERE}/settings/dates"
     assert "<h2>Hello</h2>" in root.browser.get("/competitions/toxicity").text
     form = form_of(root.browser.get(f"{HERE}/settings/metric").text)
-    assert root.post(f"{HERE}/settings/metric", {**form, "next": "yes"}).location == f"{HERE}/solution"
+    assert root.post(f"{HERE}/settings/metric", {**form, "next": "yes"}).location == f"{HERE}/data"
 
 
 def test_dates_are_those_of_utc_and_a_deadline_ends_at_2359(arena: Any, root: Any) -> None:

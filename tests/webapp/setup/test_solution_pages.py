@@ -11,7 +11,7 @@ import pytest
 from grader import db
 from grader.models import Organizer, Role
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import lookup, settings
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.jobs import organizer_jobs
 from grader.services.setup import drafts
@@ -26,9 +26,9 @@ def site(make_arena: Callable[..., Any]) -> Any:
     arena = make_arena()
     arena.olga, arena.vera, arena.eve = (arena.person(name) for name in ("Olga", "Vera", "Eve"))
     with arena.database.write() as session:
-        settings = CompetitionSettings().changed(title="Next")
+        chosen = CompetitionSettings().changed(title="Next")
         actor = Actor.of(arena.olga.user)
-        draft = drafts.create(session, slug="next", settings=settings, actor=actor, now=arena.now())
+        draft = drafts.create(session, slug="next", settings=chosen, actor=actor, now=arena.now())
         add_viewer(session, draft, arena)
     return arena
 
@@ -76,10 +76,11 @@ def test_a_draft_gets_its_solution_from_the_upload_to_the_acceptance(site: Any) 
     assert "Each of the 400 ids appears once." in page
     assert "black or african" in page
     accepted = site.olga.post(f"{location}/accept")
-    assert (accepted.status_code, accepted.location) == (303, "/competitions/next/organize/data")
-    assert "Continue to the review" in site.olga.browser.get(accepted.location).text
+    assert (accepted.status_code, accepted.location) == (303, "/competitions/next/organize/settings/metric")
+    data = site.olga.browser.get("/competitions/next/organize/data").text
+    assert "Continue to review and publish" in data
     front = site.olga.browser.get(HERE).text
-    assert "The solution in use" in front and "Continue to the data files" in front
+    assert "The solution in use" in front and "Continue to metric and feedback" in front
     assert f"Fairboard {version('fairboard')} " in front
     assert re.search(r'<code class="digest">[0-9a-f]{64}</code>', front)
     with site.database.read() as session:
@@ -90,7 +91,7 @@ def test_a_draft_gets_its_solution_from_the_upload_to_the_acceptance(site: Any) 
 def test_roles_are_changed_and_the_file_checked_again(site: Any) -> None:
     location = checked(site, site.truth.solution())
     page = site.olga.browser.get(location).text
-    fields = dict(re.findall(r'<label for="(role-\d+)"><strong>([^<]+)</strong>', page))
+    fields = dict(re.findall(r'<label for="(role-\d+)">(?:Role of )?<strong>([^<]+)</strong>', page))
     [male] = [field for field, name in fields.items() if name == "male"]
     again = site.olga.post(f"{location}/roles", {male: "unused"})
     assert again.status_code == 303 and again.location != location
@@ -98,6 +99,11 @@ def test_roles_are_changed_and_the_file_checked_again(site: Any) -> None:
     page = site.olga.browser.get(again.location).text
     assert re.search(r"Not used: [^.]*\bmale\b", page)
     assert "<option selected>unused</option>" in page
+    shown = page[page.index('class="roles"') :]
+    assert re.search(
+        r'<li class="clear"><details><summary><strong>id</strong> <span class="pill">id</span>', shown
+    )
+    assert re.search(rf'<li><label for="{male}"><strong>male</strong>', shown)  # an unused one keeps its menu
 
 
 def test_canary_rows_are_asked_for_at_the_upload_or_with_the_roles(site: Any) -> None:
@@ -197,3 +203,118 @@ def test_a_corrected_solution_shows_what_changes_and_gives_it_as_csv(site: Any) 
     assert table.text.startswith("id,column,before,after\n") and "Usage,Public,Private" in table.text
     assert site.eve.browser.get(f"{location}/changes.csv").status_code == 403
     assert site.olga.browser.get(f"{HERE}/{location.rsplit('/', 1)[1]}").status_code == 404
+
+
+METRIC = "/competitions/next/organize/settings/metric"
+
+
+def accepted(arena: Any) -> None:
+    """Give the draft its solution."""
+    assert arena.olga.post(f"{checked(arena, arena.truth.solution())}/accept").status_code == 303
+
+
+def ticked(page: str) -> list[str]:
+    """Return the identities whose boxes are ticked."""
+    boxes = re.findall(r'<input type="checkbox" name="identities" value="([^"]+)"([^>]*)>', page)
+    return [name for name, rest in boxes if " checked" in rest]
+
+
+def formula(**changed: str) -> dict[str, Any]:
+    """Return what the metric step sends beside its ticks."""
+    usual = {"feedback": "ladder", "feedback_step": "0.002", "power": "-5", "label_threshold": "0.5"}
+    weights = dict.fromkeys(("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"), "0.25")
+    return usual | weights | {"identity_threshold": "0.5"} | changed
+
+
+def in_use(arena: Any) -> tuple[str, ...]:
+    with arena.database.read() as session:
+        return settings.of(lookup.get(session, slug="next")).identities
+
+
+def test_the_metric_step_asks_for_the_solution_first(site: Any) -> None:
+    page = site.olga.browser.get(METRIC).text
+    assert "you tick them here" in page and not ticked(page)
+    assert 'name="identities"' in page  # names can still be typed
+
+
+def test_identities_are_ticked_in_the_report_with_their_counts_and_errors(site: Any) -> None:
+    accepted(site)
+    page = site.olga.browser.get(METRIC).text
+    assert tuple(ticked(page)) == in_use(site)
+    assert re.search(r"Expected standard error of a score:\s+public <strong>0\.\d{4}</strong>", page)
+    assert "<textarea" not in page[page.index('id="identities"') :]
+
+
+def test_another_choice_is_checked_before_it_is_used(site: Any) -> None:
+    accepted(site)
+    before = in_use(site)
+    assert len(before) > 1
+    answer = site.olga.post(METRIC, formula() | {"identities": list(before[:1]), "next": "yes"})
+    assert (answer.status_code, answer.location) == (303, METRIC)
+    assert in_use(site) == before
+    page = site.olga.browser.get(METRIC).text
+    assert "is being checked with the solution" in page and "data-live" in page
+    assert ticked(page) == list(before[:1])
+    assert site.olga.browser.get(f"{METRIC}/status").json["is_final"] is False
+    work(site)
+    page = site.olga.browser.get(METRIC).text
+    assert "Your choice can be used:" in page and "(in use 0." in page
+    [accept] = re.findall(r'action="([^"]+/metric/accept/\d+)"', page)
+    assert site.vera.post(accept).status_code == 403
+    assert site.olga.post(accept).status_code == 303
+    assert in_use(site) == before[:1]
+    assert "Your choice can be used" not in site.olga.browser.get(METRIC).text
+
+
+def test_saving_a_checked_choice_again_uses_it_and_going_back_drops_it(site: Any) -> None:
+    accepted(site)
+    before = in_use(site)
+    one = formula() | {"identities": list(before[:1])}
+    site.olga.post(METRIC, one)
+    site.olga.post(METRIC, formula() | {"identities": list(before)})
+    page = site.olga.browser.get(METRIC).text
+    assert "being checked" not in page and tuple(ticked(page)) == before
+    site.olga.post(METRIC, one)
+    work(site)
+    answer = site.olga.post(METRIC, one | {"next": "yes"})
+    assert answer.location == "/competitions/next/organize/data"
+    assert in_use(site) == before[:1]
+
+
+def test_without_a_tick_nothing_is_saved_and_the_reason_is_told(site: Any) -> None:
+    accepted(site)
+    answer = site.olga.post(METRIC, formula(feedback="score"))
+    assert answer.status_code == 422 and "at least one identity" in answer.text
+    assert ticked(answer.text) == []
+
+
+def test_a_choice_before_the_acceptance_is_checked_with_the_same_file(site: Any) -> None:
+    checked(site, site.truth.solution())
+    names = ticked(site.olga.browser.get(METRIC).text)
+    unchanged = site.olga.post(METRIC, formula() | {"identities": names})
+    assert unchanged.location == METRIC
+    answer = site.olga.post(METRIC, formula() | {"identities": names[:1]})
+    assert "/organize/solution/" in answer.location
+    work(site)
+    assert site.olga.post(f"{answer.location}/accept").status_code == 303
+    assert in_use(site) == tuple(names[:1])
+
+
+def test_each_step_says_what_is_missing_and_leads_there(site: Any) -> None:
+    page = site.olga.browser.get("/competitions/next/organize/settings/basics").text
+    steps = page[page.index('class="steps"') : page.index("</nav>", page.index('class="steps"'))]
+    assert re.findall(r'<span class="title">([^<]+)</span>', steps) == [
+        "Basics and texts",
+        "Dates and limits",
+        "Entry and teams",
+        "Solution",
+        "Metric and feedback",
+        "Data files",
+        "Review and publish",
+    ]
+    assert steps.count("(1 missing)") == 2  # the solution, and the metric that waits for it
+    review = site.olga.browser.get("/competitions/next/organize/state").text
+    assert 'href="/competitions/next/organize/settings/basics#overview"' in review
+    accepted(site)
+    steps = site.olga.browser.get("/competitions/next/organize/settings/basics").text
+    assert "missing)" not in steps and steps.count("(done)") >= 1

@@ -1,0 +1,65 @@
+"""Which identities of a solution's report can be ticked, which are proposed, and why others are not."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.services.solutions.identity_choice import candidates
+
+
+def report_of(cells: dict[str, tuple[int, int, int, int]], *, rows: int = 1000, positives: int = 500) -> Any:
+    """Return a report with these identities: positives and negatives, public and private."""
+
+    def line(name: str, counts: tuple[int, int, int, int]) -> dict[str, Any]:
+        public, private = counts[:2], counts[2:]
+        split = dict(zip(("public", "private"), (public, private), strict=True))
+        return {
+            "name": name,
+            "in_score": min(counts) >= 25,
+            "errors": {each: {"subgroup_auc": 0.01, "bpsn_auc": 0.02} for each in split},
+        } | {each: {"positives": found[0], "negatives": found[1]} for each, found in split.items()}
+
+    whole = {"rows": rows, "positives": positives, "score_error": 0.01}
+    return {
+        "splits": {"public": whole, "private": whole},
+        "identities": [line(name, counts) for name, counts in cells.items()],
+        "near_misses": [],
+    }
+
+
+def test_each_identity_that_is_not_proposed_says_why() -> None:
+    found = candidates(
+        report_of(
+            {
+                "male": (40, 50, 60, 70),
+                "rare": (40, 50, 60, 12),
+                "none": (40, 0, 60, 70),
+                "all": (500, 1, 1, 1),
+            }
+        ),
+        min_class_rows=25,
+    )
+    told = {each.name: (each.why_not, each.is_refused) for each in found}
+    assert told == {
+        "male": ("", False),
+        "rare": ("Only 12 negative rows in the private split; proposed from 25.", False),
+        "none": ("No negative row of the public split mentions it: an AUC would be undefined.", True),
+        "all": ("Every positive row of the public split mentions it: an AUC would be undefined.", True),
+    }
+
+
+def test_a_column_that_cannot_be_read_as_an_identity_is_listed_and_refused() -> None:
+    report = report_of({"male": (40, 50, 60, 70)})
+    report["near_misses"] = [{"name": "female", "role": "identity", "message": "Column female: 2 values."}]
+    [male, female] = candidates(report, min_class_rows=25)
+    assert not male.is_refused
+    assert (female.name, female.is_refused, female.why_not) == ("female", True, "Column female: 2 values.")
+
+
+@given(st.tuples(*[st.integers(0, 500)] * 4), st.integers(1, 60))
+def test_what_is_proposed_has_enough_rows_of_each_class_in_each_split(counts: Any, least: int) -> None:
+    [found] = candidates(report_of({"x": counts}), min_class_rows=least)
+    has_all = 500 in counts
+    assert found.is_refused == (0 in counts or has_all)
+    assert (not found.why_not) == (min(counts) >= least and not has_all)

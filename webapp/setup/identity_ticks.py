@@ -1,0 +1,157 @@
+"""Identities to tick on the metric step: those of the solution's report, and the check of another choice."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grader.models import Competition, CompetitionState, JobState, OrganizerJob
+from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.jobs import organizer_jobs
+from grader.services.solutions import identity_choice, settings_checks
+from grader.services.solutions.identity_choice import Candidate
+
+UNTICKED = ("identities", "min_class_rows")  # settings that are typed where there is nothing to tick
+
+
+@dataclass(frozen=True, slots=True)
+class TickLine:
+    """An identity with its box: its rows of each class and its largest expected error, in each split."""
+
+    name: str
+    cells: tuple[tuple[int, int, str], ...]
+    is_ticked: bool
+    is_refused: bool
+    why_not: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorLine:
+    """The standard error of a score to expect in one split: in use, and with the choice that was checked."""
+
+    split: str
+    in_use: str
+    chosen: str
+
+
+@dataclass(frozen=True, slots=True)
+class PendingChoice:
+    """The check of a choice that is not in use yet."""
+
+    id: int
+    state: str
+    doing: str
+    problems: tuple[str, ...]
+    identities: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """All that the metric step shows of the identities."""
+
+    splits: tuple[str, ...]
+    proposed: tuple[TickLine, ...]
+    others: tuple[TickLine, ...]
+    errors: tuple[ErrorLine, ...]
+    pending: PendingChoice | None
+
+    @property
+    def ticked_count(self) -> int:
+        """How many are ticked."""
+        return sum(line.is_ticked for line in (*self.proposed, *self.others))
+
+
+def of(
+    session: Any,
+    competition: Competition,
+    settings: CompetitionSettings,
+    *,
+    sent: Sequence[str] | None = None,
+) -> Ticks | None:
+    """Return the identities to tick; None where there is no solution, or no draft, whose metric may change.
+
+    `sent` are the names that a form sent, which it shows again.
+    """
+    described = report(session, competition)
+    if described is None:
+        return None
+    found = identity_choice.candidates(described, min_class_rows=settings.min_class_rows)
+    job = pending_check(session, competition)
+    names = _chosen(found, settings, job) if sent is None else sent
+    lines = [_line(each, described["splits"], names) for each in found]
+    version = competition.live_scoring_version
+    return Ticks(
+        splits=tuple(described["splits"]),
+        proposed=tuple(line for line in lines if not line.why_not),
+        others=tuple(line for line in lines if line.why_not),
+        errors=tuple(
+            ErrorLine(split, _error(both[0], 4), _error(both[1], 4) if len(both) > 1 else "")
+            for split, both in identity_choice.expected_errors(version, job).items()
+        ),
+        pending=None if job is None else _pending(job),
+    )
+
+
+def report(session: Any, competition: Competition) -> Mapping[str, Any] | None:
+    """Return the report with the identities to tick; only a draft has one, for its metric may change."""
+    if competition.state is not CompetitionState.DRAFT:
+        return None
+    return identity_choice.newest_report(session, competition=competition)
+
+
+def chosen(
+    ticks: Iterable[str], settings: CompetitionSettings, described: Mapping[str, Any]
+) -> tuple[str, ...] | None:
+    """Return the identities of the ticked boxes; as they are stored where they are the same ones."""
+    names = tuple(dict.fromkeys(ticks))
+    proposed = {line["name"] for line in described["identities"] if line["in_score"]}
+    before = settings.identities
+    if set(names) == (proposed if before is None else set(before)):
+        return before
+    return names
+
+
+def pending_check(session: Any, competition: Competition) -> OrganizerJob | None:
+    """Return the newest check of another metric for a draft's solution."""
+    if competition.live_scoring_version is None:
+        return None
+    return settings_checks.newest(session, competition=competition)
+
+
+def _chosen(
+    found: Sequence[Candidate], settings: CompetitionSettings, job: OrganizerJob | None
+) -> Sequence[str]:
+    if job is not None:
+        return settings_checks.asked_of(job).rules.identities
+    return settings.identities or [each.name for each in found if each.is_in_score]
+
+
+def _line(candidate: Candidate, splits: Iterable[str], ticked: Sequence[str]) -> TickLine:
+    cells = (
+        (candidate.positives[split], candidate.negatives[split], _error(candidate.errors[split], 3))
+        for split in splits
+        if split in candidate.positives
+    )
+    return TickLine(
+        name=candidate.name,
+        cells=tuple(cells),
+        is_ticked=candidate.name in ticked and not candidate.is_refused,
+        is_refused=candidate.is_refused,
+        why_not=candidate.why_not,
+    )
+
+
+def _pending(job: OrganizerJob) -> PendingChoice:
+    problems = tuple(problem["message"] for problem in job.problems)
+    if job.state is JobState.FAILED:
+        problems = ("The check failed because of an error on our side. Save again to repeat it.",)
+    return PendingChoice(
+        id=job.id,
+        state="open" if organizer_jobs.is_open(job) else "done" if job.state is JobState.DONE else "refused",
+        doing=job.progress.get("words", "Waiting for a worker"),
+        problems=problems,
+        identities=settings_checks.asked_of(job).rules.identities,
+    )
+
+
+def _error(error: float | None, digits: int) -> str:
+    return "undefined" if error is None else f"{error:.{digits}f}"
