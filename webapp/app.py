@@ -14,6 +14,7 @@ from grader.worker.hints import Hints
 from webapp import api_routes, health, kaggle_routes, routes
 from webapp.http import (
     auth,
+    compression,
     confirmation,
     early_answers,
     errors,
@@ -51,7 +52,7 @@ def create_app(
         passwords=password_hasher(settings),
         waits=Waits(database, threads=settings.web_threads),
     )
-    app = Flask("webapp")
+    app = Flask("webapp", static_folder=None)  # `assets` serves the static files
     app.request_class = uploads.UploadRequest
     app.extensions["fairboard"] = site
     parameters.init_app(app)
@@ -64,6 +65,7 @@ def create_app(
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     for module in (assets, formats, organizer_access, routes, api_routes, kaggle_routes, health):
         module.init_app(app)
+    compression.init_app(app)  # first here, so last of what an answer goes through
     # The order of what happens before each request: for which host, rates, who asks for what, how much may
     # come, from which form.
     hosts.init_app(app)

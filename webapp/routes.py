@@ -17,6 +17,7 @@ from webapp.integrations import organizers_page as organizers_webhooks_page
 from webapp.integrations import team_page as team_webhooks_page
 from webapp.leaderboards import pages as leaderboard_pages
 from webapp.leaderboards import rescored_page
+from webapp.presentation import design_page
 from webapp.rescoring import difference_page, version_page
 from webapp.rescoring import pages as rescoring_pages
 from webapp.running import (
@@ -37,7 +38,7 @@ from webapp.teams import entry_pages
 from webapp.teams import pages as team_pages
 
 FAMILIES = (
-    *(own_account, people),
+    *(own_account, people, design_page),
     *(competition_pages, data_pages, log_page, solution_download),
     *(entry_pages, team_pages, submit_page, leaderboard_pages, rescored_page),
     *(create_page, settings_page, data_page, solution_page, publish_page),

@@ -99,6 +99,7 @@ def populate(live: Any) -> Paths:
         "sign-up": "/sign-up",
         "setup": f"/setup/{setup_token}",
         "missing": "/competitions/nothing",
+        "design": "/design",
     }
     member = {
         "submit": f"{here}/submit",

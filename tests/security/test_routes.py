@@ -332,6 +332,7 @@ TABLE = {
     ("POST", "account.log_out"): Access("/logout", (302, 302, 302)),
     ("GET", "openapi.description"): Access("/api/openapi.json", (200, 200, 200)),
     ("GET", "openapi.show"): Access("/api", (200, 200, 200)),
+    ("GET", "design.show"): Access("/design", (200, 200, 200)),
     ("GET", "api.me"): Access(f"{API}/me", (401, 200, 200)),
     ("GET", "api.token_list"): Access(f"{API}/tokens", (401, 200, 200)),
     ("POST", "api.create_token"): Access(f"{API}/tokens", (401, 201, 201), data={"name": "t"}),

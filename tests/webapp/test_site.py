@@ -1,20 +1,51 @@
 """The site as such: health, static files, errors in the shape their reader wants."""
 
-import hashlib
 import re
 from pathlib import Path
 from typing import Any
 
 import webapp
 
-VENDOR = Path(webapp.__file__).parent / "static" / "vendor"
+CSS = Path(webapp.__file__).parent / "static" / "css"
 
 
-def test_vendored_files_are_those_that_the_list_names() -> None:
-    listed = dict(re.findall(r"\| `([\w.]+)` \|.*\| `([0-9a-f]{64})` \|", (VENDOR / "VENDOR.md").read_text()))
-    assert listed.keys() == {path.name for path in VENDOR.iterdir()} - {"VENDOR.md", "PICO-LICENSE.md"}
-    for name, sha256 in listed.items():
-        assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == sha256
+def test_one_stylesheet_holds_every_file_of_the_design(arena: Any) -> None:
+    sheet = arena.app.test_client().get("/static/fairboard.css").text
+    for path in CSS.rglob("*.css"):
+        assert path.read_text() in sheet, f"{path.name} is not in the stylesheet"
+
+
+def test_colours_are_written_only_where_they_get_their_names() -> None:
+    for path in CSS.rglob("*.css"):
+        if path.name not in ("tokens.css", "parts.css", "reports.css"):
+            raw = re.findall(r"(?<!url\(\")#[0-9a-f]{3,8}\b|rgb\(", path.read_text())
+            assert not raw, f"{path.name}: write {raw} as tokens"
+
+
+def test_every_used_token_is_defined() -> None:
+    text = "".join(path.read_text() for path in CSS.rglob("*.css"))
+    used, defined = set(re.findall(r"var\((--[\w-]+)", text)), set(re.findall(r"(--[\w-]+):", text))
+    assert used <= defined
+
+
+def test_pages_and_styles_come_compressed_to_who_accepts_it(arena: Any) -> None:
+    browser = arena.app.test_client()
+    for address in ("/", "/static/fairboard.css", "/static/js/times.js", "/api/openapi.json"):
+        plain = browser.get(address)
+        for coding in ("gzip", "br"):
+            packed = browser.get(address, headers={"Accept-Encoding": coding})
+            assert packed.headers["Content-Encoding"] == coding
+            assert "Accept-Encoding" in packed.headers["Vary"]
+            assert len(packed.data) < len(plain.data) / 2
+            assert "Content-Encoding" not in plain.headers
+
+
+def test_a_first_page_with_all_it_needs_is_under_40_kilobytes(arena: Any) -> None:
+    browser = arena.app.test_client()
+    page = browser.get("/").text
+    needed = ["/", *re.findall(r'(?:src|href)="(/static/[^"]+)"', page)]
+    assert len(needed) <= 4
+    assert sum(len(browser.get(path, headers={"Accept-Encoding": "gzip"}).data) for path in needed) < 40_000
 
 
 def test_health_tells_how_long_the_oldest_submission_waits(arena: Any) -> None:

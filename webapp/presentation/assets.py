@@ -1,20 +1,51 @@
-"""URLs of static files (CSS, scripts, images), with a fingerprint for browser caches."""
+"""Static files (one stylesheet, scripts, images) and their URLs, with a fingerprint for browser caches."""
 
 import hashlib
 from functools import cache
+from mimetypes import guess_type
 from pathlib import Path
+from typing import cast
 
-from flask import Flask, url_for
+from flask import Flask, Response, request, url_for
+from werkzeug.exceptions import NotFound
+from werkzeug.security import safe_join
 
 import webapp
 
 STATIC = Path(webapp.__file__).parent / "static"
+STATIC_URL = "/static"
+STYLESHEET = "fairboard.css"
+# One answer for all pages: later files may refine earlier ones, and no page waits for a second request.
+SHEETS = ("tokens", "base", "layout", "parts", "charts", "reports")
+
+
+def sheet_files() -> list[Path]:
+    """Return the files of the stylesheet in their order; those of the pages come last."""
+    folder = STATIC / "css"
+    return [folder / f"{name}.css" for name in SHEETS] + sorted((folder / "pages").glob("*.css"))
+
+
+@cache
+def content(filename: str) -> bytes:
+    """Return a static file; the stylesheet is put together from its parts.
+
+    Raises
+    ------
+    werkzeug.exceptions.NotFound
+        If there is no such file.
+    """
+    if filename == STYLESHEET:
+        return b"\n".join(path.read_bytes() for path in sheet_files())
+    path = safe_join(str(STATIC), filename)
+    if path is None or not Path(path).is_file():
+        raise NotFound
+    return Path(path).read_bytes()
 
 
 @cache
 def fingerprint(filename: str) -> str:
     """Return the start of the sha256 of a static file."""
-    return hashlib.sha256((STATIC / filename).read_bytes()).hexdigest()[:12]
+    return hashlib.sha256(content(filename)).hexdigest()[:12]
 
 
 def static_url(filename: str) -> str:
@@ -22,6 +53,14 @@ def static_url(filename: str) -> str:
     return url_for("static", filename=filename, v=fingerprint(filename))
 
 
+def serve(filename: str) -> Response:
+    """Answer with a static file, or say that the browser has it already."""
+    response = Response(content(filename), mimetype=guess_type(filename)[0])
+    response.add_etag()
+    return cast(Response, response.make_conditional(request))
+
+
 def init_app(app: Flask) -> None:
-    """Give the templates `static_url`."""
+    """Serve the static files, and give the templates `static_url`."""
+    app.add_url_rule(f"{STATIC_URL}/<path:filename>", "static", serve)
     app.add_template_global(static_url)

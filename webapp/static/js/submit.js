@@ -81,9 +81,3 @@ form.addEventListener("submit", (event) => {
   request.send(new FormData(form));
 });
 check();
-
-const clock = document.querySelector("time[data-clock]");
-if (clock) {
-  const ahead = new Date(clock.dateTime).getTime() - performance.now();
-  setInterval(() => { clock.textContent = new Date(ahead + performance.now()).toISOString().slice(11, 19); }, 1000);
-}
