@@ -41,6 +41,10 @@ class Api:
         """Return whether the service says that it can work."""
         return self._request("GET", "/readyz")[0] == 200
 
+    def has(self, slug: str) -> bool:
+        """Return whether everybody sees this competition."""
+        return self._request("GET", f"/api/v1/competitions/{slug}/pages")[0] == 200
+
     def submit(self, slug: str, path: Path, description: str) -> int:
         """Upload a file and return the submission's id."""
         boundary = secrets.token_hex(16)

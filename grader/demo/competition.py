@@ -4,9 +4,10 @@ Every step looks first at what is already there, so that a second start, or one 
 """
 
 import contextlib
+import json
+import shutil
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,14 +18,14 @@ from grader.demo.models import MODELS, Model, write_predictions
 from grader.demo.oracle import Entry
 from grader.demo.progress import Progress
 from grader.demo.service import CommandFailed, Installation
+from grader.demo.steps import Steps
 from grader.errors import OrganizerError
 
 SLUG = "demo"
-TITLE = "Demo: unkind words, fair models"
-OVERVIEW = Path(__file__).with_name("overview.md")
-CLASSES = Path(__file__).with_name("classes.toml")
+FILES = Path(__file__).with_name("files")
 ORGANIZER = "organizer"
-ACCOUNTS = (ORGANIZER, *dict.fromkeys(model.team for model in MODELS))
+NEWCOMER = "newcomer"
+ACCOUNTS = (NEWCOMER, ORGANIZER, *dict.fromkeys(model.team for model in MODELS))
 SCORING_TIMEOUT_SECONDS = 180
 POLL_SECONDS = 0.3
 
@@ -44,6 +45,7 @@ class Demo:
     installation: Installation
     folder: Path
     say: Say
+    steps: Steps
 
     @property
     def solution(self) -> Path:
@@ -60,8 +62,15 @@ class Demo:
         return self.folder / "predictions" / f"{model.name}.csv"
 
 
+def steps(say: Say) -> Steps:
+    """Return the steps to a demo that runs."""
+    seconds = {"write": 3.0, "start": 5.0, "create": 5.0, "accounts": 2.5}
+    return Steps(seconds | {model.name: model.seconds for model in MODELS} | {"score": 0.5}, say)
+
+
 def write_files(demo: Demo) -> None:
-    """Write train, test and solution files where they are not there yet."""
+    """Write the competition's files where they are not there yet."""
+    demo.steps.begin("write", "writing the comments")
     demo.predictions(MODELS[0]).parent.mkdir(parents=True, exist_ok=True)
     if not demo.corrected_solution.exists():  # the last one written
         generate().write(demo.folder)
@@ -69,24 +78,38 @@ def write_files(demo: Demo) -> None:
 
 def set_up(demo: Demo) -> Progress:
     """Create the competition, enter the teams, send what every model predicts, and wait for the scores."""
-    progress = _create_competition(demo)
+    demo.steps.begin("create", "creating the competition, with a check of its data files")
+    is_there = demo.installation.api().has(SLUG)
+    if not is_there:
+        create_competition(demo)
+    progress = Progress(demo.folder, resume=is_there)
+    demo.steps.begin("accounts", f"making {len(ACCOUNTS)} accounts")
+    _ensure_accounts(demo, progress)
     train, test = (pd.read_csv(demo.folder / f"{name}.csv") for name in ("train", "test"))
-    # Commands take a second each, most of it start-up: they run beside the models' learning.
-    beside = ThreadPoolExecutor(max_workers=2)
-    try:
-        accounts = {name: beside.submit(_ensure_account, demo, progress, name) for name in ACCOUNTS}
-        for model in MODELS:
-            if model.name in progress.submissions:
-                continue
+    for model in MODELS:
+        if model.name not in progress.submissions:
+            demo.steps.begin(
+                model.name, f"{model.team} learns and sends {model.name}.csv: {model.description}"
+            )
             write_predictions(model, train, test, demo.predictions(model))
-            accounts[model.team].result()
-            _send(demo, progress, model)
-        for account in accounts.values():
-            account.result()
-    finally:
-        beside.shutdown(cancel_futures=True)
+            api = demo.installation.api(progress.tokens[model.team])
+            submission_id = api.submit(SLUG, demo.predictions(model), model.description)
+            progress.note(progress.submissions, model.name, submission_id)
+    demo.steps.begin("score", "waiting for the last scores")
     _wait_until_scored(demo, progress)
     return progress
+
+
+def create_competition(demo: Demo) -> None:
+    """Create and publish the competition of the file, in place of a draft that an earlier start left."""
+    shutil.copytree(FILES, demo.folder, dirs_exist_ok=True)
+    create = ("competition", "create", str(demo.folder / "competition.toml"), "--publish")
+    try:
+        demo.installation.command(*create)
+    except CommandFailed:
+        with contextlib.suppress(CommandFailed):
+            demo.installation.command("competition", "delete", SLUG, "--yes")
+        demo.installation.command(*create)
 
 
 def entries(demo: Demo, progress: Progress) -> list[Entry]:
@@ -95,37 +118,14 @@ def entries(demo: Demo, progress: Progress) -> list[Entry]:
     return [Entry(model.team, demo.predictions(model)) for model in sent]
 
 
-def _create_competition(demo: Demo) -> Progress:
-    listed = demo.installation.command("competition", "list").splitlines()
-    if SLUG in (line.split("\t")[0] for line in listed):
-        return Progress(demo.folder, resume=True)
-    demo.say("Creating the competition.")
-    files = ["--solution", str(demo.solution), "--overview", str(OVERVIEW)]
-    demo.installation.command("competition", "create", SLUG, "--title", TITLE, "--feedback", "open", *files)
-    demo.installation.command("competition", "apply", SLUG, str(CLASSES))
-    data = demo.folder / "data.toml"
-    data.write_text('[files]\ndata = ["train.csv", "test.csv"]\n', encoding="utf-8")
-    demo.installation.command("competition", "apply", SLUG, str(data))  # looks through them first
-    return Progress(demo.folder, resume=False)
-
-
-def _ensure_account(demo: Demo, progress: Progress, name: str) -> None:
-    """Create the account and its token; of an account that is already there the password stays unknown."""
-    command = demo.installation.command
-    if name not in progress.passwords:
-        with contextlib.suppress(CommandFailed):
-            flags = ["--admin"] if name == ORGANIZER else []
-            password = command("user", "create", name, *flags).strip()
-            progress.note(progress.passwords, name, password)
-    if name not in progress.tokens:
-        progress.note(progress.tokens, name, command("token", "create", name).strip())
-
-
-def _send(demo: Demo, progress: Progress, model: Model) -> None:
-    api = demo.installation.api(progress.tokens[model.team])
-    submission_id = api.submit(SLUG, demo.predictions(model), model.description)
-    progress.note(progress.submissions, model.name, submission_id)
-    demo.say(f"{model.team} sent {model.name}.csv: {model.description}")
+def _ensure_accounts(demo: Demo, progress: Progress) -> None:
+    """Create the accounts and their tokens; an account that was there before keeps its unknown password."""
+    missing = [name for name in ACCOUNTS if name not in progress.tokens]
+    for line in demo.installation.lines_of("grader.demo.accounts", ORGANIZER, *missing):
+        made = json.loads(line)
+        if made["password"]:
+            progress.note(progress.passwords, made["name"], made["password"])
+        progress.note(progress.tokens, made["name"], made["token"])
 
 
 def _wait_until_scored(demo: Demo, progress: Progress) -> None:

@@ -57,6 +57,16 @@ class Installation:
             )
         return done.stdout
 
+    def lines_of(self, module: str, *arguments: str) -> Iterator[str]:
+        """Run a module as a program and yield each line as it prints it; raise CommandFailed."""
+        command = [sys.executable, "-P", "-m", module, *arguments]
+        with subprocess.Popen(
+            command, env=dict(self.environment), stdout=subprocess.PIPE, text=True
+        ) as process:
+            yield from process.stdout or ()
+        if process.returncode != 0:
+            raise CommandFailed(f"`python -m {module} …` ended with {process.returncode}.")
+
 
 @contextlib.contextmanager
 def serving(installation: Installation, log: Path) -> Iterator[subprocess.Popen[bytes]]:

@@ -1,0 +1,37 @@
+"""Make the accounts of the demo with their API tokens: `python -m grader.demo.accounts ADMINISTRATOR NAME …`.
+
+Commands would take two processes for each account, and a second of processor time for each of those.
+"""
+
+import json
+import sys
+
+from grader import db
+from grader.services.accounts import accounts, api_tokens
+from grader.services.people import directory
+from grader.settings import load
+
+
+def main(administrator: str, *names: str) -> None:
+    """Print for each name a line of JSON: name, token, and the password unless the account was there."""
+    settings = load()
+    passwords = accounts.password_hasher(settings)
+    database = db.Database(settings.database(), pool_size=1)
+    for name in names:
+        password = None
+        with database.write() as session:
+            now = db.now(session)
+            try:
+                user = directory.get(session, name=name)
+            except directory.UnknownUser:
+                user, password = accounts.create_user(
+                    session, name=name, passwords=passwords, is_admin=name == administrator, now=now
+                )
+            _, token = api_tokens.create(session, user=user, name="demo", now=now)
+        sys.stdout.write(json.dumps({"name": name, "password": password, "token": token}) + "\n")
+        sys.stdout.flush()
+    database.dispose()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

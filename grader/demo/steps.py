@@ -1,0 +1,48 @@
+"""Steps of the demo: which one runs, how many there are, and how long the rest takes."""
+
+import time
+from collections.abc import Callable, Mapping
+
+TRUSTED_SECONDS = 10.0  # of the first guess: this machine's pace counts as much after as long
+
+
+class Steps:
+    """Counts steps and estimates the time that is left.
+
+    Parameters
+    ----------
+    seconds : mapping of str to float
+        The steps in order, with how long each takes on two shared cores; this machine's pace corrects it.
+    say : callable
+        Takes a line.
+    clock : callable, optional
+        Returns seconds.
+    """
+
+    def __init__(
+        self,
+        seconds: Mapping[str, float],
+        say: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._seconds = dict(seconds)
+        self._names = list(seconds)
+        self._say, self._clock = say, clock
+        self._begun_at = clock()
+        self._expected = 0.0  # seconds of the steps that ran so far
+        self._running: str | None = None
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the beginning."""
+        return self._clock() - self._begun_at
+
+    def begin(self, name: str, what: str = "") -> None:
+        """Say that a step begins, and with it how many there are and how long the rest takes."""
+        if self._running is not None:
+            self._expected += self._seconds[self._running]
+        self._running = name
+        number = self._names.index(name)
+        pace = (self.elapsed + TRUSTED_SECONDS) / (self._expected + TRUSTED_SECONDS)
+        left = pace * sum(self._seconds[each] for each in self._names[number:])
+        self._say(f"[{number + 1:2}/{len(self._names)}] about {max(1, round(left)):3} s left: {what or name}")

@@ -1,0 +1,103 @@
+"""The first minutes of a newcomer: download the files of the Data page, run the script, send its file."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.demo import competition
+from grader.demo.competition import (
+    ACCOUNTS,
+    FILES,
+    NEWCOMER,
+    ORGANIZER,
+    Demo,
+    create_competition,
+    write_files,
+)
+from grader.demo.dataset import generate
+from grader.demo.logins import tell_how_to_go_on
+from grader.demo.progress import Progress
+from grader.demo.service import Installation
+
+
+@pytest.fixture
+def demo(arena: Any, tmp_path: Path) -> Demo:
+    """The demo's commands on a site without its competition."""
+    installation = Installation("127.0.0.1", 1, os.environ | arena.settings.environment())
+    return Demo(installation, tmp_path / "demo", print, competition.steps(print))
+
+
+def test_a_newcomer_downloads_the_data_runs_the_script_and_has_a_score(arena, demo, tmp_path):
+    write_files(demo)
+    create_competition(demo)
+    newcomer = arena.person("newcomer")
+    home = newcomer.browser.get("/competitions/demo").text
+    assert 'href="/competitions/demo/data"' in home
+    page = newcomer.browser.get("/competitions/demo/data").text
+    links = re.findall(r'href="(/competitions/demo/data/files/([\w.]+))"', page)
+    assert {name for _, name in links} == {"train.csv", "test.csv", "first_submission.py"}
+    downloads = tmp_path / "downloads"
+    downloads.mkdir()
+    for address, name in links:
+        (downloads / name).write_bytes(newcomer.browser.get(address).data)
+    assert sum(path.stat().st_size for path in downloads.iterdir()) < 5_000_000
+
+    done = subprocess.run(
+        [sys.executable, "first_submission.py"], cwd=downloads, capture_output=True, text=True, check=True
+    )
+    assert "10,000 predictions" in done.stdout
+    assert 'href="/competitions/demo/submit"' in page
+    with (downloads / "submission.csv").open("rb") as file:
+        sent = newcomer.post("/competitions/demo/submit", {"file": (file, "submission.csv")})
+    assert sent.status_code in (302, 303), sent.text
+    arena.score_all()
+    answer = newcomer.browser.get("/api/v1/competitions/demo/leaderboard", headers=newcomer.bearer).json
+    (row,) = answer["rows"]
+    assert (row["team"], row["entries"]) == ("newcomer", 1)
+    assert row["score"] > 0.9
+
+
+def test_a_draft_that_a_broken_start_left_gives_way_to_the_competition(demo):
+    generate(train_rows=200, test_rows=6000).write(demo.folder)
+    shutil.copytree(FILES, demo.folder, dirs_exist_ok=True)
+    demo.installation.command("competition", "create", str(demo.folder / "competition.toml"))
+    assert demo.installation.command("competition", "list").split("\t")[1] == "draft"
+    create_competition(demo)
+    assert demo.installation.command("competition", "list").split("\t")[1] == "open"
+
+
+def test_accounts_are_made_once_and_one_is_the_administrator(arena, demo):
+    def made(*names: str) -> dict[str, dict[str, str]]:
+        lines = demo.installation.lines_of("grader.demo.accounts", ORGANIZER, *names)
+        return {line["name"]: line for line in map(json.loads, lines)}
+
+    first = made("words", ORGANIZER)
+    browser = arena.app.test_client()
+    assert arena.log_in(browser, ORGANIZER, first[ORGANIZER]["password"]).status_code == 302
+    assert "organizer (administrator)" in demo.installation.command("user", "list")
+    again = made("words", NEWCOMER)
+    assert again["words"]["password"] is None
+    assert again[NEWCOMER]["password"]
+    assert demo.installation.command("user", "list").count("(administrator)") == 1
+
+
+def test_one_login_is_printed_and_the_others_are_in_a_file_for_its_owner(arena, demo):
+    demo.folder.mkdir()
+    progress = Progress(demo.folder, resume=False)
+    for name in ACCOUNTS:
+        progress.note(progress.passwords, name, f"secret of {name}")
+    said: list[str] = []
+    tell_how_to_go_on(replace(demo, say=said.append), arena.settings, progress)
+    assert re.findall("secret of .*", said[0]) == ["secret of newcomer"]
+    file = demo.folder / "logins.txt"
+    assert str(file) in said[0]
+    assert set(re.findall("secret of (.*)", file.read_text())) == set(ACCOUNTS)
+    assert file.stat().st_mode & 0o077 == 0
