@@ -217,3 +217,13 @@ def _status_with(arena: Any, token: str) -> int:
     browser = arena.app.test_client()
     browser.set_cookie("fairboard_login", token)
     return browser.get("/account").status_code
+
+
+def test_the_menu_logs_out_from_a_page_of_this_site_alone(arena: Any) -> None:
+    ann = arena.person("Ann")
+    for site in ("cross-site", "same-site", None):
+        headers = {"Sec-Fetch-Site": site} if site else {}
+        assert ann.browser.post("/logout", headers=headers).status_code in (400, 403)
+        assert ann.browser.get("/account").status_code == 200
+    assert ann.browser.post("/logout", headers={"Sec-Fetch-Site": "same-origin"}).status_code == 302
+    assert ann.browser.get("/account").status_code == 302
