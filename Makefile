@@ -11,7 +11,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= FAIRBOARD_TESTS_END_WITH=$$PPID \
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long nemesis lint format lock wheel mutants
+.PHONY: help setup install demo test test-long nemesis lint format lock wheel mutants
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -32,8 +32,10 @@ $(VENV)/.runnable: requirements/app.lock requirements/build.lock pyproject.toml
 $(VENV)/.complete: requirements/dev.lock pyproject.toml
 	$(INSTALL) dev.lock
 
+install: $(or $(wildcard $(VENV)/.complete),$(VENV)/.runnable) ## make .venv with what the server and the demo run, without linters and tests
+
 # Compiled files: see PYTEST. --no-compile leaves it to the first use of each module: most are never used.
-demo: $(or $(wildcard $(VENV)/.complete),$(VENV)/.runnable) ## run a demo competition and leave it running; with CHECK=1 check it against an independent computation and stop
+demo: install ## run a demo competition and leave it running; with CHECK=1 check it against an independent computation and stop
 	@PYTHONDONTWRITEBYTECODE= exec $(BIN)/fairboard demo $(if $(CHECK),--check)
 
 test: setup ## run the tests, except those that take minutes

@@ -83,6 +83,7 @@ def set_up(demo: Demo) -> Progress:
     if not is_there:
         create_competition(demo)
     progress = Progress(demo.folder, resume=is_there)
+    demo.steps.skip(progress.submissions)
     demo.steps.begin("accounts", f"making {len(ACCOUNTS)} accounts")
     _ensure_accounts(demo, progress)
     train, test = (pd.read_csv(demo.folder / f"{name}.csv") for name in ("train", "test"))

@@ -1,7 +1,7 @@
 """Steps of the demo: which one runs, how many there are, and how long the rest takes."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 TRUSTED_SECONDS = 10.0  # of the first guess: this machine's pace counts as much after as long
 
@@ -36,6 +36,10 @@ class Steps:
     def elapsed(self) -> float:
         """Seconds since the beginning."""
         return self._clock() - self._begun_at
+
+    def skip(self, names: Iterable[str]) -> None:
+        """Leave steps out of the time that is left: an earlier start did them."""
+        self._seconds |= dict.fromkeys(names, 0.0)
 
     def begin(self, name: str, what: str = "") -> None:
         """Say that a step begins, and with it how many there are and how long the rest takes."""

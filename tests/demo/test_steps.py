@@ -26,5 +26,7 @@ def test_on_a_machine_half_as_fast_the_rest_takes_longer_than_guessed():
 def test_a_step_that_an_earlier_start_did_is_skipped():
     said: list[str] = []
     steps = Steps(SECONDS, said.append, clock=lambda: 0.0)
+    steps.skip(["two"])
+    steps.begin("one")
     steps.begin("three")
-    assert said == ["[ 3/3] about  30 s left: three"]
+    assert said == ["[ 1/3] about  40 s left: one", "[ 3/3] about  15 s left: three"]
