@@ -90,7 +90,7 @@ class Field(enum.StrEnum):
     """Which rows are public and which private."""
 
     TEAM = "team"
-    """Name, members, and how many files were scored and when the last of them came."""
+    """Name, members, since when it is there, how many files were scored and when the last of them came."""
     TEAM_AFFAIRS = "team_affairs"
     """Invitations, merge requests, the reason of a disqualification."""
     ALLOWANCE = "allowance"

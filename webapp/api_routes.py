@@ -17,7 +17,7 @@ from webapp.running import console_api, submissions_api, teams_api
 from webapp.setup import api as setup
 from webapp.submissions import api as submissions
 from webapp.teams import api as teams
-from webapp.teams import requests_api
+from webapp.teams import profile_api, requests_api, waiting_api
 
 # They have added themselves to the blueprint.
 ROUTES = (
@@ -36,6 +36,8 @@ ROUTES = (
     fair_play,
     same_people_api,
     requests_api,
+    profile_api,
+    waiting_api,
     people_api,
 )
 

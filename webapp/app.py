@@ -22,14 +22,16 @@ from webapp.http import (
     organizer_access,
     parameters,
     security,
+    waiting,
 )
 from webapp.http.site import Hinting, Site
 from webapp.http.waits import Waits
-from webapp.presentation import assets, formats
+from webapp.presentation import assets, avatars, formats
 from webapp.submissions import uploads
 
 MAX_FORM_BYTES = 256_000
 MAX_FORM_PARTS = 50
+ROUTES = (routes, api_routes, kaggle_routes, health)
 
 
 def create_app(
@@ -63,7 +65,7 @@ def create_app(
     app.json.sort_keys = False  # type: ignore[attr-defined] # keys stand in the order they are explained in
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    for module in (assets, formats, organizer_access, routes, api_routes, kaggle_routes, health):
+    for module in (assets, avatars, formats, organizer_access, waiting, *ROUTES):
         module.init_app(app)
     compression.init_app(app)  # first here, so last of what an answer goes through
     # The order of what happens before each request: for which host, rates, who asks for what, how much may

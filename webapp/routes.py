@@ -6,7 +6,7 @@ from flask import Flask, request
 from markupsafe import Markup
 
 from grader.settings import SignUp
-from webapp.accounts import access, own_account, people
+from webapp.accounts import access, own_account, people, personal_page
 from webapp.closing import pages as closing_pages
 from webapp.competitions import data_pages, log_page, solution_download
 from webapp.competitions import pages as competition_pages
@@ -34,13 +34,13 @@ from webapp.running import (
 )
 from webapp.setup import create_page, data_page, publish_page, settings_page, solution_page
 from webapp.submissions import comparison_page, submit_page
-from webapp.teams import entry_pages
+from webapp.teams import entry_pages, profile_page, waiting_page
 from webapp.teams import pages as team_pages
 
 FAMILIES = (
     *(own_account, people, design_page),
     *(competition_pages, data_pages, log_page, solution_download),
-    *(entry_pages, team_pages, submit_page, leaderboard_pages, rescored_page),
+    *(entry_pages, team_pages, waiting_page, submit_page, leaderboard_pages, rescored_page),
     *(create_page, settings_page, data_page, solution_page, publish_page),
     *(console_page, submissions_page, teams_page, disputes_page, announcements_page),
     *(team_webhooks_page, organizers_webhooks_page),
@@ -49,12 +49,14 @@ FAMILIES = (
 # They add their pages to the blueprint of a family.
 ADDED_TO_FAMILIES = (
     access,
+    personal_page,
     comparison_page,
     diagnosis_page,
     ties_page,
     difference_page,
     version_page,
     same_people_page,
+    profile_page,
 )
 CURRENT = Markup(' aria-current="page"')
 

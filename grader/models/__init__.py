@@ -28,6 +28,7 @@ from grader.models.people import (
     RepeatableRequest,
     SetupLink,
     User,
+    new_avatar_key,
 )
 from grader.models.scoring import JobState, Score, ScoreBasis, ScoringJob, Split
 from grader.models.solutions import ScoringVersion, ScoringVersionState, Solution
@@ -93,4 +94,5 @@ __all__ = [
     "TeamMember",
     "User",
     "Webhook",
+    "new_avatar_key",
 ]

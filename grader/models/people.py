@@ -1,6 +1,7 @@
 """Tables of people: accounts, logins, known addresses, API tokens, one-time links."""
 
 import enum
+import secrets
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
     from grader.models.competitions import Competition
 
 
+def new_avatar_key() -> str:
+    """Return the random key of an avatar."""
+    return secrets.token_hex(8)
+
+
 class User(Base):
     """An account. `name` is shown, `name_folded` finds it in any case, `name_shape` keeps look-alikes away.
 
@@ -22,10 +28,13 @@ class User(Base):
     `email_key` is the folded address once it is verified. `unwanted_notices` names the kinds of notice that
     the person switched off. A deleted account stays as an anonymous row, so that standings and the audit keep
     what they refer to.
+
+    `page_key` is the address of the person's page; without one there is no page. `avatar_key` is what the
+    avatar is drawn from: random, so that it says nothing about the person.
     """
 
     __tablename__ = "user_account"
-    __table_args__ = (Index(None, "name_shape", unique=True),)
+    __table_args__ = (Index(None, "name_shape", unique=True), Index(None, "page_key", unique=True))
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(256))
@@ -40,6 +49,8 @@ class User(Base):
     email_verified_at: Mapped[datetime | None]
     about: Mapped[str] = mapped_column(Text, default="", server_default="")
     unwanted_notices: Mapped[list[str]] = mapped_column(JSON, default=list, server_default="[]")
+    page_key: Mapped[str | None] = mapped_column(String(32))
+    avatar_key: Mapped[str | None] = mapped_column(String(16), default=new_avatar_key)
     deleted_at: Mapped[datetime | None]
 
     logins: Mapped[list["Login"]] = relationship(back_populates="user")

@@ -7,7 +7,7 @@ from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
-from grader.models.people import User
+from grader.models.people import User, new_avatar_key
 
 
 class Team(Base):
@@ -34,6 +34,7 @@ class Team(Base):
     disqualified_at: Mapped[datetime | None]
     disqualification_reason: Mapped[str] = mapped_column(Text, default="", server_default="")
     is_organizers: Mapped[bool] = mapped_column(default=False, server_default=false())
+    avatar_key: Mapped[str | None] = mapped_column(String(16), default=new_avatar_key)
 
     leader: Mapped[User | None] = relationship()
     members: Mapped[list["TeamMember"]] = relationship(back_populates="team")
@@ -70,6 +71,7 @@ class TeamInvite(Base):
 
     team: Mapped[Team] = relationship()
     user: Mapped[User | None] = relationship(foreign_keys=[user_id])
+    created_by: Mapped[User] = relationship(foreign_keys=[created_by_id])
 
 
 class RequestState(enum.StrEnum):

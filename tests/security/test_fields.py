@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from grader.visibility import Feedback, Field, Phase, Viewer, visible
-from tests.fixtures.worlds import Truth, World
+from tests.fixtures.worlds import PAGE_KEY, Truth, World
 
 API = "/api/v1"
 HERE = f"{API}/competitions/toxicity"
@@ -102,6 +102,18 @@ TEAM = {
     "limits": Field.ALLOWANCE,
     "selection": Field.SELECTION,
 }
+PROFILE_LINE = ("rank", "rank_change", "score", "terms", "entries", "last_submitted_at")
+PROFILE = {
+    **dict.fromkeys(("id", "name", "since", "members", "team_count", "public", "private"), Field.TEAM),
+    **{f"public.{key}": LINE[key] for key in PROFILE_LINE},
+    **{f"private.{key}": PRIVATE.get(LINE[key], LINE[key]) for key in PROFILE_LINE},
+    "history": Field.PUBLIC_RANK,
+    "history.score": Field.PUBLIC_SCORE,
+}
+PERSON = {
+    **dict.fromkeys(("name", "about", "teams"), Field.TEAM),
+    **dict.fromkeys(("teams.rank", "teams.team_count"), Field.PRIVATE_RANK),
+}
 # Each address with whose eyes it is read and the fields that its keys are.
 ANSWERS: dict[str, tuple[Viewer, Mapping[str, Field]]] = {
     f"{API}/competitions": (
@@ -120,6 +132,8 @@ ANSWERS: dict[str, tuple[Viewer, Mapping[str, Field]]] = {
         Viewer.PUBLIC,
         {key: PRIVATE.get(field, field) for key, field in FINAL.items()},
     ),
+    f"{HERE}/teams/1": (Viewer.PUBLIC, PROFILE),
+    f"{API}/people/{PAGE_KEY}": (Viewer.PUBLIC, PERSON),
     f"{HERE}/submissions": (Viewer.TEAM, LIST),
     f"{API}/submissions/1": (Viewer.TEAM, OWN),
     f"{API}/submissions/6": (Viewer.TEAM, OWN),
@@ -149,7 +163,8 @@ def test_every_key_is_a_field_that_its_reader_may_see(
         for key in _keys(answer.json):
             field = _field(key, fields)
             assert visible(field, viewer, phase, feedback), f"{path}: {key} ({field}) to {viewer}"
-    assert answered == (len(ANSWERS) if phase is Phase.REVEALED else len(ANSWERS) - 3)
+    unshown = 0 if phase is Phase.REVEALED else 3 + (feedback is Feedback.BLIND)
+    assert answered == len(ANSWERS) - unshown
 
 
 def _keys(value: Any, path: str = "") -> Iterator[str]:

@@ -281,7 +281,9 @@ TABLE = {
     ("POST", "teams.leave"): Access(f"{HERE}/team/leave", (302, 409, 409), revealed=(302, 403, 403)),
     ("POST", "teams.make_link"): Access(f"{HERE}/team/link", (302, 201, 201), revealed=(302, 403, 403)),
     ("POST", "teams.revoke_link"): Access(f"{HERE}/team/link/revoke", (302, 303, 303)),
-    ("GET", "teams.invitation"): Access(f"{HERE}/team/link/guessed", (302, 404, 404)),
+    ("GET", "teams.invitation"): Access(f"{HERE}/team/link/guessed", (404, 404, 404)),
+    ("GET", "teams.profile"): Access(f"{HERE}/teams/1", (200, 200, 200)),
+    ("GET", "waiting.index"): Access("/waiting", (302, 200, 200)),
     ("POST", "teams.accept_link"): Access(f"{HERE}/team/link/guessed", (302, 404, 404)),
     ("POST", "teams.invite"): Access(
         f"{HERE}/team/invitations", (302, 404, 404), data={"name": "Nobody"}, revealed=(302, 403, 403)
@@ -322,6 +324,10 @@ TABLE = {
     ("POST", "account.delete"): Access(
         "/account/delete", (302, 422, 422), data={"current_password": "wrong"}
     ),
+    ("GET", "account.preview"): Access("/account/page", (302, 200, 200)),
+    ("POST", "account.switch_page"): Access("/account/page", (302, 302, 302), data={"page": "on"}),
+    ("POST", "account.draw_avatar"): Access("/account/avatar", (302, 302, 302)),
+    ("GET", "people.profile"): Access("/people/guessed", (404, 404, 404)),
     ("GET", "people.index"): Access("/people", (302, 403, 403)),
     ("POST", "people.create_reset_link"): Access("/people/1/reset-link", (302, 403, 403)),
     ("POST", "people.invite"): Access("/people/invitations", (302, 403, 403)),
@@ -338,6 +344,10 @@ TABLE = {
     ("POST", "api.create_token"): Access(f"{API}/tokens", (401, 201, 201), data={"name": "t"}),
     ("DELETE", "api.revoke_token"): Access(f"{API}/tokens/{{token}}", (401, 404, 204)),
     ("PATCH", "api.change_me"): Access(f"{API}/me", (401, 200, 200), data={"about": "Me."}),
+    ("POST", "api.draw_avatar"): Access(f"{API}/me/avatar", (401, 204, 204)),
+    ("GET", "api.person_page"): Access(f"{API}/people/guessed", (404, 404, 404)),
+    ("GET", "api.team_profile"): Access(f"{API}{HERE}/teams/1", (200, 200, 200)),
+    ("GET", "api.waiting_list"): Access(f"{API}/waiting", (401, 200, 200)),
     ("GET", "api.competition_pages"): Access(f"{API}{HERE}/pages", (200, 200, 200)),
     ("GET", "api.data_file_list"): Access(f"{API}{HERE}/data", (401, 200, 200)),
     ("GET", "api.data_file"): Access(f"{API}{HERE}/data/guessed.csv", (401, 404, 404)),

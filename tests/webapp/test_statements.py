@@ -10,6 +10,10 @@ from tests.fixtures.statements import Statements, expected, recorded
 HERE = "/competitions/toxicity"
 API = "/api/v1/competitions/toxicity"
 
+BELL = (
+    "read\nselect team_invite, team, competition, user_account, team_member, merge_request, participation, "
+    "organizer, dispute\n"
+)
 UPLOAD_BY_API = """
 read
     select clock_timestamp
@@ -228,7 +232,7 @@ def test_the_submit_page_sends_these_statements(arena: Any, ann: Any) -> None:
     arena.submit(ann, arena.truth.predictions(seed=1))
     with recorded(arena.database) as sent:
         assert ann.browser.get(f"{HERE}/submit").status_code == 200
-    assert str(sent) == expected(SUBMIT_PAGE, arena.database)
+    assert str(sent) == expected(SUBMIT_PAGE + BELL, arena.database)
 
 
 def test_the_page_of_own_submissions_sends_these_statements(arena: Any, ann: Any) -> None:
@@ -236,7 +240,7 @@ def test_the_page_of_own_submissions_sends_these_statements(arena: Any, ann: Any
     arena.score_all()
     with recorded(arena.database) as sent:
         assert ann.browser.get(f"{HERE}/submissions").status_code == 200
-    assert str(sent) == expected(LIST_PAGE, arena.database)
+    assert str(sent) == expected(LIST_PAGE + BELL, arena.database)
 
 
 def test_the_list_of_own_submissions_in_the_api_sends_these_statements(arena: Any, ann: Any) -> None:
@@ -260,7 +264,7 @@ def board(arena: Any, ann: Any) -> Any:
 def test_the_public_board_of_a_member_sends_these_statements(arena: Any, board: Any) -> None:
     with recorded(arena.database) as sent:
         assert board.browser.get(f"{HERE}/leaderboard").status_code == 200
-    assert str(sent) == expected(BOARD_OF_A_MEMBER, arena.database)
+    assert str(sent) == expected(BOARD_OF_A_MEMBER + BELL, arena.database)
 
 
 def test_the_public_board_of_a_stranger_sends_these_statements(arena: Any, board: Any) -> None:

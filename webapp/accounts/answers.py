@@ -6,7 +6,9 @@ from pydantic import Field
 
 from grader.models import ApiToken, User
 from grader.services.accounts.api_tokens import NAME_MAX_LENGTH, USUAL_SCOPES, Scope
+from grader.services.accounts.personal_pages import PersonalPage
 from grader.services.mail.outbox import Notice
+from webapp.http import hosts
 from webapp.http.fields import Answer, Moment, Sent, Text, Whole
 
 LONGEST_DAYS = 36_500
@@ -26,6 +28,9 @@ class ProfileRequest(Sent):
 
     about: Text | None = None
     notices: Annotated[list[Notice] | None, Field(description="The kinds of mail to get.")] = None
+    has_page: Annotated[bool | None, Field(description="Whether everybody may see a page of the person.")] = (
+        None
+    )
 
 
 class Token(Answer):
@@ -54,14 +59,33 @@ class TokenList(Answer):
     next: None = None
 
 
+class EnteredTeam(Answer):
+    """A team of a person that a leaderboard shows; `rank` is null before the reveal."""
+
+    competition: str
+    team_id: int
+    team: str
+    rank: int | None
+    team_count: int | None
+
+
+class PersonPage(Answer):
+    """What a person shows to everybody."""
+
+    name: str
+    about: str
+    teams: list[EnteredTeam]
+
+
 class Asker(Answer):
-    """Who asks, and with which token."""
+    """Who asks, and with which token; `page` is the address of the person's page, null where it is off."""
 
     id: int
     name: str
     is_admin: bool
     about: str
     notices: list[str]
+    page: str | None
     token: Token
 
 
@@ -83,7 +107,26 @@ def asker(user: User, used: ApiToken) -> Asker:
         is_admin=user.is_admin,
         about=user.about,
         notices=[kind.value for kind in Notice if kind.value not in user.unwanted_notices],
+        page=user.page_key and hosts.link("people.profile", key=user.page_key),
         token=token(used),
+    )
+
+
+def person_page(found: PersonalPage) -> PersonPage:
+    """Return a person's page."""
+    return PersonPage(
+        name=found.name,
+        about=found.about,
+        teams=[
+            EnteredTeam(
+                competition=each.slug,
+                team_id=each.team_id,
+                team=each.team,
+                rank=each.rank,
+                team_count=each.team_count,
+            )
+            for each in found.entered
+        ],
     )
 
 

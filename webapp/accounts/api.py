@@ -7,10 +7,10 @@ from flask import g
 
 from grader import db
 from grader.models import User
-from grader.services.accounts import accounts, api_tokens
+from grader.services.accounts import accounts, api_tokens, personal_pages
 from grader.services.accounts.api_tokens import Scope
 from webapp.accounts import answers
-from webapp.accounts.answers import Asker, NewToken, ProfileRequest, TokenList, TokenRequest
+from webapp.accounts.answers import Asker, NewToken, PersonPage, ProfileRequest, TokenList, TokenRequest
 from webapp.http import lookups
 from webapp.http.api import blueprint
 from webapp.http.operations import operation
@@ -29,15 +29,35 @@ def me() -> Asker:
 @blueprint.patch("/me")
 @operation(Scope.SUBMIT, answers=Asker, tag=TAG)
 def change_me(json: ProfileRequest) -> Asker:
-    """Change what the person says about themselves, and which mails they get."""
+    """Change what the person says about themselves, which mails they get, and whether they have a page."""
     with current_site().database.write() as session:
         if json.about is not None:
             accounts.describe(session, user=g.user, about=json.about)
         if json.notices is not None:
             accounts.choose_notices(session, user=g.user, wanted=[each.value for each in json.notices])
+        if json.has_page is not None:
+            turn = personal_pages.turn_on if json.has_page else personal_pages.turn_off
+            turn(session, user=g.user)
         person = session.get_one(User, g.user.id)
         session.refresh(person)
         return answers.asker(person, g.token)
+
+
+@blueprint.post("/me/avatar")
+@operation(Scope.SUBMIT, status=204, tag=TAG)
+def draw_avatar() -> Any:
+    """Draw another avatar of the person."""
+    with current_site().database.write() as session:
+        personal_pages.draw_avatar(session, user=g.user)
+    return "", 204
+
+
+@blueprint.get("/people/<key>")
+@operation(None, answers=PersonPage, tag=TAG)
+def person_page(key: str) -> PersonPage:
+    """Return the page of a person who turned it on: ranks are there after the reveal."""
+    with current_site().database.read() as session:
+        return answers.person_page(personal_pages.get(session, key=key, now=db.now(session)))
 
 
 @blueprint.get("/tokens")

@@ -48,7 +48,7 @@ def describe() -> ResponseReturnValue:
             accounts.describe(session, user=g.user, about=request.form.get("about", ""))
     except accounts.AboutTooLong as error:
         return _page(problems={"about": error.message}), 422
-    return _saved("Profile saved.")
+    return saved("Profile saved.")
 
 
 @blueprint.post("/account/email")
@@ -73,8 +73,8 @@ def change_email() -> ResponseReturnValue:
         status = 422 if isinstance(error, mail_addresses.InvalidAddress) else errors.status_of(error)
         return _page(problems={"email": error.message}, email=address), status, errors.headers_of(error)
     if is_confirmed_later:
-        return _saved(f"We sent a link to {address}. Open it to confirm the address.")
-    return _saved("E-mail address saved." if address else "E-mail address removed.")
+        return saved(f"We sent a link to {address}. Open it to confirm the address.")
+    return saved("E-mail address saved." if address else "E-mail address removed.")
 
 
 @blueprint.post("/account/notices")
@@ -83,7 +83,7 @@ def choose_notices() -> ResponseReturnValue:
     """Choose which e-mails to get."""
     with current_site().database.write() as session:
         accounts.choose_notices(session, user=g.user, wanted=request.form.getlist("notice"))
-    return _saved("E-mail settings saved.")
+    return saved("E-mail settings saved.")
 
 
 @blueprint.post("/account/password")
@@ -104,7 +104,7 @@ def change_password() -> ResponseReturnValue:
         accounts.set_password(session, user=g.user, password_hash=password_hash, keep=g.login)
         changed = directory.get(session, name=g.user.name)
     return auth.know_place(
-        changed, make_response(_saved("Password changed. You have been logged out everywhere else."))
+        changed, make_response(saved("Password changed. You have been logged out everywhere else."))
     )
 
 
@@ -146,7 +146,7 @@ def revoke_token(token_id: int) -> ResponseReturnValue:
                 is_final=True,
             )
         )
-    return _saved("Token revoked.")
+    return saved("Token revoked.")
 
 
 @blueprint.post("/account/logins/<int:login_id>/end")
@@ -157,7 +157,7 @@ def end_login(login_id: int) -> ResponseReturnValue:
         return auth.log_out()
     with current_site().database.write() as session:
         logins.end_own(session, user=g.user, login_id=login_id)
-    return _saved("You have been logged out there.")
+    return saved("You have been logged out there.")
 
 
 @blueprint.post("/account/logins/end")
@@ -201,7 +201,8 @@ def _password_fault() -> _Fault | None:
     return None if is_right else _Fault(WRONG_PASSWORD, 422, {})
 
 
-def _saved(message: str) -> ResponseReturnValue:
+def saved(message: str) -> ResponseReturnValue:
+    """Return to the account page with a message."""
     flash(message)
     return redirect(url_for("account.show"))
 

@@ -45,8 +45,11 @@ def init_app(app: Flask, site: Site) -> None:
 
 
 def identify() -> None:
-    """Set `g.user` and `g.login` from the login cookie; in the API `g.user` from the bearer token alone."""
-    g.user = g.login = g.token = g.organizer_role = None
+    """Set `g.user` and `g.login` from the login cookie; in the API `g.user` from the bearer token alone.
+
+    `g.asked_at` is the database's time at that moment.
+    """
+    g.user = g.login = g.token = g.organizer_role = g.asked_at = None
     if request.endpoint in (None, "static", *OPEN_CALLS) or request.blueprint == "health":
         return
     site = current_site()
@@ -63,7 +66,7 @@ def identify() -> None:
             used = g.login = logins.find(db_session, token=secret, now=now)
     if used is None:
         return
-    g.user = used.user
+    g.user, g.asked_at = used.user, now
     if logins.needs_touch(used, now=now):
         _note_use(site, used, now)
 

@@ -74,10 +74,11 @@ class TeamLink(Answer):
 
 
 class InvitingTeam(Answer):
-    """The team of a link."""
+    """The team of a link, and who made it."""
 
     name: str
     members: list[str]
+    invited_by: str
 
 
 class MergedTogether(Answer):

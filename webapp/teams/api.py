@@ -115,12 +115,16 @@ def revoke_team_link(slug: str) -> EntryAndTeam:
 @blueprint.get("/competitions/<slug>/team/link/<token>")
 @operation(Scope.READ, answers=InvitingTeam, tag=TAG)
 def team_of_link(slug: str, token: str) -> InvitingTeam:
-    """Return into which team a link invites."""
+    """Return into which team a link invites, and who made it."""
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
-        found = invitations.team_of_link(session, competition=competition, token=token)
-        members = rosters.members(session, team=found)
-        return InvitingTeam(name=found.name, members=[each.user.name for each in members])
+        found = invitations.open_link(session, competition=competition, token=token, now=db.now(session))
+        members = rosters.members(session, team=found.team)
+        return InvitingTeam(
+            name=found.team.name,
+            members=[each.user.name for each in members],
+            invited_by=found.created_by.name,
+        )
 
 
 @blueprint.post("/competitions/<slug>/team/link/<token>")

@@ -9,6 +9,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import ParticipantError
 from grader.models import Competition, User
+from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.mail import limits
 from grader.services.people import directory, names
 from grader.services.teams import (
@@ -30,7 +31,7 @@ from webapp.http.parameters import entered_number
 from webapp.http.site import current_site
 from webapp.teams import consequences
 
-blueprint = Blueprint("teams", __name__, url_prefix="/competitions/<slug>/team")
+blueprint = Blueprint("teams", __name__, url_prefix="/competitions/<slug>")
 REFUSALS = (
     EntryRefused,
     rosters.TeamRefusal,
@@ -40,28 +41,28 @@ REFUSALS = (
 )
 
 
-@blueprint.get("")
+@blueprint.get("/team")
 @auth.login_required
 def show(slug: str) -> ResponseReturnValue:
     """Show the person's team and what can be done with it."""
     return _page(slug)
 
 
-@blueprint.post("")
+@blueprint.post("/team")
 @auth.login_required
 def create(slug: str) -> ResponseReturnValue:
     """Make a team."""
     return _act(slug, teams.create, "Team created.", name=request.form.get("name", ""))
 
 
-@blueprint.post("/name")
+@blueprint.post("/team/name")
 @auth.login_required
 def rename(slug: str) -> ResponseReturnValue:
     """Give the team another name."""
     return _act(slug, teams.rename, "Team renamed.", name=request.form.get("name", ""))
 
 
-@blueprint.post("/leader")
+@blueprint.post("/team/leader")
 @auth.login_required
 def hand_over(slug: str) -> ResponseReturnValue:
     """Let another member lead."""
@@ -80,7 +81,7 @@ def hand_over(slug: str) -> ResponseReturnValue:
     return _act(slug, act, "The team has a new leader.", to_user_id=to_user_id)
 
 
-@blueprint.post("/leave")
+@blueprint.post("/team/leave")
 @auth.login_required
 def leave(slug: str) -> ResponseReturnValue:
     """Leave team."""
@@ -103,7 +104,7 @@ def leave(slug: str) -> ResponseReturnValue:
     return _act(slug, act, "You have left the team.")
 
 
-@blueprint.post("/link")
+@blueprint.post("/team/link")
 @auth.login_required
 def make_link(slug: str) -> ResponseReturnValue:
     """Make the invitation link and show it once: the answer itself holds it."""
@@ -114,43 +115,50 @@ def make_link(slug: str) -> ResponseReturnValue:
     return _page(slug, link=hosts.link("teams.invitation", slug=slug, token=made[0])), 201
 
 
-@blueprint.post("/link/revoke")
+@blueprint.post("/team/link/revoke")
 @auth.login_required
 def revoke_link(slug: str) -> ResponseReturnValue:
     """Make the invitation link useless."""
     return _act(slug, invitations.revoke_link, "Link revoked.")
 
 
-@blueprint.get("/link/<token>")
-@auth.login_required
+@blueprint.get("/team/link/<token>")
 def invitation(slug: str, token: str) -> ResponseReturnValue:
-    """Show into which team a link invites."""
+    """Show, also to a stranger, into which team a link invites, and who made it."""
     with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
-        team = invitations.team_of_link(session, competition=competition, token=token)
-        members = rosters.members(session, team=team)
-        membership = memberships.of_person(session, competition=competition, user=g.user, now=now)
-    view = CompetitionView(competition, now)
+        now = db.now(session)
+        competition = _invited_to(session, slug)
+        link = invitations.open_link(session, competition=competition, token=token, now=now)
+        members = rosters.members(session, team=link.team)
+        membership = g.user and memberships.of_person(session, competition=competition, user=g.user, now=now)
     return render_template(
-        "teams/invitation.html", competition=view, team=team, members=members, membership=membership
+        "teams/invitation.html",
+        competition=CompetitionView(competition, now),
+        link=link,
+        team=link.team,
+        members=members,
+        membership=membership,
+        is_full=len(members) >= competition.max_team_size,
     )
 
 
-@blueprint.post("/link/<token>")
+@blueprint.post("/team/link/<token>")
 @auth.login_required
 def accept_link(slug: str, token: str) -> ResponseReturnValue:
     """Join the team of a link."""
+    with current_site().database.read() as session:
+        _invited_to(session, slug)
     return _act(slug, invitations.accept_link, "Welcome to the team.", token=token)
 
 
-@blueprint.post("/invitations")
+@blueprint.post("/team/invitations")
 @auth.login_required
 def invite(slug: str) -> ResponseReturnValue:
     """Invite a person by name."""
     return _act(slug, invitations.invite, "Invitation sent.", name=request.form.get("name", ""))
 
 
-@blueprint.post("/invitations/<int:invite_id>/<any(accept, decline, withdraw):verb>")
+@blueprint.post("/team/invitations/<int:invite_id>/<any(accept, decline, withdraw):verb>")
 @auth.login_required
 def answer_invitation(slug: str, invite_id: int, verb: str) -> ResponseReturnValue:
     """Accept, decline or withdraw an invitation."""
@@ -162,7 +170,7 @@ def answer_invitation(slug: str, invite_id: int, verb: str) -> ResponseReturnVal
     return _act(slug, act, done, invite_id=invite_id)
 
 
-@blueprint.post("/mergers")
+@blueprint.post("/team/mergers")
 @auth.login_required
 def request_merge(slug: str) -> ResponseReturnValue:
     """Ask another team to merge."""
@@ -170,7 +178,7 @@ def request_merge(slug: str) -> ResponseReturnValue:
     return _act(slug, mergers.request, "Request sent to the other team's leader.", name=name)
 
 
-@blueprint.post("/mergers/<int:request_id>/<any(accept, refuse, withdraw):verb>")
+@blueprint.post("/team/mergers/<int:request_id>/<any(accept, refuse, withdraw):verb>")
 @auth.login_required
 def answer_merge(slug: str, request_id: int, verb: str) -> ResponseReturnValue:
     """Accept, refuse or withdraw a merge request."""
@@ -181,6 +189,14 @@ def answer_merge(slug: str, request_id: int, verb: str) -> ResponseReturnValue:
     }
     act, done = acts[verb]
     return _act(slug, act, done, request_id=request_id)
+
+
+def _invited_to(session: Any, slug: str) -> Competition:
+    """Return the competition of a link; that there is none, or a draft, is told like a link that ended."""
+    try:
+        return lookups.competition_of(session, slug)
+    except UnknownCompetition:
+        raise invitations.UnknownInvitation from None
 
 
 def _accept_merge(*, session: Any, competition: Competition, user: User, request_id: int) -> None:

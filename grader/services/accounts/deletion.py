@@ -65,6 +65,7 @@ def delete_account(session: Session, *, user: User, now: datetime) -> None:
     person.is_admin = False
     person.email = person.email_key = person.email_verified_at = None
     person.about, person.unwanted_notices = "", []
+    person.page_key = person.avatar_key = None
     person.deleted_at = now
     session.flush()
 

@@ -12,17 +12,19 @@ from grader.models import Competition, Team, TeamInvite, TeamMember, User
 from grader.services.mail import limits
 from grader.services.people import directory
 from grader.services.teams import mail, participations, rosters
-from grader.services.teams.rosters import AlreadyInTeam, TeamFull, TeamRefusal
+from grader.services.teams.rosters import AlreadyInTeam, TeamFull, TeamRefusal, TeamsFrozen
 
 
 class UnknownInvitation(TeamRefusal):
-    """There is no such invitation, or it has ended."""
+    """There is no such invitation, or it has ended, or nobody can use it any more: the answer is the same."""
 
     public_name = "unknown_invitation"
     kind = ErrorKind.NOT_FOUND
 
     def __init__(self) -> None:
-        super().__init__("This invitation is not valid: it was used, withdrawn, or replaced by a newer one.")
+        super().__init__(
+            "This invitation is not valid: it was used, withdrawn or replaced, or teams can no longer change."
+        )
 
 
 class AlreadyInvited(TeamRefusal):
@@ -159,13 +161,16 @@ def accept_link(
 ) -> Team:
     """Join the team whose link the person holds; raise UnknownInvitation, and what `_enter` raises."""
     competition, now = rosters.lock(session, competition=competition, now=now)
-    team = team_of_link(session, competition=competition, token=token)
+    team = open_link(session, competition=competition, token=token, now=now).team
     _enter(session, competition, team, user, now)
     return team
 
 
-def team_of_link(session: Session, *, competition: Competition, token: str) -> Team:
-    """Return the team that a link invites into; raise UnknownInvitation."""
+def open_link(session: Session, *, competition: Competition, token: str, now: datetime) -> TeamInvite:
+    """Return the link of a token with its team and who made it.
+
+    Raises UnknownInvitation, also where teams can no longer change: then no link leads anywhere.
+    """
     found = session.scalar(
         select(TeamInvite)
         .join(TeamInvite.team)
@@ -174,12 +179,12 @@ def team_of_link(session: Session, *, competition: Competition, token: str) -> T
             TeamInvite.ended_at.is_(None),
             Team.competition_id == competition.id,
         )
-        .options(joinedload(TeamInvite.team))
+        .options(joinedload(TeamInvite.team), joinedload(TeamInvite.created_by))
         .execution_options(populate_existing=True)
     )
-    if found is None:
+    if found is None or not _can_change(competition, now):
         raise UnknownInvitation
-    return found.team
+    return found
 
 
 def link_of(session: Session, *, team: Team) -> TeamInvite | None:
@@ -250,6 +255,14 @@ def _enter(session: Session, competition: Competition, team: Team, user: User, n
         rosters.remove_member(session, team=present, user=user)
     rosters.add_member(session, team=team, user=user, now=now)
     end_of_members(session, team=team, now=now)
+
+
+def _can_change(competition: Competition, now: datetime) -> bool:
+    try:
+        rosters.require_changeable(competition, now)
+    except TeamsFrozen:
+        return False
+    return True
 
 
 def _require_free_to_go(session: Session, present: Team, wanted: Team) -> None:

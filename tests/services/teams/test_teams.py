@@ -330,8 +330,10 @@ def test_teams_grow_until_the_merger_deadline_and_shrink_until_the_close(
     token = act(invitations.make_link, competition, "ada")
     service.submit(competition, user="ada")
     service.user("cleo")
-    with pytest.raises(TeamsFrozen) as late:
+    with pytest.raises(UnknownInvitation):
         act(invitations.accept_link, competition, "cleo", token=token, after=13 * DAY)
+    with pytest.raises(TeamsFrozen) as late:
+        act(invitations.make_link, competition, "ada", after=13 * DAY)
     assert late.value.deadline == service.now + 13 * DAY
     for function, given in ((invitations.invite, {"name": "cleo"}), (invitations.make_link, {})):
         with pytest.raises(TeamsFrozen):

@@ -34,8 +34,8 @@ organize_teams.disqualify organize_teams.rename submissions.question submissions
 # Acts that can be undone or done again, or that give something and take nothing.
 HARMLESS = """
 account.ask_for_reset account.choose_notices account.create_token account.describe account.end_login
-account.log_in account.log_out account.log_out_everywhere account.verify entry.decide fair_play.look
-fair_play.mark organize_close.bundle
+account.draw_avatar account.log_in account.log_out account.log_out_everywhere account.switch_page
+account.verify entry.decide fair_play.look fair_play.mark organize_close.bundle
 organize_close.verify organize_console.compare_teams organize_console.pause organize_console.resume
 organize_creating.create organize_data.add_baseline organize_data.check_again organize_data.upload
 organize_organizers.add organize_publishing.archive organize_rescoring.check_settings

@@ -20,7 +20,11 @@ def test_a_team_grows_by_an_invitation_and_by_a_link(arena: Any) -> None:
     assert call(bob, "POST", f"/team/invitations/{invitation['id']}/accept").status_code == 200
     link = call(ann, "POST", "/team/link").json
     assert link["url"].endswith(link["token"])
-    assert call(cem, "GET", f"/team/link/{link['token']}").json == {"name": "Aces", "members": ["Ann", "Bob"]}
+    assert call(cem, "GET", f"/team/link/{link['token']}").json == {
+        "name": "Aces",
+        "members": ["Ann", "Bob"],
+        "invited_by": "Ann",
+    }
     joined = call(cem, "POST", f"/team/link/{link['token']}").json["team"]
     assert (joined["members"], joined["leader"], joined["has_link"]) == (["Ann", "Bob", "Cem"], "Ann", True)
     assert call(ann, "POST", "/team/leader", name="Cem").json["team"]["leader"] == "Cem"

@@ -1,0 +1,163 @@
+"""A person's page: off until they turn it on; their teams, ranks after the reveal; their avatar."""
+
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy.orm import Session
+
+from grader.errors import ErrorKind, ParticipantError
+from grader.models import (
+    STANDING_ORDER,
+    Competition,
+    CompetitionState,
+    Split,
+    Standing,
+    Team,
+    TeamMember,
+    User,
+    new_avatar_key,
+)
+from grader.services.competitions import phases
+from grader.visibility import Field, Viewer, visible
+
+KEY_BYTES = 12
+
+
+class UnknownPage(ParticipantError):
+    """Nobody has a page at this address: the same sentence where there never was one."""
+
+    public_name = "unknown_person_page"
+    kind = ErrorKind.NOT_FOUND
+
+    def __init__(self) -> None:
+        super().__init__("There is no page of a person at this address.")
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """A team of the person that is on a leaderboard; `rank` of `team_count` is None before the reveal."""
+
+    slug: str
+    competition: str
+    team_id: int
+    team: str
+    avatar_key: str | None
+    rank: int | None
+    team_count: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalPage:
+    """What a person's page shows to everybody."""
+
+    name: str
+    about: str
+    avatar_key: str | None
+    entered: tuple[Entered, ...]
+
+
+def get(session: Session, *, key: str, now: datetime) -> PersonalPage:
+    """Return the page at an address; raise UnknownPage, also for one that was turned off."""
+    person = session.scalar(select(User).where(User.page_key == key, User.deleted_at.is_(None)))
+    if person is None:
+        raise UnknownPage
+    return of_person(session, user=person, now=now)
+
+
+def of_person(session: Session, *, user: User, now: datetime) -> PersonalPage:
+    """Return what a person's page shows, or would show."""
+    person = session.get_one(User, user.id)
+    rows = session.execute(_listed_teams(person)).all()
+    revealed = [
+        competition.live_scoring_version_id
+        for competition, _ in rows
+        if competition.live_scoring_version_id is not None and _shows_ranks(competition, now)
+    ]
+    ranks = _ranks(session, revealed, [team.id for _, team in rows])
+    return PersonalPage(
+        name=person.name,
+        about=person.about,
+        avatar_key=person.avatar_key,
+        entered=tuple(
+            Entered(
+                competition.slug,
+                competition.title,
+                team.id,
+                team.name,
+                team.avatar_key,
+                *ranks.get(team.id, (None, None)),
+            )
+            for competition, team in rows
+        ),
+    )
+
+
+def turn_on(session: Session, *, user: User) -> None:
+    """Give a person a page, at a random address; one that is on keeps its address."""
+    person = session.get_one(User, user.id, with_for_update=True, populate_existing=True)
+    person.page_key = person.page_key or secrets.token_hex(KEY_BYTES)
+    session.flush()
+
+
+def turn_off(session: Session, *, user: User) -> None:
+    """Take a person's page away; its address never leads anywhere again."""
+    session.get_one(User, user.id).page_key = None
+    session.flush()
+
+
+def draw_avatar(session: Session, *, user: User) -> None:
+    """Give a person another avatar."""
+    session.get_one(User, user.id).avatar_key = new_avatar_key()
+    session.flush()
+
+
+def _listed_teams(person: User) -> Select[Competition, Team]:
+    """Return the query of the person's teams that everybody sees on a leaderboard, the newest first."""
+    is_listed = (
+        select(Standing.id)
+        .where(
+            Standing.scoring_version_id == Competition.live_scoring_version_id,
+            Standing.team_id == Team.id,
+            or_(
+                Standing.split == Split.PUBLIC,
+                and_(Standing.split == Split.PRIVATE, Competition.revealed_at.is_not(None)),
+            ),
+        )
+        .exists()
+    )
+    return (
+        select(Competition, Team)
+        .join(Team, Team.competition_id == Competition.id)
+        .join(TeamMember, TeamMember.team_id == Team.id)
+        .where(TeamMember.user_id == person.id, Competition.state != CompetitionState.DRAFT, is_listed)
+        .order_by(Competition.created_at.desc(), Competition.id.desc())
+    )
+
+
+def _shows_ranks(competition: Competition, now: datetime) -> bool:
+    phase = phases.phase(competition, now)
+    return visible(Field.PRIVATE_RANK, Viewer.PUBLIC, phase, competition.feedback)
+
+
+def _ranks(
+    session: Session, version_ids: Collection[int], team_ids: Collection[int]
+) -> dict[int, tuple[int, int]]:
+    """Return by team its private rank, of how many teams."""
+    if not version_ids:
+        return {}
+    ranked = (
+        select(
+            Standing.team_id,
+            func.row_number()
+            .over(partition_by=Standing.scoring_version_id, order_by=STANDING_ORDER)
+            .label("rank"),
+            func.count().over(partition_by=Standing.scoring_version_id).label("team_count"),
+        )
+        .where(Standing.scoring_version_id.in_(version_ids), Standing.split == Split.PRIVATE)
+        .subquery()
+    )
+    found = session.execute(select(ranked).where(ranked.c.team_id.in_(team_ids)))
+    return {team_id: (rank, count) for team_id, rank, count in found}

@@ -1,0 +1,151 @@
+"""What waits for a person's answer, in all competitions together."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from grader.models import EntryMode, Role
+from grader.services.audit.log import Actor
+from grader.services.competitions import organizers
+from grader.services.moderation import disputes
+from grader.services.teams import admissions, invitations, mergers, participations, teams, waiting
+from tests.fixtures.statements import recorded
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def act(service: Any) -> Any:
+    """Call a service as a person in a transaction of its own."""
+
+    def call(function: Any, competition: Any, user: str, *, after: Any = timedelta(), **given: Any) -> Any:
+        who = service.user(user)
+        with service.database.write() as session:
+            return function(session, competition=competition, user=who, now=service.now + after, **given)
+
+    return call
+
+
+@pytest.fixture
+def waits(service: Any) -> Any:
+    """Return what waits for a person as short lines."""
+
+    def lines(user: str, *, after: Any = timedelta(), **options: Any) -> list[str]:
+        who = service.user(user, **options)
+        with service.database.read() as session:
+            found = waiting.for_person(session, user=who, now=service.now + after)
+        return [" ".join(filter(None, [e.kind, e.slug, str(e.count), e.team, e.person])) for e in found]
+
+    return lines
+
+
+def make_editor(service: Any, competition: Any, name: str, role: Role = Role.EDITOR) -> None:
+    with service.database.write() as session:
+        organizers.add(
+            session,
+            competition=competition,
+            user=service.user(name),
+            role=role,
+            actor=Actor(None, "tests"),
+            now=service.now,
+        )
+
+
+def test_an_invitation_waits_until_it_is_answered(service: Any, act: Any, waits: Any) -> None:
+    competition = service.competition()
+    act(teams.create, competition, "ada", name="Lovelace")
+    service.user("bob")
+    assert waits("bob") == []
+    made = act(invitations.invite, competition, "ada", name="bob")
+    assert waits("bob") == ["invitation toxicity 1 Lovelace ada"]
+    assert waits("ada") == []
+    act(invitations.decline, competition, "bob", invite_id=made.id)
+    assert waits("bob") == []
+
+
+def test_a_merge_request_waits_for_the_leader_who_is_asked(service: Any, act: Any, waits: Any) -> None:
+    competition = service.competition()
+    for name in ("ada", "bob"):
+        act(teams.create, competition, name, name=f"Team {name}")
+    act(invitations.accept_link, competition, "cleo", token=act(invitations.make_link, competition, "bob"))
+    asked = act(mergers.request, competition, "ada", name="Team bob")
+    assert waits("bob") == ["merger toxicity 1 Team ada ada"]
+    assert waits("ada") == waits("cleo") == []
+    act(mergers.refuse, competition, "bob", request_id=asked.id)
+    assert waits("bob") == []
+
+
+@pytest.mark.parametrize("end", ["merger_deadline", "closes_at"])
+def test_what_nobody_can_accept_any_more_waits_no_longer(
+    service: Any, act: Any, waits: Any, end: str
+) -> None:
+    dates = {"closes_at": service.now + 20 * DAY, "merger_deadline": None, end: service.now + 10 * DAY}
+    competition = service.competition(**dates)
+    for name in ("ada", "bob"):
+        act(teams.create, competition, name, name=f"Team {name}")
+    service.user("cleo")
+    act(invitations.invite, competition, "ada", name="cleo")
+    act(mergers.request, competition, "ada", name="Team bob")
+    assert len(waits("cleo", after=9 * DAY)) == len(waits("bob", after=9 * DAY)) == 1
+    assert waits("cleo", after=10 * DAY) == waits("bob", after=10 * DAY) == []
+
+
+def test_who_asks_to_join_waits_for_those_who_may_decide(service: Any, act: Any, waits: Any) -> None:
+    competition = service.competition(entry_mode=EntryMode.APPROVAL)
+    make_editor(service, competition, "edda")
+    make_editor(service, competition, "vera", Role.VIEWER)
+    for name in ("ada", "bob"):
+        act(participations.join, competition, name)
+    assert waits("edda") == waits("root", is_admin=True) == ["entry toxicity 2"]
+    assert waits("vera") == waits("ada") == []
+    for name in ("ada", "bob"):
+        with service.database.write() as session:
+            admissions.decide(
+                session,
+                competition=competition,
+                user=service.user(name),
+                admits=True,
+                actor=Actor(None, "tests"),
+                now=service.now,
+            )
+    assert waits("edda") == []
+
+
+def test_a_question_waits_for_organizers_until_it_is_answered(service: Any, waits: Any) -> None:
+    competition = service.competition()
+    make_editor(service, competition, "edda")
+    accepted = service.submit(competition)
+    with service.database.write() as session:
+        asked = disputes.ask(
+            session,
+            user=service.user("ada"),
+            submission_id=accepted.submission.id,
+            question="Is row r7 labelled right?",
+            now=service.now,
+        )
+    assert waits("edda") == ["question toxicity 1"]
+    with service.database.write() as session:
+        disputes.answer(
+            session,
+            competition=competition,
+            dispute_id=asked.id,
+            answer="It is.",
+            actor=Actor(None, "tests"),
+            now=service.now,
+        )
+    assert waits("edda") == []
+
+
+def test_the_longest_wait_comes_first_across_competitions_with_one_statement(
+    service: Any, act: Any, waits: Any
+) -> None:
+    for place, slug in enumerate(("later", "sooner")):
+        competition = service.competition(slug)
+        act(teams.create, competition, "ada", name="Lovelace")
+        service.user("bob")
+        act(invitations.invite, competition, "ada", name="bob", after=-place * timedelta(hours=1))
+    with recorded(service.database) as sent:
+        found = waits("bob")
+    assert [line.split()[1] for line in found] == ["sooner", "later"]
+    assert sent.count == 1

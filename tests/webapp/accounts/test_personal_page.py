@@ -1,0 +1,89 @@
+"""A person's page: off until it is turned on, and answered alike where it is off or never was."""
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.fixtures.arena import without_form_tokens
+
+HERE = "/competitions/toxicity"
+
+
+@pytest.fixture
+def ann(arena: Any) -> Any:
+    """Ann, whose team is on a leaderboard, and who wrote about herself."""
+    arena.competition()
+    person = arena.person("Ann")
+    person.post("/account/profile", {"about": "I count pairs."})
+    arena.submit(person, arena.truth.predictions(noise=2))
+    arena.score_all()
+    return person
+
+
+def turn_on(person: Any) -> str:
+    """Turn a person's page on and return its path."""
+    assert person.post("/account/page", {"page": "on"}).status_code == 302
+    found = re.search(r'href="(/people/[0-9a-f]{24})">its address', person.browser.get("/account").text)
+    assert found
+    return found[1]
+
+
+def test_it_is_off_at_first_and_previewed_by_its_person_alone(arena: Any, ann: Any) -> None:
+    assert "Nobody sees a page of you" in ann.browser.get("/account").text
+    preview = ann.browser.get("/account/page").text
+    assert "your page is off" in preview and "I count pairs." in preview
+    assert arena.app.test_client().get("/account/page").status_code == 302
+
+
+def test_turned_on_it_shows_name_text_and_teams_and_ranks_after_the_reveal(arena: Any, ann: Any) -> None:
+    path = turn_on(ann)
+    page = arena.app.test_client().get(path).text
+    assert "<bdi>Ann</bdi>" in page and "I count pairs." in page and "Toxicity" in page
+    assert "rank after the reveal" in page
+    (team,) = arena.app.test_client().get(f"/api/v1{path}").json["teams"]
+    assert (team["competition"], team["rank"]) == ("toxicity", None)
+    arena.reveal("toxicity")
+    (team,) = arena.app.test_client().get(f"/api/v1{path}").json["teams"]
+    assert (team["rank"], team["team_count"]) == (1, 1)
+    assert path in arena.app.test_client().get(f"{HERE}/teams/{team['team_id']}").text
+
+
+def test_private_and_unknown_are_answered_with_the_same_bytes(arena: Any, ann: Any) -> None:
+    path = turn_on(ann)
+    ann.post("/account/page", {"page": "off"})
+    assert "Its address leads nowhere now." in ann.browser.get("/account").text
+    other = "/people/" + "0" * 24
+    for browser in (arena.app.test_client(), ann.browser):
+        private, unknown = browser.get(path), browser.get(other)
+        assert private.status_code == unknown.status_code == 404
+        texts = [without_form_tokens(each.text).replace(path, other) for each in (private, unknown)]
+        assert texts[0] == texts[1]
+    told = [arena.app.test_client().get(f"/api/v1{each}") for each in (path, other)]
+    assert told[0].data == told[1].data and told[0].status_code == 404
+    assert turn_on(ann) != path
+
+
+def test_a_program_turns_it_on_and_draws_another_avatar(arena: Any, ann: Any) -> None:
+    client = arena.app.test_client()
+    assert client.get("/api/v1/me", headers=ann.bearer).json["page"] is None
+    told = client.patch("/api/v1/me", json={"has_page": True}, headers=ann.bearer).json
+    assert client.get(told["page"].removeprefix("http://localhost")).status_code == 200
+    before = ann.browser.get("/account/page").text
+    assert client.post("/api/v1/me/avatar", headers=ann.bearer).status_code == 204
+    assert ann.browser.get("/account/page").text != before
+    assert client.patch("/api/v1/me", json={"has_page": False}, headers=ann.bearer).json["page"] is None
+
+
+def test_a_deleted_account_has_no_page(arena: Any, ann: Any) -> None:
+    path = turn_on(ann)
+    ann.post("/account/delete", {"current_password": "correct horse battery"})
+    assert arena.app.test_client().get(path).status_code == 404
+
+
+def test_teams_that_no_leaderboard_shows_are_not_on_it(arena: Any) -> None:
+    arena.competition()
+    bob = arena.person("Bob")
+    bob.post(f"{HERE}/team", {"name": "Unscored"})
+    page = arena.app.test_client().get(turn_on(bob)).text
+    assert "Unscored" not in page and "No leaderboard shows a team" in page

@@ -1,0 +1,83 @@
+"""Invitation links: what a stranger is told, and that every link that leads nowhere is answered alike."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from grader.models import CompetitionState, TeamInvite
+from grader.services.competitions import lookup
+from tests.fixtures.arena import without_form_tokens
+from tests.webapp.teams.test_pages import TEAM, link_of
+
+HERE = "/competitions/toxicity"
+
+
+@pytest.fixture
+def ann(arena: Any) -> Any:
+    """Ann leads the team “Duo”."""
+    arena.competition()
+    person = arena.person("Ann")
+    assert person.post(TEAM, {"name": "Duo"}).status_code == 303
+    return person
+
+
+def test_a_stranger_is_told_which_team_competition_and_person(arena: Any, ann: Any) -> None:
+    path = link_of(ann)
+    page = arena.app.test_client().get(path).text
+    assert "<bdi>Duo</bdi>" in page and "<bdi>Ann</bdi> invites you" in page and "Toxicity" in page
+    onward = path.replace("/", "%2F")
+    assert f"/sign-up?next={path}" in page or f"/sign-up?next={onward}" in page
+    assert f"/login?next={path}" in page or f"/login?next={onward}" in page
+    assert "Join the team" not in page
+
+
+def test_links_that_lead_nowhere_are_answered_alike_to_everybody(arena: Any, ann: Any) -> None:
+    replaced, revoked = link_of(ann), link_of(ann)
+    ann.post(f"{TEAM}/link/revoke")
+    eve = arena.person("Eve")
+    unknown, nowhere = f"{TEAM}/link/guessed", "/competitions/nowhere/team/link/guessed"
+    for browser in (arena.app.test_client(), eve.browser):
+        seen = set()
+        for path in (replaced, revoked, unknown, nowhere):
+            answer = browser.get(path)
+            text = without_form_tokens(answer.text).replace(path, "PATH")
+            seen.add((answer.status_code, text.replace(path.replace("/", "%2F"), "PATH")))
+        assert len(seen) == 1 and seen.pop()[0] == 404
+    posted = [eve.post(path) for path in (replaced, revoked, unknown, nowhere)]
+    assert {answer.status_code for answer in posted} == {404}
+
+
+@pytest.mark.parametrize("change", ["draft", "late"])
+def test_a_link_of_a_draft_or_after_the_merger_deadline_tells_nothing(
+    arena: Any, ann: Any, change: str
+) -> None:
+    path = link_of(ann)
+    stranger = arena.app.test_client()
+    assert stranger.get(path).status_code == 200
+    with arena.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        if change == "draft":
+            competition.state = CompetitionState.DRAFT
+        else:
+            competition.merger_deadline = arena.now() - timedelta(minutes=1)
+    answer, unknown = stranger.get(path), stranger.get(f"{TEAM}/link/guessed")
+    assert answer.status_code == unknown.status_code == 404
+    assert "Duo" not in answer.text and "Toxicity" not in answer.text
+    assert answer.text.replace(path.rpartition("/")[2], "guessed") == unknown.text
+
+
+def test_a_full_team_says_so_before_anybody_signs_up(arena: Any) -> None:
+    arena.competition(max_team_size=2)
+    ann, bob = arena.person("Ann"), arena.person("Bob")
+    ann.post(TEAM, {"name": "Duo"})
+    path = link_of(ann)
+    assert bob.post(path).status_code == 303
+    page = arena.app.test_client().get(path).text
+    assert "The team is full" in page and 'class="button"' not in page
+
+
+def test_the_table_of_invitations_knows_who_made_each(arena: Any, ann: Any) -> None:
+    link_of(ann)
+    with arena.database.read() as session:
+        assert session.query(TeamInvite).one().created_by.name == "Ann"

@@ -1,0 +1,78 @@
+"""The bell on every page, and the page of what waits for a person."""
+
+import re
+from typing import Any
+
+from sqlalchemy.exc import TimeoutError  # noqa: A004
+
+from grader.services.teams import waiting
+from tests.fixtures.statements import recorded
+
+HERE = "/competitions/toxicity"
+
+
+def bell(page: Any) -> str:
+    found = re.search(r'class="bell"[^>]*aria-label="([^"]+)"', page.text)
+    assert found
+    return found[1]
+
+
+def test_the_bell_counts_on_every_page_and_the_list_says_what_waits(arena: Any) -> None:
+    arena.competition()
+    ann, bob = arena.person("Ann"), arena.person("Bob")
+    ann.post(f"{HERE}/team", {"name": "Duo"})
+    assert bell(bob.browser.get("/")) == "Nothing waiting for your answer"
+    assert "Nothing waits for you" in bob.browser.get("/waiting").text
+    ann.post(f"{HERE}/team/invitations", {"name": "Bob"})
+    for path in ("/", HERE, "/account", "/competitions/nowhere"):
+        assert bell(bob.browser.get(path)) == "1 waiting for your answer"
+    page = bob.browser.get("/waiting").text
+    assert "<bdi>Ann</bdi> invites you into the team" in page and f'href="{HERE}/team"' in page
+    answer = arena.app.test_client().get("/api/v1/waiting", headers=bob.bearer).json
+    (item,) = answer["waiting"]
+    assert (item["kind"], item["competition"], item["team"], item["person"]) == (
+        "invitation",
+        "toxicity",
+        "Duo",
+        "Ann",
+    )
+
+
+def test_a_stranger_has_no_bell(arena: Any) -> None:
+    page = arena.app.test_client().get("/").text
+    assert 'class="bell"' not in page
+
+
+def test_the_page_and_the_bell_share_one_statement(arena: Any) -> None:
+    ann = arena.person("Ann")
+    ann.browser.get("/account")
+    with recorded(arena.database) as sent:
+        assert ann.browser.get("/waiting").status_code == 200
+    assert sum("merge_request" in line for line in sent.lines) == 1
+    assert sent.lines.count("read") == 2
+
+
+def test_a_database_that_does_not_answer_silences_the_bell_alone(arena: Any, monkeypatch: Any) -> None:
+    ann = arena.person("Ann")
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise TimeoutError("no connection is free")
+
+    monkeypatch.setattr(waiting, "for_person", refuse)
+    page = ann.browser.get("/account")
+    assert page.status_code == 200 and bell(page) == "Nothing waiting for your answer"
+
+
+def test_a_token_that_does_not_organize_is_not_told_who_asks_to_join(arena: Any) -> None:
+    arena.competition(entry_mode="approval")
+    root, bob = arena.person("Root", is_admin=True), arena.person("Bob")
+    bob.post(f"{HERE}/join", {"accepted_rules_version": "1"})
+    assert bell(root.browser.get("/")) == "1 waiting for your answer"
+    assert f'href="{HERE}/entries"' in root.browser.get("/waiting").text
+    client = arena.app.test_client()
+    (item,) = client.get("/api/v1/waiting", headers=root.bearer).json["waiting"]
+    assert (item["kind"], item["count"], item["team"]) == ("entry", 1, None)
+    wanted = {"name": "reader", "scopes": ["read"]}
+    reader = client.post("/api/v1/tokens", json=wanted, headers=root.bearer).json["token"]
+    told = client.get("/api/v1/waiting", headers={"Authorization": f"Bearer {reader}"})
+    assert told.json == {"waiting": []}

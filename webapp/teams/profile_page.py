@@ -1,0 +1,51 @@
+"""Page of a team for everybody who sees the leaderboard."""
+
+from datetime import datetime
+
+from flask import g, render_template
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.charts.steps import StepChart, Steps, step_chart
+from grader.models import Competition
+from grader.ranking.order import score_text
+from grader.services.leaderboards import team_profiles
+from grader.services.leaderboards.team_profiles import Profile
+from grader.services.teams import rosters
+from webapp.competitions.views import CompetitionView
+from webapp.http import lookups
+from webapp.http.conditional import conditional
+from webapp.http.site import current_site
+from webapp.presentation.terms import TERMS
+from webapp.teams.pages import blueprint
+
+
+@blueprint.get("/teams/<int:team_id>")
+def profile(slug: str, team_id: int) -> ResponseReturnValue:
+    """Show a team that is on the leaderboard."""
+    with current_site().database.read() as session:
+        competition, now = lookups.competition_of(session, slug), db.now(session)
+        found = team_profiles.get(
+            session, competition=competition, team_id=team_id, viewer=lookups.viewer(), now=now
+        )
+        own = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
+    is_own = own is not None and own.id == team_id
+    return conditional(
+        render_template(
+            "teams/profile.html",
+            competition=CompetitionView(competition, now),
+            team=found,
+            is_own=is_own,
+            terms=[term for term in TERMS if found.public and term.key in found.public.terms],
+            chart=_chart(competition, found, now, is_own=is_own),
+            history=[(step.submitted_at, score_text(step.score_units)) for step in reversed(found.steps)],
+        )
+    )
+
+
+def _chart(competition: Competition, found: Profile, now: datetime, *, is_own: bool) -> StepChart | None:
+    """Return the best score over time, where it has changed at all."""
+    if len(found.steps) < 2 or found.public is None or found.public.rank is None:
+        return None
+    until = min(now, competition.closes_at) if competition.closes_at else now
+    return step_chart([Steps(found.public.rank, found.name, is_own, found.steps)], until=until)
