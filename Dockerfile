@@ -13,6 +13,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY grader grader
 COPY webapp webapp
 COPY migrations migrations
+COPY docs docs
 RUN pip wheel --no-build-isolation --no-deps --wheel-dir /wheels . \
     && /opt/fairboard/bin/pip install --no-deps /wheels/*.whl \
     && /opt/fairboard/bin/python -m compileall -q /opt/fairboard/lib

@@ -11,7 +11,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= FAIRBOARD_TESTS_END_WITH=$$PPID \
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo test test-long nemesis lint format lock wheel mutants
+.PHONY: help setup install demo test test-long nemesis lint format lock wheel docs mutants
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -69,6 +69,11 @@ format: setup ## rewrite the code in the house style
 wheel: setup ## build dist/fairboard-*.whl, which `pip install` takes where no checkout is
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir $(or $(DIST),dist) .
 	@ls $(or $(DIST),dist)/fairboard-*.whl
+
+# The product serves the same pages at /docs; these are for a web server without it.
+docs: setup ## write the documentation as files into dist/docs
+	rm -rf dist/docs
+	$(BIN)/python -m webapp.documentation dist/docs
 
 secrets: ## make the passwords and a trial certificate that docker-compose.yml reads, in ./secrets
 	umask 077 && mkdir $@

@@ -181,7 +181,7 @@ def test_every_path_that_the_image_copies_is_there_and_sent_to_the_builder():
 
 def test_the_image_copies_every_package_of_the_wheel():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert set(project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]) <= set(copied_paths())
+    assert set(project["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]) <= set(copied_paths())
 
 
 def test_the_base_image_has_a_supported_python():

@@ -116,6 +116,14 @@ def test_the_wheel_has_every_package_and_no_test(wheel: Path) -> None:
     assert {"grader/py.typed", "webapp/templates/base.html", "grader/reports/report.css"} <= set(names)
 
 
+def test_the_wheel_has_every_chapter_of_the_documentation(wheel: Path) -> None:
+    docs = ROOT / "docs"
+    kept = (*docs.glob("*.md"), *docs.glob("images/*"), *docs.glob("notebooks/*.ipynb"))
+    shipped = "webapp/documentation/shipped/"
+    names = {name.removeprefix(shipped) for name in ZipFile(wheel).namelist() if name.startswith(shipped)}
+    assert names == {path.relative_to(docs).as_posix() for path in kept}
+
+
 def test_the_metric_alone_imports_numpy_and_nothing_else(python: Path) -> None:
     done = run(python, "-c", METRIC_ALONE)
     assert done.returncode == 0, done.stderr

@@ -10,6 +10,7 @@ from webapp.accounts import access, own_account, people, personal_page
 from webapp.closing import pages as closing_pages
 from webapp.competitions import data_pages, log_page, solution_download
 from webapp.competitions import pages as competition_pages
+from webapp.documentation import pages as documentation_pages
 from webapp.fair_play import pages as fair_play_pages
 from webapp.fair_play import same_people_page
 from webapp.http.site import current_site
@@ -65,6 +66,7 @@ def init_app(app: Flask) -> None:
     """Register the pages and what all their templates need."""
     for family in FAMILIES:
         app.register_blueprint(family.blueprint)
+    documentation_pages.init_app(app)
     app.add_template_global(_current, "current")
     app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]
     app.context_processor(_about_the_site)

