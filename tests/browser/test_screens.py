@@ -100,6 +100,8 @@ def populate(live: Any) -> Paths:
         "setup": f"/setup/{setup_token}",
         "missing": "/competitions/nothing",
         "design": "/design",
+        "team-link": f"{here}/team/link/{invitation}",
+        "team-profile": f"{here}/teams/1",
     }
     member = {
         "submit": f"{here}/submit",
@@ -114,6 +116,8 @@ def populate(live: Any) -> Paths:
         "leaderboard-final": "/competitions/old/leaderboard/final/1",
         "results": "/competitions/old/results",
         "account": "/account",
+        "account-page": "/account/page",
+        "waiting": "/waiting",
         "team": f"{here}/team",
         "webhooks": f"{here}/team/webhooks",
         "webhook": f"{here}/team/webhooks/1",

@@ -10,6 +10,7 @@ from grader import db
 from grader.errors import ParticipantError
 from grader.models import Competition, User
 from grader.services.competitions.lookup import UnknownCompetition
+from grader.services.leaderboards import team_profiles
 from grader.services.mail import limits
 from grader.services.people import directory, names
 from grader.services.teams import (
@@ -241,12 +242,16 @@ def _page(slug: str, *, problem: ParticipantError | None = None, link: str | Non
         membership = memberships.of_person(session, competition=competition, user=g.user, now=now)
         own = membership.own
         named = own and given_names.given(session, competition=competition, team=own.team)
+        is_listed = own is not None and team_profiles.is_listed(
+            session, competition=competition, team_id=own.team.id, now=now
+        )
     return render_template(
         "teams/show.html",
         competition=CompetitionView(competition, now),
         membership=membership,
         own=own,
         named=named,
+        is_listed=is_listed,
         appeal=mail.how_to_appeal(competition),
         link=link,
         problem=problem,

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.models import Competition, Split, Team, TeamMember, User
+from grader.models import Competition, Split, Standing, Team, TeamMember, User
 from grader.ranking.order import Entry
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import lines, score_steps
@@ -52,8 +52,7 @@ def get(
 
     Before the reveal organizers, too, see here what participants see.
     """
-    phase = phases.phase(competition, now)
-    is_revealed = visible(Field.PRIVATE_RANK, Viewer.PUBLIC, phase, competition.feedback)
+    is_revealed = _shows_private(competition, now)
     public = _line(session, competition, Split.PUBLIC, team_id, viewer, now)
     private = _line(session, competition, Split.PRIVATE, team_id, viewer, now) if is_revealed else None
     team = session.get(Team, team_id)
@@ -74,6 +73,22 @@ def get(
         ),
         steps=history.steps if public else (),
     )
+
+
+def is_listed(session: Session, *, competition: Competition, team_id: int, now: datetime) -> bool:
+    """Return whether everybody sees a team on a leaderboard, so that it has a page."""
+    splits = [Split.PUBLIC, *([Split.PRIVATE] if _shows_private(competition, now) else [])]
+    there = select(Standing.id).where(
+        Standing.scoring_version_id == competition.live_scoring_version_id,
+        Standing.split.in_(splits),
+        Standing.team_id == team_id,
+    )
+    return session.scalar(there.limit(1)) is not None
+
+
+def _shows_private(competition: Competition, now: datetime) -> bool:
+    phase = phases.phase(competition, now)
+    return visible(Field.PRIVATE_RANK, Viewer.PUBLIC, phase, competition.feedback)
 
 
 def _line(
