@@ -1,44 +1,74 @@
 """View of a leaderboard's rows and columns, for its page and the API."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from grader.models import Split
-from grader.services.leaderboards.leaderboard import Asked, Board
+from grader.ranking.order import score_text
+from grader.services.leaderboards.leaderboard import PAGE_SIZE, Asked, Board
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.sorting import Sort
 from grader.services.standings.final_standings import FinalPage
-from webapp.presentation import formats
-from webapp.presentation.terms import TERMS, Term
+from webapp.presentation import formats, heat_shades
+from webapp.presentation.terms import TERMS, Classes
+
+MINUS = "\N{MINUS SIGN}"
+SHORTEST_BAR = 4  # of 100: the last of a page has a bar, too
+
+
+@dataclass(frozen=True, slots=True)
+class TermCell:
+    """A term of a line: its text, its shade, and whether it is the weakest of the line."""
+
+    text: str
+    shade: str
+    is_weakest: bool
 
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """One line of a leaderboard's page; `counted_id` is the submission behind it on the private one."""
+    """One line of a leaderboard's page; `counted_id` is the submission behind it on the private one.
+
+    `gap` is what it lacks to the leader, `bar` how much of the page's range of scores it has, of 100; `ties`
+    has the classes of the bracket that joins it to its neighbours.
+    """
 
     rank: int | None
     team_id: int
     team: str
     members: tuple[str, ...]
     score: str
-    terms: tuple[str, ...]
+    gap: str
+    bar: int
+    terms: tuple[TermCell, ...]
     entry_count: int
     last_submitted_at: datetime
     change: str
     direction: str
     is_own: bool
+    is_tied: bool
+    ties: str
     counted_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
+class OwnPlace:
+    """Where the viewer's own line is: its rank and the page that has it."""
+
+    rank: int
+    page: int
+    team_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnView:
-    """A heading: the column's name, the query that sorts by it, and how the page is sorted by it now."""
+    """A heading: the column's name, its help, the query that sorts by it, and how the page is sorted now."""
 
     key: str
     name: str
     css: str
-    term: Term | None
+    help: str
     order: str
     aria_sort: str | None
 
@@ -52,6 +82,8 @@ class BoardView:
         asked: Asked,
         *,
         own_team_id: int | None,
+        classes: Classes,
+        tied_team_ids: Collection[int] = (),
         is_revealed: bool = False,
         is_final: bool = False,
     ) -> None:
@@ -65,10 +97,14 @@ class BoardView:
         self.has_changes = board.has_changes
         self.terms = TERMS if board.has_terms else ()
         self.heading = _heading(board.split, is_final=is_final)
-        self.basis = _basis(board, is_revealed=is_revealed)
-        self.columns = [_column(*column, asked) for column in _columns(board)]
-        self.rows = [_row(row, board, own_team_id) for row in board.rows]
-        self.pinned = board.pinned and _row(board.pinned, board, own_team_id)
+        self.basis = _basis(board)
+        self.caution = _caution(board, is_revealed=is_revealed)
+        self.columns = [_column(*column, asked) for column in _columns(board, classes)]
+        lines = _Lines(board, own_team_id, frozenset(tied_team_ids), asked)
+        self.rows = lines.rows()
+        self.pinned = board.pinned and lines.row(board.pinned)
+        self.own = _own_place(board, own_team_id)
+        self.has_ties = bool(tied_team_ids)
         self.query = _query(asked)
 
 
@@ -94,29 +130,55 @@ def _heading(split: Split, *, is_final: bool) -> str:
     return "Final leaderboard" if is_final else "Private leaderboard"
 
 
-def _basis(board: Board, *, is_revealed: bool) -> str:
-    computed = f"{formats.counted(board.team_count, 'team')}, computed" if board.team_count else "Computed"
-    share = f"{board.row_share:.0%}"
+def _basis(board: Board) -> str:
+    teams = f"{formats.counted(board.team_count, 'team')} · " if board.team_count else ""
+    hidden = "hidden " if board.split is Split.PRIVATE else ""
+    return f"{teams}{hidden}{board.row_share:.0%} of the test set"
+
+
+def _caution(board: Board, *, is_revealed: bool) -> str:
+    """Return on which rows final ranks are computed, for the public leaderboard."""
     if board.split is Split.PRIVATE:
-        return f"{computed} on the {share} of the test set that was hidden."
+        return "These rows were hidden until the reveal."
+    share = f"{board.row_share:.0%}"
     other = "half" if share == "50%" else f"{1 - board.row_share:.0%}"
-    caution = "" if is_revealed else ", so expect changes"
-    return f"{computed} on {share} of the test set. Final ranks use the other {other}{caution}."
+    return f"Final ranks use the other {other}{'' if is_revealed else ', so expect changes'}."
 
 
-def _columns(board: Board) -> list[tuple[Sort, str, str, Term | None]]:
+def _columns(board: Board, classes: Classes) -> list[tuple[Sort, str, str, str]]:
+    since = (
+        "against the public leaderboard"
+        if board.split is Split.PRIVATE
+        else "since the day began (00:00 UTC)"
+    )
+    score = "Below it: what is missing to the leader. The bar shows the range of this page's scores."
+    terms = [
+        (Sort(term.key), term.name, "term", f"{term.explained(classes)}.")
+        for term in TERMS
+        if board.has_terms
+    ]
     return [
-        (Sort.RANK, "Rank", "number rank", None),
-        *([(Sort.CHANGE, "Change", "number", None)] if board.has_changes else []),
-        (Sort.TEAM, "Team", "", None),
-        (Sort.SCORE, "Score", "number", None),
-        *((Sort(term.key), term.name, "term", term) for term in TERMS if board.has_terms),
-        (Sort.ENTRIES, "Entries", "number", None),
-        (Sort.LAST_SUBMITTED_AT, "Last sent, UTC", "", None),
+        (Sort.RANK, "Rank", "number rank", ""),
+        *([(Sort.CHANGE, "Change", "change", f"Places won or lost {since}.")] if board.has_changes else []),
+        (Sort.TEAM, "Team", "team", ""),
+        (Sort.SCORE, "Score", "score", score),
+        *terms,
+        (Sort.ENTRIES, "Entries", "number entries", ""),
+        (Sort.LAST_SUBMITTED_AT, "Last sent", "last", ""),
     ]
 
 
-def _column(sort: Sort, name: str, css: str, term: Term | None, asked: Asked) -> ColumnView:
+def _own_place(board: Board, own_team_id: int | None) -> OwnPlace | None:
+    """Return where the own line is in rank order."""
+    rows = (*board.rows, *([board.pinned] if board.pinned else []))
+    ranks = (row.rank for row in rows if row.team_id == own_team_id and row.rank is not None)
+    rank = next(ranks, None)
+    if rank is None or own_team_id is None:
+        return None
+    return OwnPlace(rank, (rank - 1) // PAGE_SIZE + 1, own_team_id)
+
+
+def _column(sort: Sort, name: str, css: str, told: str, asked: Asked) -> ColumnView:
     is_sorted = asked.sort is sort
     descending = not asked.is_descending if is_sorted else sort.is_usually_descending
     now = "descending" if asked.is_descending else "ascending"
@@ -124,7 +186,7 @@ def _column(sort: Sort, name: str, css: str, term: Term | None, asked: Asked) ->
         key=sort.value,
         name=name,
         css=css,
-        term=term,
+        help=told,
         order="desc" if descending else "asc",
         aria_sort=now if is_sorted else None,
     )
@@ -138,22 +200,68 @@ def _query(asked: Asked) -> dict[str, str]:
     return query
 
 
-def _row(row: BoardRow, board: Board, own_team_id: int | None) -> RowView:
-    has_change = board.has_changes and not row.is_benchmark
-    text, direction = change(row.rank_change) if has_change else ("", "quiet")
-    return RowView(
-        rank=row.rank,
-        team_id=row.team_id,
-        team=row.team,
-        members=() if row.members == (row.team,) else row.members,
-        score=row.score,
-        terms=term_texts(row.terms),
-        entry_count=row.entry_count,
-        last_submitted_at=row.last_submitted_at,
-        change=text,
-        direction=direction,
-        is_own=row.team_id == own_team_id and not row.is_benchmark,
-        counted_id=counted_id(row, board),
+class _Lines:
+    """Makes the lines of a page, each in relation to the others."""
+
+    def __init__(self, board: Board, own_team_id: int | None, tied: Collection[int], asked: Asked) -> None:
+        self._board, self._own_team_id, self._tied = board, own_team_id, tied
+        self._is_plain = asked.is_plain
+        units = [row.score_units for row in board.rows if not row.is_benchmark]
+        self._low, self._high = min(units, default=0), max(units, default=0)
+
+    def rows(self) -> list[RowView]:
+        """Return the lines of the page, those of tied neighbours joined by a bracket."""
+        rows = self._board.rows
+        follows = [row.team_id in self._tied and not row.is_benchmark for row in rows]
+        return [
+            self.row(row, up=is_tied, down=below)
+            for row, is_tied, below in zip(rows, follows, [*follows, False][1:], strict=True)
+        ]
+
+    def row(self, row: BoardRow, *, up: bool = False, down: bool = False) -> RowView:
+        """Return one line."""
+        has_change = self._board.has_changes and not row.is_benchmark
+        text, direction = change(row.rank_change) if has_change else ("", "quiet")
+        ties = [css for css, is_so in (("tie-up", up), ("tie-down", down)) if is_so and self._is_plain]
+        return RowView(
+            rank=row.rank,
+            team_id=row.team_id,
+            team=row.team,
+            members=() if row.members == (row.team,) else row.members,
+            score=row.score,
+            gap=_gap(row.score_units, self._board.leader_units),
+            bar=self._bar(row.score_units),
+            terms=_terms(row.terms),
+            entry_count=row.entry_count,
+            last_submitted_at=row.last_submitted_at,
+            change=text,
+            direction=direction,
+            is_own=row.team_id == self._own_team_id and not row.is_benchmark,
+            is_tied=row.team_id in self._tied and not row.is_benchmark,
+            ties=" ".join(ties),
+            counted_id=counted_id(row, self._board),
+        )
+
+    def _bar(self, units: int) -> int:
+        if self._high == self._low:
+            return 100 if units >= self._high else SHORTEST_BAR
+        share = (units - self._low) / (self._high - self._low)
+        return round(SHORTEST_BAR + (100 - SHORTEST_BAR) * min(max(share, 0.0), 1.0))
+
+
+def _gap(units: int, leader: int | None) -> str:
+    """Return the displayed score minus the leader's displayed one; nothing for equal scores."""
+    if leader is None or units == leader:
+        return ""
+    return f"{MINUS if units < leader else '+'}{score_text(abs(units - leader))}"
+
+
+def _terms(terms: Mapping[str, float]) -> tuple[TermCell, ...]:
+    weakest = min(terms, key=terms.__getitem__, default=None)
+    shown = [term.key for term in TERMS if term.key in terms]
+    return tuple(
+        TermCell(text, heat_shades.shade(terms[key]), key == weakest)
+        for key, text in zip(shown, term_texts(terms), strict=True)
     )
 
 

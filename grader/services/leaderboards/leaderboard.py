@@ -116,7 +116,7 @@ class Board:
     `rows` has benchmarks in place, without a rank. `found_count` is how many lines the search found, of
     `team_count` teams. `pinned` is the own line when it is not among the rows. `has_changes` tells whether
     there are ranks to count a change from, `has_terms` whether the viewer sees the terms. `following` is the
-    place after which the next page of the rank order goes on.
+    place after which the next page of the rank order goes on, `leader_units` the first team's shown score.
     """
 
     split: Split
@@ -125,6 +125,7 @@ class Board:
     page: int
     page_count: int
     team_count: int
+    leader_units: int | None
     found_count: int
     has_changes: bool
     has_terms: bool
@@ -204,7 +205,7 @@ def _board(
         raise HiddenColumn(asked.sort.value)
     terms = board_lines.TERMS if has_terms else ()
     version = lookup.live(competition)
-    team_count = places.count_teams(session, scoring_version_id=version.id, split=split)
+    team_count, best = places.count_and_best(session, scoring_version_id=version.id, split=split)
     unranked = benchmark_lines.rows(
         session, competition=competition, version=version, split=split, terms=terms
     )
@@ -241,6 +242,7 @@ def _board(
         page=place.page,
         page_count=place.page_count,
         team_count=team_count,
+        leader_units=best,
         found_count=found_count,
         has_changes=loaded.has_changes,
         has_terms=has_terms,

@@ -47,6 +47,13 @@ def count_teams(session: Session, *, scoring_version_id: int, split: Split) -> i
     return session.scalar(select(func.count()).where(*_on(scoring_version_id, split))) or 0
 
 
+def count_and_best(session: Session, *, scoring_version_id: int, split: Split) -> tuple[int, int | None]:
+    """Return how many teams a leaderboard has, and the leader's score in units; None without teams."""
+    query = select(func.count(), func.max(Standing.score_units)).where(*_on(scoring_version_id, split))
+    count, best = session.execute(query).one()
+    return count, best
+
+
 def ranks(
     session: Session, *, scoring_version_id: int, split: Split, team_ids: Collection[int] | None = None
 ) -> dict[int, int]:

@@ -192,15 +192,15 @@ def test_the_leaderboard_marks_the_own_team_and_explains_its_columns(arena: Any,
     arena.submit(ann, arena.truth.predictions(noise=2))
     arena.score_all()
     page = ann.browser.get(f"{HERE}/leaderboard")
-    assert page.text.count('<tr class="own">') == 1
+    assert page.text.count('<tr class="own ') == 1
     assert "low = false alarms" in page.text
-    assert "2 teams, computed on 50% of the test set." in _text(page)
-    assert 'class="own"' not in arena.app.test_client().get(f"{HERE}/leaderboard").text
+    assert "2 teams · 50% of the test set" in _text(page)
+    assert 'class="own' not in arena.app.test_client().get(f"{HERE}/leaderboard").text
 
 
 def test_a_leaderboard_without_scores_says_so(arena: Any, ann: Any) -> None:
     page = ann.browser.get(f"{HERE}/leaderboard").text
-    assert "<p>Computed on 50% of the test set." in page
+    assert '<p class="basis">50% of the test set' in page
     assert "No team has a score yet." in page
 
 

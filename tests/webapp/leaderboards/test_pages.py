@@ -104,11 +104,30 @@ def test_anybody_reads_the_board_of_the_api_and_a_wrong_token_is_refused(arena: 
 
 def test_the_own_row_is_pinned_where_it_stands_on_another_page(arena: Any, crowd: Any) -> None:
     first, second = (crowd.browser.get(f"{BOARD}?page={page}").text for page in (1, 2))
-    assert re.search(r'<tbody class="pinned">\s*<tr class="own">\s*<td class="number rank">60</td>', first)
-    assert "pinned" not in second and second.count('<tr class="own">') == 1
+    assert re.search(
+        r'<tbody class="pinned">\s*<tr class="own "[^>]*>\s*<td class="number rank">60</td>', first
+    )
+    assert "pinned" not in second and second.count('<tr class="own ') == 1
+    way = re.search(r'<a class="to-own" href="[^"]*page=2#(team-[0-9]+)">You: 60th</a>', first)
+    assert way and f'id="{way[1]}"' in second
     assert "pinned" not in arena.app.test_client().get(BOARD).text
     assert _json(arena, API, **crowd.bearer).json["own"]["rank"] == 60
     assert _json(arena, f"{API}?page=2", **crowd.bearer).json["own"] is None
+
+
+def test_a_line_says_what_is_missing_to_the_leader_from_displayed_digits(arena: Any, crowd: Any) -> None:
+    first, second = (crowd.browser.get(f"{BOARD}?page={page}").text for page in (1, 2))
+    assert re.findall(r'<small class="gap">([^<]*)<', first) == [
+        "\N{MINUS SIGN}0.89999",  # the own line, pinned on top
+        *(f"\N{MINUS SIGN}{number / 100_000:.5f}" for number in range(1, 50)),
+    ]
+    assert '<small class="gap">\N{MINUS SIGN}0.00050<' in second
+
+
+def test_the_weakest_term_of_each_line_is_marked_once(arena: Any, crowd: Any) -> None:
+    page = arena.app.test_client().get(BOARD).text
+    assert page.count(' weakest">') == page.count('<span class="unseen"> weakest<') == 50
+    assert "low = false alarms" in page
 
 
 def test_a_search_finds_teams_and_leaves_the_true_rank(arena: Any, crowd: Any) -> None:
@@ -162,7 +181,7 @@ def test_pages_of_a_sorted_board_keep_the_question(arena: Any, crowd: Any) -> No
 
 def test_the_change_counts_from_the_start_of_the_utc_day(arena: Any, crowd: Any) -> None:
     assert _json(arena, API).json["rows"][0]["rank_change"] is None
-    assert ">Change<" not in crowd.browser.get(BOARD).text
+    assert 'class="change' not in crowd.browser.get(BOARD).text
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         now = arena.now()
@@ -224,7 +243,7 @@ def test_a_benchmark_stands_in_place_without_a_rank(arena: Any, crowd: Any) -> N
     assert all(each["score"] >= row["score"] for each in before)
     assert all(each["score"] <= row["score"] for each in after)
     assert [each["rank"] for each in before + after] == list(range(1, 51))
-    assert "<small>benchmark</small>" in crowd.browser.get(BOARD).text
+    assert '<small class="pill">benchmark</small>' in crowd.browser.get(BOARD).text
     assert any(each["is_benchmark"] for each in _json(arena, f"{API}?q=gram&sort=team").json["rows"])
 
 
