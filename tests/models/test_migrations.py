@@ -154,17 +154,6 @@ def test_a_competition_that_ended_before_the_upgrade_is_not_revealed_by_it(empty
     assert revealed is None
 
 
-def test_who_was_there_gets_an_avatar_and_no_page(empty_database: Database) -> None:
-    schema.upgrade(empty_database, "0001")
-    _insert(empty_database, OLD_ROWS)
-    schema.upgrade(empty_database)
-    columns = {"user_account": [{"avatar_key": "", "page_key": ""}], "team": [{"avatar_key": ""}]}
-    rows = _read(empty_database, columns)
-    keys = [row["avatar_key"] for name in columns for row in rows[name]]
-    assert len(keys) == len(set(keys)) == 3 and all(len(key) == 16 for key in keys)
-    assert {row["page_key"] for row in rows["user_account"]} == {None}
-
-
 def test_upgrading_a_current_database_changes_nothing(database: Database) -> None:
     before = schema.current(database)
     schema.upgrade(database)

@@ -46,9 +46,7 @@ ON_A_PAGE = (
     "row_share",
 )
 LINE = {
-    **dict.fromkeys(
-        ("team", "team_id", "members", "is_benchmark", "entries", "last_submitted_at"), Field.TEAM
-    ),
+    **dict.fromkeys(("team", "members", "is_benchmark", "entries", "last_submitted_at"), Field.TEAM),
     **dict.fromkeys(("rank", "rank_change", "public_rank"), Field.PUBLIC_RANK),
     "score": Field.PUBLIC_SCORE,
     "terms": Field.PUBLIC_TERMS,

@@ -88,7 +88,6 @@ def test_nothing_stands_in_the_answer_but_what_is_promised(arena: Any, ann: Any)
     ]
     assert list(board["rows"][0]) == [
         "rank",
-        "team_id",
         "team",
         "members",
         "is_benchmark",

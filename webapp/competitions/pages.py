@@ -9,8 +9,7 @@ from grader.services.competitions.lookup import NoScoringVersion
 from grader.services.rescoring import mail
 from grader.services.setup import drafts
 from grader.services.solutions import other_labels
-from grader.services.teams import participations
-from grader.services.teams.participations import EntryState
+from webapp.competitions import home
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.parameters import asked_page
@@ -40,24 +39,19 @@ def index() -> ResponseReturnValue:
 
 @blueprint.get("/competitions/<slug>")
 def show(slug: str) -> ResponseReturnValue:
-    """Show what a competition is about."""
+    """Show what a competition is about, how it goes, and what to do next."""
     with current_site().database.read() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
-        found = g.user and participations.find(session, competition=competition, user=g.user)
+        view = CompetitionView(competition, now)
         posted = announcements.shown(session, competition=competition)
-    view = CompetitionView(competition, now)
-    rescored = mail.latest(competition)
-    entry = participations.state(competition, found)
-    is_to_join = entry is EntryState.OUTSIDE and participations.is_entry_open(competition, now)
+        found = home.read(session, competition, view, now)
     return render_template(
         "competitions/show.html",
         competition=view,
-        entry=entry,
-        is_asked_to_join=not g.organizer_role
-        and (entry is EntryState.RULES_CHANGED or (is_to_join and view.must_ask)),
+        home=found,
         metric=view.metric(),
         overview=markdown.render(view.overview),
-        rescored=rescored,
+        rescored=mail.latest(competition),
         announcements=[(each, markdown.render(each.body)) for each in posted],
     )
 

@@ -18,6 +18,7 @@ from grader.services.solutions import publication
 from grader.services.teams import participations
 from grader.visibility import Phase
 from webapp.presentation import feedback_words, formats
+from webapp.presentation.summary import first_line
 from webapp.presentation.terms import TERMS, Term
 
 _MAILBOX = re.compile(r"[^@\s<>\"]+@[^@\s<>\"]+")
@@ -110,6 +111,18 @@ class CompetitionView:
         if self.closes_at > self._now:
             return Deadline("closes", self.closes_at, formats.span(self.closes_at - self._now))
         return Deadline("closed", self.closes_at, None)
+
+    @property
+    def summary(self) -> str:
+        """One line that says what the competition is about."""
+        return first_line(self.overview) or (
+            f"Predict for every row of the test set how likely it is to be {self.positive_name}, and let the "
+            "mention of an identity mislead the model as little as possible."
+        )
+
+    def left_until(self, moment: datetime) -> str:
+        """Return how long it is until a moment, such as `3 d 4 h`."""
+        return formats.span(moment - self._now)
 
     @property
     def contact_link(self) -> str | None:

@@ -48,13 +48,9 @@ class BoardQuery(PageQuery):
 
 
 class BoardLine(Answer):
-    """A line of a leaderboard; `submission`, on the private one, is the one that counts.
-
-    `team_id` leads to the team; a benchmark has none.
-    """
+    """A line of a leaderboard; `submission`, on the private one, is the one that counts."""
 
     rank: int | None
-    team_id: int | None
     team: str
     members: list[str]
     is_benchmark: bool
@@ -179,7 +175,6 @@ def _line(row: BoardRow, board: Board) -> BoardLine:
     counts = {} if board.split is Split.PUBLIC else {"submission": counted_id(row, board)}
     return BoardLine(
         rank=row.rank,
-        team_id=None if row.is_benchmark else row.team_id,
         team=row.team,
         members=list(row.members),
         is_benchmark=row.is_benchmark,

@@ -42,6 +42,21 @@ def standing_of(session: Session, *, scoring_version_id: int, split: Split, team
     return None if row is None else to_entry(row)
 
 
+def above(session: Session, *, scoring_version_id: int, split: Split, entry: Entry) -> Entry | None:
+    """Return the entry directly above one, None above the first."""
+    last_first = [
+        column if each.is_highest_first else column.desc()
+        for each, column in ((each, getattr(Standing, each.name)) for each in order.COLUMNS)
+    ]
+    row = session.scalar(
+        select(Standing)
+        .where(*_on(scoring_version_id, split), Standing.team_id != entry.team_id, _is_before(entry))
+        .order_by(*last_first)
+        .limit(1)
+    )
+    return None if row is None else to_entry(row)
+
+
 def count_teams(session: Session, *, scoring_version_id: int, split: Split) -> int:
     """Return how many teams a leaderboard has."""
     return session.scalar(select(func.count()).where(*_on(scoring_version_id, split))) or 0

@@ -87,14 +87,14 @@ def test_everybody_reads_the_rules_and_a_stranger_is_asked_to_log_in(arena: Any)
 def test_rules_are_accepted_by_a_ticked_box(arena: Any, join: Any) -> None:
     arena.competition(rules="Be kind.")
     ann = arena.person("Ann")
-    assert "Join this competition before you send a file" in text(ann.browser.get(HERE))
+    assert f'<a class="button" href="{HERE}/join">Join</a>' in ann.browser.get(HERE).text
     refused = join(ann, accepted_rules_version="")
     assert refused.status_code == 403
     assert "read and accept version 1 of the rules" in text(refused)
     answer = join(ann)
     assert (answer.status_code, answer.headers["Location"]) == (303, f"{HERE}/submit")
     assert "accepted version 1 of these rules" in text(ann.browser.get(f"{HERE}/join"))
-    assert "Join this competition" not in text(ann.browser.get(HERE))
+    assert ">Join</a>" not in ann.browser.get(HERE).text
     arena.submit(ann, arena.truth.predictions())
 
 
@@ -206,7 +206,7 @@ def test_changed_rules_are_shown_until_they_are_accepted(arena: Any, join: Any) 
     page = ann.browser.get(f"{HERE}/join")
     assert "The rules have changed since you accepted them." in text(page)
     assert buttons(page) == {"Accept"}
-    assert "Accept the changed rules before you send a file" in text(ann.browser.get(HERE))
+    assert ">Accept the changed rules</a>" in ann.browser.get(HERE).text
     assert join(ann).status_code == 403  # version 1 again, from an old form
     assert join(ann, accepted_rules_version="2").status_code == 303
 
@@ -418,7 +418,7 @@ def test_the_overview_names_deadlines_and_limits(arena: Any) -> None:
     closes_at = arena.now() + timedelta(days=30)
     arena.competition(closes_at=closes_at, max_daily_submissions=5, max_total_submissions=100)
     page = text(arena.app.test_client().get(HERE))
-    for words in ("Entry until", "Mergers until", "up to 5 people", "5 a day, 100 in all", "Revealed by"):
+    for words in ("Last entry", "Last mergers", "up to 5 people", "5 a day 100 in all", "Results"):
         assert words in page
 
 

@@ -24,7 +24,7 @@ function left(milliseconds) {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   const days = Math.floor(seconds / 86_400);
   if (days > 0) return `${days} d ${Math.floor(seconds / 3600) % 24} h`;
-  return `${hours}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
+  return `${Math.floor(seconds / 3600)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
 }
 
 const forms = {

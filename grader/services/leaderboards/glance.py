@@ -1,0 +1,177 @@
+"""A leaderboard at a glance: how many teams, the best score, the first few, all scores, the own place.
+
+Everybody is shown the same: the public leaderboard as the mode of feedback has it, after the reveal the
+private one. In blind mode there is nothing but the number of teams until then.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy import and_, func, or_, select
+from sqlalchemy.orm import Session
+
+from grader.models import (
+    STANDING_ORDER,
+    Competition,
+    Split,
+    Standing,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+    Team,
+)
+from grader.ranking import order
+from grader.ranking.order import Entry
+from grader.services.competitions import phases
+from grader.services.standings import places
+from grader.visibility import Field, Phase, Viewer, visible
+
+TOP = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TopLine:
+    """A team among the first."""
+
+    rank: int
+    team_id: int
+    team: str
+    avatar_key: str | None
+    score: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPlace:
+    """The own team's place; `gap` is what it lacks to the score of the next team, None for the first."""
+
+    rank: int
+    score: str
+    score_units: int
+    gap: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What a leaderboard says first; `scores` has the number of teams at each displayed score."""
+
+    team_count: int
+    best: str | None = None
+    split: Split = Split.PUBLIC
+    top: Sequence[TopLine] = ()
+    own: OwnPlace | None = None
+    scores: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How many teams a competition has, and the best score that everybody sees."""
+
+    team_count: int = 0
+    best: str | None = None
+
+
+def shown_split(competition: Competition, now: datetime) -> Split | None:
+    """Return the leaderboard that everybody sees at `now`; None where that one shows nothing."""
+    phase = phases.phase(competition, now)
+    if phase is Phase.REVEALED:
+        return Split.PRIVATE
+    shows = visible(Field.PUBLIC_SCORE, Viewer.PUBLIC, phase, competition.feedback)
+    return Split.PUBLIC if shows else None
+
+
+def of(session: Session, *, competition: Competition, team: Team | None, now: datetime) -> Glance:
+    """Return a leaderboard at a glance, with the place of a team."""
+    split, version_id = shown_split(competition, now), competition.live_scoring_version_id
+    if version_id is None:
+        return Glance(0)
+    if split is None:
+        return Glance(_sent(session, [competition.id]).get(competition.id, 0))
+    counts = session.execute(
+        select(Standing.score_units, func.count())
+        .where(Standing.scoring_version_id == version_id, Standing.split == split)
+        .group_by(Standing.score_units)
+    )
+    scores: dict[int, int] = dict(counts.all())
+    if not scores:
+        return Glance(0, split=split)
+    return Glance(
+        team_count=sum(scores.values()),
+        best=order.score_text(max(scores)),
+        split=split,
+        top=_top(session, version_id, split),
+        own=_own(session, version_id, split, team) if team is not None else None,
+        scores=scores,
+    )
+
+
+def figures(session: Session, *, competitions: Collection[Competition], now: datetime) -> dict[int, Figures]:
+    """Return the figures of competitions by their ids, in at most two queries for any number of them."""
+    splits = {each.id: shown_split(each, now) for each in competitions if each.live_scoring_version_id}
+    versions = {each.live_scoring_version_id: each.id for each in competitions if splits.get(each.id)}
+    found = {each.id: Figures() for each in competitions}
+    boards = [
+        and_(Standing.scoring_version_id == version_id, Standing.split == splits[competition_id])
+        for version_id, competition_id in versions.items()
+    ]
+    if boards:
+        rows = session.execute(
+            select(Standing.scoring_version_id, func.count(), func.max(Standing.score_units))
+            .where(or_(*boards))
+            .group_by(Standing.scoring_version_id)
+        )
+        for version_id, count, units in rows:
+            found[versions[version_id]] = Figures(count, order.score_text(units))
+    blind = [competition_id for competition_id, split in splits.items() if split is None]
+    for competition_id, count in _sent(session, blind).items():
+        found[competition_id] = Figures(count)
+    return found
+
+
+def _sent(session: Session, competition_ids: Collection[int]) -> dict[int, int]:
+    """Return how many teams of competitions have a scored file."""
+    if not competition_ids:
+        return {}
+    rows = session.execute(
+        select(Submission.competition_id, func.count(Submission.team_id.distinct()))
+        .join(Team, Team.id == Submission.team_id)
+        .where(
+            Submission.competition_id.in_(competition_ids),
+            Submission.status == SubmissionStatus.SCORED,
+            Submission.kind == SubmissionKind.NORMAL,
+            Team.disqualified_at.is_(None),
+        )
+        .group_by(Submission.competition_id)
+    )
+    return dict(rows.all())
+
+
+def _top(session: Session, version_id: int, split: Split) -> list[TopLine]:
+    rows = session.execute(
+        select(Standing.team_id, Team.name, Team.avatar_key, Standing.score_units)
+        .join(Team, Team.id == Standing.team_id)
+        .where(Standing.scoring_version_id == version_id, Standing.split == split)
+        .order_by(*STANDING_ORDER)
+        .limit(TOP)
+    )
+    return [
+        TopLine(rank, team_id, name, avatar_key, order.score_text(units))
+        for rank, (team_id, name, avatar_key, units) in enumerate(rows, start=1)
+    ]
+
+
+def _own(session: Session, version_id: int, split: Split, team: Team) -> OwnPlace | None:
+    entry = places.standing_of(session, scoring_version_id=version_id, split=split, team_id=team.id)
+    if entry is None:
+        return None
+    above = places.above(session, scoring_version_id=version_id, split=split, entry=entry)
+    return OwnPlace(
+        rank=places.rank_of(session, scoring_version_id=version_id, split=split, entry=entry),
+        score=order.score_text(entry.score_units),
+        score_units=entry.score_units,
+        gap=None if above is None else _gap(above, entry),
+    )
+
+
+def _gap(above: Entry, own: Entry) -> str:
+    return order.score_text(above.score_units - own.score_units)

@@ -1,0 +1,79 @@
+"""A leaderboard at a glance: figures, the first five, the own place, and nothing that a mode withholds."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from grader.models import Split, Team
+from grader.services.competitions import lookup
+from grader.services.leaderboards import glance, leaderboard
+from grader.services.leaderboards.glance import Figures, Glance
+from grader.services.teams import rosters
+from grader.visibility import Feedback
+
+MINUTE = timedelta(minutes=1)
+TEAMS = ("ada", "bob", "cleo", "dan", "eve", "fay", "gil")
+
+
+@pytest.fixture
+def competition(service: Any) -> Any:
+    """A competition in which seven teams have a scored file each."""
+    competition = service.competition()
+    for number, name in enumerate(TEAMS):
+        skill = (number * 3 % 7) / 10
+        service.score(service.submit(competition, user=name, seed=number, skill=skill, after=number * MINUTE))
+    return service.reload(competition)
+
+
+def look(service: Any, competition: Any, name: str | None = None) -> Glance:
+    with service.database.read() as session:
+        competition, team = lookup.get(session, slug=competition.slug), None
+        if name is not None:
+            team = rosters.find_team(session, competition=competition, user=service.users[name])
+        return glance.of(session, competition=competition, team=team, now=service.now)
+
+
+def test_it_says_what_the_leaderboard_says(service: Any, competition: Any) -> None:
+    with service.database.read() as session:
+        rows = leaderboard.public_board(session, competition=competition, now=service.now).rows
+        found = glance.figures(session, competitions=[competition], now=service.now)
+    seen = look(service, competition)
+    assert [(line.rank, line.team, line.score) for line in seen.top] == [
+        (row.rank, row.team, row.score) for row in rows[: glance.TOP]
+    ]
+    assert (seen.team_count, seen.best, seen.own) == (7, rows[0].score, None)
+    assert sum(seen.scores.values()) == 7
+    assert found == {competition.id: Figures(7, rows[0].score)}
+    for above, row in zip([None, *rows], rows, strict=False):
+        own = look(service, competition, row.team).own
+        assert own is not None
+        assert (own.rank, own.score) == (row.rank, row.score)
+        gap = None if above is None else f"{(above.score_units - row.score_units) / 100_000:.5f}"
+        assert own.gap == gap
+
+
+def test_a_blind_competition_counts_teams_and_shows_no_score(service: Any, competition: Any) -> None:
+    with service.database.write() as session:
+        lookup.get(session, slug=competition.slug).feedback = Feedback.BLIND
+    competition = service.reload(competition)
+    assert look(service, competition, "ada") == Glance(7)
+    with service.database.read() as session:
+        found = glance.figures(session, competitions=[competition], now=service.now)
+    assert found == {competition.id: Figures(7)}
+
+
+def test_after_the_reveal_it_shows_the_private_leaderboard(service: Any, competition: Any) -> None:
+    service.reveal(competition)
+    competition = service.reload(competition)
+    seen = look(service, competition, "ada")
+    assert (seen.split, seen.team_count) == (Split.PRIVATE, 7)
+    assert seen.own is not None
+
+
+def test_without_a_score_there_is_nothing_to_show(service: Any) -> None:
+    competition = service.reload(service.competition())
+    assert look(service, competition) == Glance(0)
+    with service.database.read() as session:
+        assert glance.figures(session, competitions=[], now=service.now) == {}
+        assert session.get(Team, 1) is None

@@ -1,0 +1,134 @@
+"""A competition's home: what it says first, and the one button that changes with who looks and when."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from grader.models import EntryMode
+from webapp.presentation.summary import MAX_LENGTH, cut, first_line
+
+HERE = "/competitions/toxicity"
+DAY = timedelta(days=1)
+SENTENCE = "One sentence that is here and long enough to be kept alone by itself."
+
+
+def button(page: str) -> tuple[str, str]:
+    found = re.search(r'<div class="next-step">\s*<a class="button" href="([^"]*)">([^<]*)</a>', page)
+    assert found is not None
+    return found[2], found[1]
+
+
+def words(page: str) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", page).split())
+
+
+def test_a_stranger_is_asked_to_log_in(arena: Any) -> None:
+    arena.competition()
+    assert button(arena.app.test_client().get(HERE).text) == (
+        "Log in to join",
+        "/login?next=/competitions/toxicity/submit",
+    )
+
+
+def test_the_button_follows_a_person_through_the_competition(arena: Any) -> None:
+    now = arena.now()
+    arena.competition(rules="Be fair.", closes_at=now + 9 * DAY, max_daily_submissions=2)
+    ann = arena.person("Ann")
+
+    def seen() -> tuple[str, str]:
+        return button(ann.browser.get(HERE).text)
+
+    assert seen() == ("Join", f"{HERE}/join")
+    ann.post(f"{HERE}/join", {"accepted_rules_version": "1"})
+    assert seen() == ("Submit", f"{HERE}/submit")
+    assert "2 left today" in ann.browser.get(HERE).text
+    for seed in (1, 2):
+        arena.submit(ann, arena.truth.predictions(noise=2, seed=seed))
+    arena.score_all()
+    assert seen()[0] == "Choose finals"
+    assert "2 of 2 places are free" in ann.browser.get(HERE).text
+    for submission_id in (1, 2):
+        ann.post(f"{HERE}/submissions/{submission_id}/selection", {"selected": "yes"})
+    assert seen()[0] == "My submissions"
+    assert "Nothing left today" in ann.browser.get(HERE).text
+    arena.reveal()
+    assert seen() == ("See results", f"{HERE}/results")
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"opens_at": 2}, "How it is scored"),
+        ({"opens_at": -9, "closes_at": -1}, "See the leaderboard"),
+        ({"opens_at": -9, "closes_at": 9, "entry_deadline": -1}, "See the leaderboard"),
+        ({"opens_at": 2, "entry_mode": EntryMode.APPROVAL}, "Join"),
+    ],
+)
+def test_a_newcomer_is_led_to_what_they_can_do(arena: Any, settings: dict[str, Any], expected: str) -> None:
+    now = arena.now()
+    arena.competition(
+        **{name: now + days * DAY if isinstance(days, int) else days for name, days in settings.items()}
+    )
+    assert button(arena.person("Ann").browser.get(HERE).text)[0] == expected
+
+
+def test_an_organizer_is_led_to_the_desk(arena: Any) -> None:
+    arena.competition()
+    root = arena.person("Root", is_admin=True)
+    assert button(root.browser.get(HERE).text)[0] == "Organize"
+
+
+def test_it_shows_the_own_place_with_its_gap_and_marks_it(arena: Any) -> None:
+    arena.competition()
+    ann = arena.person("Ann")
+    for place in range(6):
+        arena.submit(arena.person(f"Bot {place}"), arena.truth.predictions(noise=1 + place / 9, seed=place))
+    arena.submit(ann, arena.truth.predictions(noise=9, seed=5))
+    arena.score_all()
+    text = words(ann.browser.get(HERE).text)
+    assert re.search(r"Teams 7 ", text)
+    assert re.search(r"7 Your team you 0\.\d{5} 0\.\d{5} behind the 6th place", text)
+    assert re.search(r"you 0\.\d{5}", text)
+    stranger = arena.app.test_client().get(HERE).text
+    assert "Your team" not in stranger
+    assert 'class="own"' not in stranger
+
+
+def test_the_dates_say_where_now_is(arena: Any) -> None:
+    now = arena.now()
+    arena.competition(opens_at=now - DAY, closes_at=now + 9 * DAY, reveals_at=now + 11 * DAY)
+    page = arena.app.test_client().get(HERE).text
+    text = words(page)
+    assert re.search(r"Opened \d.* Closes \d.* Results \d", text)
+    assert page.count('aria-current="step"') == 1
+
+
+def test_newer_announcements_are_open_and_older_ones_folded(arena: Any) -> None:
+    arena.competition()
+    root = arena.person("Root", is_admin=True)
+    for title in ("First", "Second", "Third"):
+        news = {"title": title, "body": "Hello.", "act": "post"}
+        assert root.confirm(f"{HERE}/organize/announcements", news).status_code == 303
+    page = arena.app.test_client().get(HERE).text
+    assert page.index("Third") < page.index("2 older announcements") < page.index("Second")
+
+
+@pytest.mark.parametrize(
+    ("overview", "line"),
+    [
+        ("", ""),
+        ("# A title\n\n- a list\n", ""),
+        ("## Task\n\nFind *bad* `ones`\nwith [this](https://x.org).\n\nMore.", "Find bad ones with this."),
+        ("A <b>&\n", "A <b>&"),
+        (SENTENCE + " " + "word " * 60, SENTENCE),
+    ],
+)
+def test_the_first_paragraph_says_what_it_is_about(overview: str, line: str) -> None:
+    assert first_line(overview) == line
+
+
+def test_a_long_text_is_cut_at_a_word() -> None:
+    assert cut("word " * 99, 18) == "word word word…"
+    assert len(cut("x" * 999, MAX_LENGTH)) == MAX_LENGTH

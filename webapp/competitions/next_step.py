@@ -1,0 +1,113 @@
+"""The one thing to do next on a competition's home: the primary button, by who looks and by the phase."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from flask import url_for
+
+from grader.services.quotas.limits import DailyLimitReached
+from grader.services.submissions import refusal, selections
+from grader.services.submissions.selections import Choice, Reason
+from grader.services.submissions.situation import Situation
+from grader.services.teams import participations
+from grader.services.teams.participations import EntryPending, EntryRefused, NotJoined, RulesChanged
+from grader.visibility import Phase
+from webapp.competitions.views import CompetitionView
+
+NEAR_CLOSE = timedelta(days=3)
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """A button: its words and where it leads; a sentence below, and `until` what the sentence counts down."""
+
+    words: str
+    address: str
+    note: str = ""
+    until: datetime | None = None
+
+
+def of_stranger(view: CompetitionView) -> NextStep:
+    """Return what somebody can do who is not logged in."""
+    if view.phase is Phase.SCHEDULED and not view.must_ask:
+        return NextStep("How it is scored", _to("competitions.evaluation", view))
+    if view.phase in (Phase.CLOSED, Phase.REVEALED) or not view.is_entry_open:
+        return _board(view)
+    aim = _to("entry.show" if view.must_ask else "submissions.submit", view)
+    return NextStep("Log in to join", url_for("account.log_in", next=aim))
+
+
+def of_person(view: CompetitionView, situation: Situation, choice: Choice | None) -> NextStep:
+    """Return what a person can do; `choice` is what would count of their team's files, where that is read."""
+    if situation.is_test:
+        return NextStep("Organize", _to("organize_console.index", view))
+    if view.is_revealed:
+        has_results = situation.team is not None
+        return NextStep("See results", _to("leaderboards.results", view)) if has_results else _board(view)
+    finals = _finals(view, situation, choice)
+    if view.phase is Phase.CLOSED:
+        return finals or _board(view)
+    entry = participations.refusal(situation.competition, situation.participation, now=situation.now)
+    if entry is not None:
+        return _entry(view, entry)
+    if view.phase is Phase.SCHEDULED:
+        return NextStep("How it is scored", _to("competitions.evaluation", view))
+    refused = refusal.refusal(situation)
+    if finals is not None and (refused is not None or _is_near_close(view, situation.now)):
+        return finals
+    if isinstance(refused, DailyLimitReached):
+        note = "Nothing left today. New submissions in"
+        return NextStep("My submissions", _to("submissions.index", view), note, refused.retry_at)
+    if refused is not None:
+        return NextStep("My submissions", _to("submissions.index", view), refused.message)
+    return NextStep("Submit", _to("submissions.submit", view), _left(situation))
+
+
+def wants_choice(view: CompetitionView, situation: Situation) -> bool:
+    """Return whether the next step may depend on what the team has selected."""
+    return situation.team is not None and not situation.is_test and view.phase in (Phase.OPEN, Phase.CLOSED)
+
+
+def _finals(view: CompetitionView, situation: Situation, choice: Choice | None) -> NextStep | None:
+    """Return the step to the final selection while places are free and there is something to choose."""
+    is_open = selections.is_open(situation.competition, situation.now)
+    if choice is None or not is_open or Reason.AUTOMATIC not in choice.reasons.values():
+        return None
+    free = choice.limit - len(choice.picked_ids)
+    note = f"{free} of {choice.limit} places are free: without a choice your {view.chosen_for} counts."
+    return NextStep("Choose finals", _to("submissions.index", view), note)
+
+
+def _entry(view: CompetitionView, refused: EntryRefused) -> NextStep:
+    match refused:
+        case NotJoined():
+            return NextStep("Join", _to("entry.show", view))
+        case RulesChanged():
+            return NextStep("Accept the changed rules", _to("entry.show", view))
+        case EntryPending():
+            return NextStep("See your request", _to("entry.show", view), "It waits for an organizer.")
+        case _:
+            board = _board(view)
+            return NextStep(board.words, board.address, refused.message)
+
+
+def _board(view: CompetitionView) -> NextStep:
+    if view.is_revealed:
+        return NextStep("See results", _to("leaderboards.private", view))
+    return NextStep("See the leaderboard", _to("leaderboards.public", view))
+
+
+def _left(situation: Situation) -> str:
+    left = situation.allowance.left
+    if left is None:
+        return ""
+    is_of_day = left == situation.allowance.left_today
+    return f"{left:,} left {'today' if is_of_day else 'in all'}"
+
+
+def _is_near_close(view: CompetitionView, now: datetime) -> bool:
+    return view.closes_at is not None and view.closes_at - now <= NEAR_CLOSE
+
+
+def _to(endpoint: str, view: CompetitionView) -> str:
+    return url_for(endpoint, slug=view.slug)
