@@ -11,25 +11,24 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import event, insert, select
+from sqlalchemy import event, select
 
 from grader.db import Database
 from grader.files import read_solution
-from grader.models import Competition, DailyRank, Score, Split, Submission, Team, TeamMember, User
+from grader.models import DailyRank
 from grader.operations import schema
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
 from grader.services.solutions import intake
-from grader.services.standings import daily_ranks, rows
 from grader.settings import Settings
 from grader.storage import open_storage
+from tests.fixtures import crowds
 from tests.fixtures.competitions import publish_competition
 from webapp.app import create_app
 
@@ -37,7 +36,6 @@ TEAMS = 10_000
 SUBMISSIONS = 130_000
 REPEATS = 60
 TARGET_MS = 30
-COUNTS = {f"cell {number}": [10**9 + number] * 4 for number in range(27)}  # as large as of nine identities
 BOARD = "/competitions/large/leaderboard"
 PAGES = (
     ("the first page, with its chart", BOARD),
@@ -84,84 +82,8 @@ def fill(database: Database, settings: Settings) -> None:
             actor=Actor(None, "benchmark"),
             now=start,
         )
-        version_id = lookup.live(competition).id
-        session.execute(insert(User), [_user(number, start) for number in range(TEAMS)])
-        user_ids = session.scalars(select(User.id).order_by(User.id)).all()
-        session.execute(insert(Team), [_team(number, competition, start) for number in range(TEAMS)])
-        team_ids = session.scalars(select(Team.id).order_by(Team.id)).all()
-        session.execute(insert(TeamMember), list(_members(competition, team_ids, user_ids, start)))
-        owners = dict(zip(team_ids, user_ids, strict=True))
-        session.execute(insert(Submission), list(_submissions(competition, owners, start, now)))
-        ids = session.scalars(select(Submission.id)).all()
-        session.execute(insert(Score), list(_scores(ids, version_id, now)))
-        rows.write(session, competition=competition, scoring_version_id=version_id, splits=(Split.PUBLIC,))
-        ranks = daily_ranks.compute(session, competition=competition, now=now)
-        daily_ranks.write(session, competition=competition, ranks=ranks, now=now)
+        crowds.fill(session, competition=competition, teams=TEAMS, files=SUBMISSIONS, start=start, end=now)
         assert session.scalar(select(DailyRank.id).limit(1))
-
-
-def _user(number: int, at: datetime) -> dict[str, Any]:
-    return {
-        "name": f"person {number}",
-        "name_key": f"person {number}",
-        "name_folded": f"person {number}",
-        "password_hash": "",
-        "is_admin": False,
-        "created_at": at,
-    }
-
-
-def _team(number: int, competition: Competition, at: datetime) -> dict[str, Any]:
-    name = f"Team {number}"
-    return {"competition_id": competition.id, "name": name, "name_key": name.lower(), "created_at": at}
-
-
-def _members(
-    competition: Competition, team_ids: Any, user_ids: Any, at: datetime
-) -> Iterator[dict[str, Any]]:
-    for team_id, user_id in zip(team_ids, user_ids, strict=True):
-        yield {"competition_id": competition.id, "team_id": team_id, "user_id": user_id, "joined_at": at}
-
-
-def _submissions(
-    competition: Competition, owners: dict[int, int], start: datetime, end: datetime
-) -> Iterator[dict[str, Any]]:
-    dice = random.Random(2)
-    teams = list(owners)
-    for number in range(SUBMISSIONS):
-        team_id = teams[number % TEAMS]
-        at = start + (end - start) * dice.random()
-        yield {
-            "competition_id": competition.id,
-            "team_id": team_id,
-            "user_id": owners[team_id],
-            "sha256": "0" * 64,
-            "size_bytes": 1,
-            "file_name": "submission.csv",
-            "status": "scored",
-            "submitted_at": at,
-            "finished_at": at,
-            "slot_day": at.date(),
-        }
-
-
-def _scores(ids: Any, version_id: int, at: datetime) -> Iterator[dict[str, Any]]:
-    dice = random.Random(3)
-    for submission_id in ids:
-        for split in Split:
-            score = dice.betavariate(30, 4)
-            yield {
-                "submission_id": submission_id,
-                "scoring_version_id": version_id,
-                "split": split,
-                "score": score,
-                "overall_auc": score,
-                "subgroup_auc": score,
-                "bpsn_auc": dice.random(),
-                "bnsp_auc": score,
-                "counts": COUNTS,
-                "created_at": at,
-            }
 
 
 def hello() -> FlaskClient:

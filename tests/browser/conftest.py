@@ -6,7 +6,6 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,11 +90,3 @@ def live(arena: Any) -> Iterator[Any]:
     thread.join()
     server.server_close()
     hints.stop()
-
-
-@pytest.fixture
-def screens(tmp_path: Path) -> Path:
-    """Where screenshots go: FAIRBOARD_TEST_SCREENS, else the test's own folder."""
-    folder = Path(os.environ.get("FAIRBOARD_TEST_SCREENS", tmp_path / "screens"))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder

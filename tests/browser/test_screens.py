@@ -1,15 +1,12 @@
-"""Every page in both colour schemes, on a desk and on a phone, drawn without a fault that axe knows."""
+"""A site with submissions of every fate and a webhook that failed: what a member sees is clear to all."""
 
-import os
 import random
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
 from grader import db
 from grader.models import EntryMode
@@ -24,13 +21,9 @@ from grader.services.submissions import accepting
 from grader.services.teams import invitations, mergers, rosters, teams
 from grader.services.webhooks import outbox
 from grader.services.webhooks.outbox import EVENTS, Event
+from tests.browser.looks import faults
 
 pytestmark = pytest.mark.browser
-WIDTHS = {"desk": 1280, "phone": 390}
-SCHEMES: dict[str, dict[str, Any]] = {  # with what axe looks for: only colours differ
-    "light": {"resultTypes": ["violations"]},
-    "dark": {"resultTypes": ["violations"], "runOnly": {"type": "rule", "values": ["color-contrast"]}},
-}
 TEAMS = 20
 OVERVIEW = """
 Online discussions need models that find harmful comments. Such models often learn that the **mention** of an
@@ -166,49 +159,15 @@ def _add_webhook(live: Any, ann: Any) -> None:
                 outbox.record_failed(session, claimed=claimed, status=status, duration_ms=duration, now=now)
 
 
-def test_every_page_is_drawn_without_serious_faults(live: Any, browser: Browser, screens: Path) -> None:
+def test_what_a_member_sees_is_clear_to_all(live: Any, browser: Browser) -> None:
     paths = populate(live)
-    faults = []
-    for scheme, rules in SCHEMES.items():
-        for width, pixels in WIDTHS.items():
-            context = browser.new_context(
-                base_url=live.address,
-                color_scheme=scheme,  # type: ignore[arg-type]
-                viewport={"width": pixels, "height": 900},
-            )
-            axe = rules if width == "desk" else None
-            page, kind = context.new_page(), f"{scheme}-{width}.png"
-            for name, path in paths.strangers.items():
-                faults += _faults(page, path, screens / f"{name}-{kind}", axe)
-            context.add_cookies([{"name": "fairboard_login", "value": paths.cookie, "url": live.address}])
-            for name, path in paths.member.items():
-                faults += _faults(page, path, screens / f"{name}-{kind}", axe)
-            context.close()
-    assert not faults, "\n".join(faults)
-
-
-def _faults(page: Page, path: str, picture: Path, axe: dict[str, Any] | None) -> list[str]:
-    said: list[str] = []
-
-    def hear(message: object) -> None:
-        said.append(getattr(message, "text", str(message)))
-
-    page.on("console", hear)
-    page.on("pageerror", hear)
-    answer = page.goto(path)
-    if "FAIRBOARD_TEST_SCREENS" in os.environ:
-        page.screenshot(path=picture, full_page=True)
-    too_wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    if too_wide > 0:
-        said.append(f"the page is {too_wide} px wider than the window")
-    for violation in Axe().run(page, options=axe).response["violations"] if axe else ():
-        if violation["impact"] in ("serious", "critical"):
-            node = violation["nodes"][0]
-            said.append(f"{violation['id']}: {node['target']} {node.get('failureSummary')}")
-    page.remove_listener("console", hear)
-    page.remove_listener("pageerror", hear)
-    expected_404 = answer is not None and answer.status == 404
-    return [f"{picture.stem}: {each}" for each in said if not (expected_404 and "404" in each)]
+    context = browser.new_context(base_url=live.address)
+    page = context.new_page()
+    found = [fault for path in paths.strangers.values() for fault in faults(page, path)]
+    context.add_cookies([{"name": "fairboard_login", "value": paths.cookie, "url": live.address}])
+    found += [fault for path in paths.member.values() for fault in faults(page, path)]
+    context.close()
+    assert not found, "\n".join(found)
 
 
 def _accept(

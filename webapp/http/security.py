@@ -99,7 +99,7 @@ def refuse_foreign_forms() -> None:
         return  # without an endpoint nothing will happen but a 404 or 405
     if _is_foreign(request):
         raise CSRFError("The request comes from another site.")
-    # The menu of every page can log out. A token there would change all pages at every second, and none could be kept.
+    # The menu of every page can log out: a token there would change the bytes of all pages each second.
     if request.endpoint == "account.log_out" and request.headers.get("Sec-Fetch-Site") == "same-origin":
         return
     current_app.extensions["csrf"].protect()

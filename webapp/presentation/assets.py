@@ -55,9 +55,10 @@ def static_url(filename: str) -> str:
 
 def serve(filename: str) -> Response:
     """Answer with a static file, or say that the browser has it already."""
-    response = Response(content(filename), mimetype=guess_type(filename)[0])
+    whole = content(filename)
+    response = Response(whole, mimetype=guess_type(filename)[0])
     response.add_etag()
-    return cast(Response, response.make_conditional(request))
+    return cast(Response, response.make_conditional(request, accept_ranges=True, complete_length=len(whole)))
 
 
 def init_app(app: Flask) -> None:

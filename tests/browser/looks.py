@@ -1,0 +1,65 @@
+"""How a page looks on a desk and on a phone, in both themes: its pictures, and the faults that axe knows."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+MINDED = ("moderate", "serious", "critical")
+ALL_RULES = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
+COLOURS = {"resultTypes": ["violations"], "runOnly": {"type": "rule", "values": ["color-contrast"]}}
+DESK, PHONE = (1280, 800), (390, 844)
+# In the dark only colours differ.
+LOOKS: dict[str, tuple[tuple[int, int], Literal["light", "dark"], dict[str, Any]]] = {
+    "light-desk": (DESK, "light", ALL_RULES),
+    "dark-desk": (DESK, "dark", COLOURS),
+    "dark-phone": (PHONE, "dark", COLOURS),
+    "light-phone": (PHONE, "light", ALL_RULES),
+}
+
+
+def looks(page: Page) -> Iterator[str]:
+    """Let a loaded page take each of its looks, and return their names."""
+    for look, ((width, height), scheme, _) in LOOKS.items():
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme)
+        yield look
+
+
+def draw(page: Page, address: str, folder: Path, name: str) -> None:
+    """Take a picture of every look of a page."""
+    page.goto(address)
+    for look in looks(page):
+        page.screenshot(path=folder / f"{name}-{look}.png", full_page=True)
+
+
+def faults(page: Page, address: str) -> list[str]:
+    """Return what is wrong with a page in any of its looks, and what it complains about itself."""
+    said: list[str] = []
+
+    def hear(message: object) -> None:
+        if getattr(message, "type", "error") in ("error", "warning"):
+            said.append(getattr(message, "text", str(message)))
+
+    page.on("console", hear)
+    page.on("pageerror", hear)
+    answer = page.goto(address)
+    for look in looks(page):
+        said += [f"{look}: {fault}" for fault in seen(page, look)]
+    page.remove_listener("console", hear)
+    page.remove_listener("pageerror", hear)
+    is_missing = answer is not None and answer.status == 404  # as a test wants it; the console says so
+    return [f"{address}: {each}" for each in said if not (is_missing and "404" in each)]
+
+
+def seen(page: Page, look: str) -> Iterator[str]:
+    """Return what is wrong with a page in the look that it has."""
+    too_wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    if too_wide > 0:
+        yield f"the page is {too_wide} px wider than the window"
+    for violation in Axe().run(page, options=LOOKS[look][2]).response["violations"]:
+        if violation["impact"] in MINDED:
+            for node in violation["nodes"][:2]:
+                yield f"{violation['id']}: {node['target']} {node.get('failureSummary')}"
