@@ -97,11 +97,10 @@ def populate(live: Any) -> Paths:
         "team-profile": f"{here}/teams/1",
     }
     member = {
-        "submit": f"{here}/submit",
         "submissions": f"{here}/submissions",
         **{f"submission-{fate}": f"{here}/submissions/{fates[fate]}" for fate in fates if fate != "old"},
         "submission-revealed": f"/competitions/old/submissions/{fates['old']}",
-        "submit-closed": "/competitions/old/submit",
+        "submissions-closed": "/competitions/old/submissions",
         "leaderboard-own": f"{here}/leaderboard?page=1",
         "leaderboard-sorted": f"{here}/leaderboard?sort=bpsn_auc&q=team",
         "leaderboard-private": "/competitions/old/leaderboard/private",

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
-SUBMIT = "/competitions/toxicity/submit"
+SUBMIT = "/competitions/toxicity/submissions"
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_a_new_person_signs_up_sends_a_file_and_watches_its_score_appear(
     live.competition(title="Unintended bias")
     page.goto(live.address)
     page.get_by_role("link", name="Unintended bias").click()
-    page.get_by_role("link", name="Submit", exact=True).click()
+    page.get_by_role("link", name="Submissions", exact=True).click()
     page.get_by_role("link", name="Create an account").click()
     page.get_by_label("Name").fill("Ann")
     page.get_by_label("Password").fill("correct horse battery")
@@ -33,8 +33,10 @@ def test_a_new_person_signs_up_sends_a_file_and_watches_its_score_appear(
     page.goto(live.address + SUBMIT)
     page.get_by_label("Drop a file here").set_input_files(predictions)
     expect(page.get_by_text("predictions.csv, ")).to_be_visible()
+    for step in ("Header", "All 400 ids", "Predictions are numbers", "Not sent before"):
+        expect(page.get_by_role("listitem").filter(has_text=step)).to_have_class("done")
     page.get_by_label("Description").fill("first try")
-    page.get_by_role("button", name="Check and submit").click()
+    page.get_by_role("button", name="Submit", exact=True).click()
 
     expect(page.get_by_text("Waiting to be scored")).to_be_visible()
     page.evaluate("window.isSamePage = true")
@@ -71,9 +73,12 @@ def test_a_dropped_file_that_is_rejected_is_told_all_its_problems(live: Any, pag
     )
     page.dispatch_event(".drop", "drop", {"dataTransfer": transfer})
     expect(page.get_by_text("broken.csv, ")).to_be_visible()
-    page.get_by_role("button", name="Check and submit").click()
-    expect(page.get_by_text("Rejected: your file has 3 problems. No submission used.")).to_be_visible()
+    expect(page.get_by_text("3 problems. No submission used.")).to_be_visible()
     expect(page.get_by_role("listitem").filter(has_text="NaN")).to_be_visible()
+    expect(page.get_by_role("button", name="Submit", exact=True)).to_be_disabled()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy the problems").click()
+    assert "NaN" in page.evaluate("navigator.clipboard.readText()")
     assert page.url.endswith(SUBMIT)
     page.goto(live.address + "/competitions/toxicity/submissions")
     expect(page.get_by_text("Nothing here yet.")).to_be_visible()
@@ -88,7 +93,7 @@ def test_a_file_over_the_limit_is_told_so_before_it_is_sent(live: Any, page: Pag
         file.truncate(61_300_000)
     page.get_by_label("Drop a file here").set_input_files(large)
     expect(page.get_by_text("The file is 61.3 MB; the limit is 50.0 MB.")).to_be_visible()
-    expect(page.get_by_role("button", name="Check and submit")).to_be_disabled()
+    expect(page.get_by_role("button", name="Submit", exact=True)).to_be_disabled()
 
 
 def test_everything_works_without_javascript(
@@ -102,19 +107,19 @@ def test_everything_works_without_javascript(
     _logged_in(live, page)
     page.goto(live.address + SUBMIT)
     page.get_by_label("Drop a file here").set_input_files(predictions)
-    page.get_by_role("button", name="Check and submit").click()
+    page.get_by_role("button", name="Submit", exact=True).click()
     expect(page.get_by_text("Waiting to be scored")).to_be_visible()
     expect(page.get_by_text("Weakest term:")).to_be_visible()
 
     page.goto(live.address + SUBMIT)
     page.get_by_label("Drop a file here").set_input_files(broken)
     page.get_by_label("Description").fill("my idea")
-    page.get_by_role("button", name="Check and submit").click()
+    page.get_by_role("button", name="Submit", exact=True).click()
     expect(page.get_by_text("Rejected: your file has 3 problems. No submission used.")).to_be_visible()
     expect(page.get_by_label("Description")).to_have_value("my idea")
 
     page.get_by_label("Drop a file here").set_input_files(predictions)
-    page.get_by_role("button", name="Check and submit").click()
+    page.get_by_role("button", name="Submit", exact=True).click()
     expect(page.get_by_text("Identical to #1 of")).to_be_visible()
     page.get_by_role("button", name="Submit anyway").click()
     expect(page.get_by_role("heading", name="Submission 2")).to_be_visible()
@@ -129,7 +134,7 @@ def test_times_stand_in_utc_and_in_the_time_of_the_reader(live: Any, browser: An
     page = context.new_page()
     _logged_in(live, page)
     page.goto(live.address + SUBMIT)
-    expect(page.get_by_text("left today, reset at 05:30 AM.")).to_be_visible()
+    expect(page.get_by_text("reset at 05:30 AM")).to_be_visible()
     reset = page.get_by_text("05:30 AM")
     reset.focus()
     assert reset.get_attribute("data-utc").endswith("00:00 UTC")
@@ -146,10 +151,40 @@ def test_an_identical_file_is_told_beside_the_file_and_submitted_anyway(
     live.submit(_logged_in(live, page), predictions.read_bytes())
     page.goto(live.address + SUBMIT)
     page.get_by_label("Drop a file here").set_input_files(predictions)
-    page.get_by_role("button", name="Check and submit").click()
     expect(page.get_by_text("Identical to #1 of")).to_be_visible()
     page.get_by_role("button", name="Submit anyway").click()
     expect(page.get_by_role("heading", name="Submission 2")).to_be_visible()
+
+
+def test_a_file_that_is_sent_before_its_check_has_ended_waits_for_it(live: Any, page: Page) -> None:
+    live.competition()
+    _logged_in(live, page)
+    page.goto(live.address + SUBMIT)
+    broken = {"name": "broken.csv", "mimeType": "text/csv", "buffer": b"id,prediction\nx,0.5\n"}
+    page.get_by_label("Drop a file here").set_input_files(broken)
+    page.evaluate("document.getElementById('upload').requestSubmit()")
+    expect(page.get_by_text("2 problems. No submission used.")).to_be_visible()
+    expect(page.get_by_role("button", name="Submit", exact=True)).to_be_disabled()
+    assert page.url.endswith(SUBMIT)
+
+
+def test_two_files_are_ticked_and_compared_without_javascript(live: Any, browser: Any) -> None:
+    live.competition()
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    ann = _logged_in(live, page)
+    for seed in (1, 2):
+        live.submit(ann, live.truth.predictions(noise=2, seed=seed))
+    live.score_all()
+    page.goto(live.address + SUBMIT)
+    page.get_by_label("Compare #1").check()
+    page.get_by_role("button", name="Compare ticked").click()
+    expect(page.get_by_text("Tick two files to compare them; you ticked 1.")).to_be_visible()
+    page.get_by_label("Compare #1").check()
+    page.get_by_label("Compare #2").check()
+    page.get_by_role("button", name="Compare ticked").click()
+    assert page.url.endswith("/submissions/compare?candidate=2&baseline=1")
+    context.close()
 
 
 def test_the_pages_can_be_walked_with_the_keyboard(live: Any, page: Page) -> None:

@@ -62,7 +62,7 @@ TABLE = {
     ("GET", "leaderboards.private"): Access(
         f"{HERE}/leaderboard/private", (403, 403, 403), revealed=(200, 200, 200)
     ),
-    ("GET", "submissions.submit"): Access(f"{HERE}/submit", (302, 200, 200)),
+    ("GET", "submissions.submit"): Access(f"{HERE}/submit", (302, 302, 302)),
     ("POST", "submissions.submit"): Access(f"{HERE}/submit", (302, 422, 422), data=upload),
     ("POST", "submissions.submit_again"): Access(f"{HERE}/submissions/{{own}}/again", (302, 404, 303)),
     ("GET", "submissions.index"): Access(f"{HERE}/submissions", (302, 200, 200)),

@@ -1,4 +1,4 @@
-"""Page of a team's submissions: list, final selection, scores of one, receipt, question to organizers."""
+"""Pages of one submission: scores, file, receipt, final selection, question to organizers."""
 
 from collections.abc import Iterable, Mapping
 
@@ -17,7 +17,7 @@ from flask import (
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.models import Split, Submission
+from grader.models import Submission
 from grader.services.analysis import own_submission
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
@@ -26,9 +26,7 @@ from grader.services.quotas import limits
 from grader.services.rescoring import mail
 from grader.services.scoring import retries
 from grader.services.solutions import other_labels
-from grader.services.standings import places
-from grader.services.submissions import accepting, receipts, refusal, selections, viewers
-from grader.visibility import Viewer, visible_fields
+from grader.services.submissions import accepting, receipts, selections, viewers
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups
 from webapp.http.parameters import asked_number, asked_page
@@ -37,50 +35,9 @@ from webapp.presentation import heat_shades
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions.allowance import AllowanceView
 from webapp.submissions.own_analysis import held_back_table, histogram_chart
-from webapp.submissions.views import REASONS, SubmissionLine, SubmissionView, statuses_json
+from webapp.submissions.views import SubmissionView, statuses_json
 
 blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
-
-
-@blueprint.get("/submissions")
-@auth.login_required
-def index(slug: str) -> ResponseReturnValue:
-    """List the submissions of the person's team, and which of them would count."""
-    with current_site().database.read() as session:
-        found = lookups.situation_in(session, slug)
-        competition, team, now = found.competition, found.team, found.now
-        view = CompetitionView(competition, now)
-        page = accepting.list_of(session, team=team, page=asked_page())
-        version = lookup.live(competition)
-        scores = submission_results.public_scores(
-            session,
-            submissions=page.rows,
-            version=version,
-            allowed=visible_fields(Viewer.TEAM, view.phase, competition.feedback),
-        )
-        choice = None
-        if team is not None and not found.is_test:
-            choice = selections.would_count(session, competition=competition, team=team)
-        standing = team and places.standing_of(
-            session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=team.id
-        )
-    best_id = standing.submission_id if standing else None
-    return render_template(
-        "submissions/index.html",
-        competition=view,
-        page=page,
-        lines=[SubmissionLine.of(each, scores.get(each.id), best_id, choice) for each in page.rows],
-        choice=choice,
-        reason_words=REASONS,
-        can_select=selections.is_open(competition, now),
-        selection_closes_at=selections.closes_at(competition),
-        takes_files=refusal.takes_files(competition, now),
-        is_test=found.is_test,
-        is_disqualified=team is not None and team.disqualified_at is not None,
-        allowance=AllowanceView(found.allowance),
-        live=statuses_json(page.rows),
-        etag=_statuses(page.rows).headers["ETag"],
-    )
 
 
 @blueprint.get("/submissions/status")

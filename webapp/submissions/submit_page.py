@@ -1,29 +1,26 @@
-"""Submit page: upload a file, see its problems, submit it."""
+"""Submit a file from the page of a team's submissions; check one before; submit old bytes once more."""
 
-from dataclasses import dataclass, field
-from typing import Any
+import os
 
 from flask import flash, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from grader.errors import ParticipantError
 from grader.models import Submission
+from grader.services.competitions import lookup
 from grader.services.quotas import limits
-from grader.services.solutions import other_labels
-from grader.services.submissions import accepting, repeats
-from grader.services.submissions import refusal as rules
-from grader.services.submissions.situation import Situation
-from grader.services.teams import participations
-from webapp.competitions.views import CompetitionView
+from grader.services.submissions import accepting, refusal, repeats
+from grader.services.submissions.repeats import SentFile
 from webapp.http import auth, errors, lookups
 from webapp.http.site import current_site
-from webapp.submissions import checking, uploads
-from webapp.submissions.allowance import AllowanceView, Clock
+from webapp.presentation import formats
+from webapp.submissions import checking, own_page, uploads
+from webapp.submissions.check_steps import checked_file
+from webapp.submissions.own_page import Refusal
 from webapp.submissions.pages import blueprint
+from webapp.submissions.uploads import Upload
 
 __all__ = ["blueprint"]
 
-SAMPLE_LINES = 4
 NOT_CHECKED = "We had no time to check your file first, so we accepted it and are checking it now."
 # What is told on the page itself, with what was typed kept.
 TOLD_HERE = (
@@ -34,47 +31,16 @@ TOLD_HERE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a file was not submitted: its problems, an earlier file with the same bytes, or another reason."""
-
-    status: int
-    name: str
-    message: str
-    problems: list[dict[str, Any]] = field(default_factory=list)
-    identical_to: int | None = None
-    details: dict[str, Any] = field(default_factory=dict)
-    headers: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, error: ParticipantError) -> "Refusal":
-        """Return the refusal for an error."""
-        return cls(
-            status=errors.status_of(error),
-            name=error.public_name,
-            message=error.message,
-            identical_to=error.submission_id if isinstance(error, repeats.IdenticalFile) else None,
-            details=errors.details_of(error),
-            headers=errors.headers_of(error),
-        )
-
-    @classmethod
-    def for_problems(cls, problems: list[dict[str, Any]]) -> "Refusal":
-        """Return the refusal of a file that could not be scored."""
-        messages = " ".join(problem["message"] for problem in problems)
-        return cls(
-            422, "file_rejected", f"{messages} No submission used.", problems, details={"problems": problems}
-        )
-
-
 @blueprint.route("/submit", methods=["GET", "POST"])
 @auth.login_required
 def submit(slug: str) -> ResponseReturnValue:
-    """Show the form; or check a file, and submit it if it is clean."""
+    """Lead to the page with the form; or check a file, and submit it if it is clean and that is wanted."""
     if request.method == "GET":
-        return _page(slug)
+        return redirect(url_for("submissions.index", slug=slug))
     try:
         upload = uploads.arrived()
+        if request.form.get("check") == "only":
+            return _checked(slug, upload)
         competition = uploads.require_acceptable(slug, upload)
         checked = checking.check_if_free(competition, upload)
         if checked is not None and checked.problems:
@@ -110,46 +76,31 @@ def _accepted(slug: str, submission: Submission) -> ResponseReturnValue:
     return redirect(location, 303)
 
 
-def _refused(slug: str, refusal: Refusal) -> ResponseReturnValue:
+def _refused(slug: str, told: Refusal) -> ResponseReturnValue:
     """Answer with the page and the entered text; for its script, with the part that says why."""
     if not errors.wants_json():
-        return _page(slug, refusal), refusal.status, refusal.headers
+        return own_page.page(slug, told), told.status, told.headers
     with current_site().database.read() as session:
         found = lookups.situation_in(session, slug)
-    shown = render_template("submissions/refusal.html", slug=slug, refusal=refusal, **_context(found))
-    answer = {"code": refusal.status, "error": refusal.name, "message": refusal.message}
-    return {**answer, **refusal.details, "html": shown}, refusal.status, refusal.headers
+    shown = render_template("submissions/refusal.html", refusal=told, **own_page.context(found))
+    answer = {"code": told.status, "error": told.name, "message": told.message}
+    return {**answer, **told.details, "html": shown}, told.status, told.headers
 
 
-def _page(slug: str, refusal: Refusal | None = None) -> str:
-    site = current_site()
-    with site.database.read() as session:
-        found = lookups.situation_in(session, slug)
-        view = CompetitionView(found.competition, found.now)
-        file_limit_bytes = accepting.size_cap(found.competition)
-        names = other_labels.names(session, competition_id=found.competition.id)
-    refused = rules.refusal(found)
-    entry_fault = refused.message if isinstance(refused, participations.EntryRefused) else None
-    with site.storage.open(view.sample_submission_sha256) as sample:
-        first_lines = [sample.readline(200).decode(errors="replace") for _ in range(SAMPLE_LINES)]
-    return render_template(
-        "submissions/submit.html",
-        slug=slug,
-        competition=view,
-        refusal=refusal,
-        takes_files=refused is None or isinstance(refused, limits.LimitReached | participations.EntryRefused),
-        is_test=found.is_test,
-        entry_fault=entry_fault,
-        clock=Clock.of(found.competition, found.now),
-        sample="".join(first_lines),
-        file_limit_bytes=file_limit_bytes,
-        other_labels=names,
-        **_context(found),
+def _checked(slug: str, upload: Upload) -> ResponseReturnValue:
+    """Answer the page's script with what a check finds in a file, without using a submission."""
+    with current_site().database.read() as session:
+        found = lookups.situation_in(session, slug, file=SentFile(upload.sha256))
+    refused = refusal.refusal(found)
+    if refused is not None and not isinstance(refused, repeats.IdenticalFile):
+        raise refused
+    checked = checking.check_if_free(found.competition, upload)
+    cap, size_bytes = accepting.size_cap(found.competition), upload.stream.seek(0, os.SEEK_END)
+    shown = checked_file(
+        checked,
+        size=f"{formats.size(size_bytes)} of at most {formats.size(cap)}",
+        row_count=lookup.live(found.competition).solution.row_count,
+        refused=refused,
     )
-
-
-def _context(found: Situation) -> dict[str, Any]:
-    return {
-        "allowance": AllowanceView(found.allowance),
-        "description": request.form.get("description", ""),
-    }
+    html = render_template("submissions/check.html", checked=shown, **own_page.context(found))
+    return {"is_clean": shown.is_clean, "html": html}, 200

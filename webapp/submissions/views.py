@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus
 from grader.ranking.order import score_text
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult, Summary
 from grader.services.submissions import rejected_files, selections
-from grader.services.submissions.selections import Choice, Reason
+from grader.services.submissions.selections import Reason
 from grader.visibility import Viewer
 from webapp.presentation import formats, heat_shades
 from webapp.presentation.terms import IDENTITY_TERMS, NAMES, TERMS, Term
@@ -76,51 +75,6 @@ class SplitView:
                 if term.key in result.terms
             ),
             identities=tuple(_identity(row) for row in weakest_first),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class SubmissionLine:
-    """A submission in the list of its team's."""
-
-    id: int
-    file_name: str
-    description: str
-    submitted_at: datetime
-    status: str
-    problem_count: int
-    score: str
-    is_best: bool
-    is_late: bool
-    is_selected: bool
-    is_selectable: bool
-    would_count: bool
-
-    @classmethod
-    def of(
-        cls,
-        submission: Submission,
-        result: SplitResult | None,
-        best_id: int | None,
-        choice: Choice | None = None,
-    ) -> "SubmissionLine":
-        """Return the line of a submission; `best_id` is the team's best submission.
-
-        `choice` is what would count for the team.
-        """
-        return cls(
-            id=submission.id,
-            file_name=submission.file_name,
-            description=submission.description,
-            submitted_at=submission.submitted_at,
-            status=submission.status.value,
-            problem_count=len(submission.problems),
-            score=result.score if result else "",
-            is_best=submission.id == best_id,
-            is_late=submission.kind is SubmissionKind.LATE,
-            is_selected=submission.is_selected and selections.is_selectable(submission),
-            is_selectable=selections.is_selectable(submission),
-            would_count=choice is not None and submission.id in choice.reasons,
         )
 
 

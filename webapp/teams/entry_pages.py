@@ -46,7 +46,7 @@ def join(slug: str) -> ResponseReturnValue:
         return redirect(url_for("entry.show", slug=slug), 303)
     flash("You have joined.")
     target = request.form.get("next")
-    return redirect(auth.safe_target(target) if target else url_for("submissions.submit", slug=slug), 303)
+    return redirect(auth.safe_target(target) if target else url_for("submissions.index", slug=slug), 303)
 
 
 @blueprint.get("/entries")

@@ -146,11 +146,14 @@ def public_scores(
     submissions: Iterable[Submission],
     version: ScoringVersion,
     allowed: Collection[Field],
+    with_tables: bool = False,
 ) -> dict[int, SplitResult]:
-    """Return the public scores of several submissions by their id, without terms and tables."""
-    scores_alone = {Field.PUBLIC_SCORE, Field.PUBLIC_EXACT} & set(allowed)
+    """Return the public scores of several submissions by their id, without terms; tables are asked for."""
+    wanted = {Field.PUBLIC_SCORE, Field.PUBLIC_EXACT}
+    if with_tables:
+        wanted.add(Field.PUBLIC_IDENTITIES)
     ids = [submission.id for submission in submissions]
-    found = split_results_of(session, submission_ids=ids, version=version, allowed=scores_alone)
+    found = split_results_of(session, submission_ids=ids, version=version, allowed=wanted & set(allowed))
     return {each: results[Split.PUBLIC] for each, results in found.items() if results}
 
 

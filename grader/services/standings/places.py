@@ -57,6 +57,14 @@ def above(session: Session, *, scoring_version_id: int, split: Split, entry: Ent
     return None if row is None else to_entry(row)
 
 
+def first(session: Session, *, scoring_version_id: int, split: Split) -> Entry | None:
+    """Return the entry that leads a leaderboard, None if it is empty."""
+    row = session.scalar(
+        select(Standing).where(*_on(scoring_version_id, split)).order_by(*STANDING_ORDER).limit(1)
+    )
+    return None if row is None else to_entry(row)
+
+
 def count_teams(session: Session, *, scoring_version_id: int, split: Split) -> int:
     """Return how many teams a leaderboard has."""
     return session.scalar(select(func.count()).where(*_on(scoring_version_id, split))) or 0

@@ -87,7 +87,7 @@ def test_an_unchanged_sample_is_not_sent_again(arena: Any, ann: Any) -> None:
 
 
 def test_the_form_says_what_the_file_must_look_like(ann: Any) -> None:
-    text = _text(ann.browser.get(f"{HERE}/submit"))
+    text = _text(ann.browser.get(f"{HERE}/submissions"))
     assert "id,prediction 7000000," in text
     assert "at most 50 MB" in text
     assert "Each of the 400 ids" in text
@@ -126,7 +126,7 @@ def test_before_and_after_its_opening_hours_a_competition_shows_no_form(arena: A
         "done": "It no longer accepts files.",
     }
     for slug, sentence in told.items():
-        page = ann.browser.get(f"/competitions/{slug}/submit").text
+        page = ann.browser.get(f"/competitions/{slug}/submissions").text
         assert sentence in page
         assert "data-upload" not in page
 

@@ -81,7 +81,7 @@ def test_a_pause_is_told_on_the_page_and_in_the_api_and_boards_stay_readable(des
     date = f"{desk.now() + timedelta(days=60):%Y-%m-%d}"
     told = {"message": "Labels are checked until Friday", "closes_date": date, "closes_time": "23:59"}
     assert desk.ed.post(f"{DESK}/pause", told).status_code == 303
-    page = desk.ann.browser.get(f"{HERE}/submit").text
+    page = desk.ann.browser.get(f"{HERE}/submissions").text
     assert "Submissions are paused: Labels are checked until Friday." in page
     assert '<input id="file"' not in page
     file = {"file": (io.BytesIO(desk.truth.predictions(seed=2)), "p.csv")}
@@ -179,9 +179,9 @@ def test_a_grant_shows_in_what_the_team_may_still_send(desk: Any) -> None:
     today = f"{desk.now():%Y-%m-%d}"
     given = {"count": "2", "day": today, "reason": "An outage"}
     assert desk.ed.post(f"{team}/grants", given).status_code == 303
-    page = desk.ann.browser.get(f"{HERE}/submit").text
-    assert "4 of 5 submissions" in page
-    assert "The organizers gave 2 of them beyond the limit." in page
+    page = desk.ann.browser.get(f"{HERE}/submissions").text
+    assert "4 of 5" in page
+    assert "with 2 that the organizers gave beyond the limit" in page
     limits = desk.app.test_client().get(API, headers=desk.ann.bearer).json["limits"]
     assert (limits["granted_today"], limits["max_daily"], limits["left"]) == (2, 5, 4)
     wrong = desk.ed.post(f"{DESK}/teams/grants", {"count": "0", "day": "soon", "reason": ""})
@@ -239,7 +239,7 @@ def test_an_announcement_is_shown_first_previewed_and_withdrawn(desk: Any) -> No
 
 
 def test_an_organizer_tests_on_the_submit_page_and_makes_the_file_a_benchmark(desk: Any) -> None:
-    page = desk.ed.browser.get(f"{HERE}/submit").text
+    page = desk.ed.browser.get(f"{HERE}/submissions").text
     assert "what you send is a test submission" in page
     file = {"file": (io.BytesIO(desk.truth.predictions(seed=5)), "p.csv"), "description": "Our baseline"}
     sent = desk.ed.post(f"{HERE}/submit", file)

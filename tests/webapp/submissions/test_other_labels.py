@@ -80,7 +80,7 @@ def told(arena: Any, submission_id: int) -> dict[str, Any]:
 
 
 def test_pages_and_check_know_the_labels_of_each_competition(scene: Any) -> None:
-    for page in ("submit", "evaluation"):
+    for page in ("submissions", "evaluation"):
         assert "<code>insult</code>" in scene.ann.browser.get(f"{HERE}/{page}").text
         assert "<code>insult</code>" not in scene.ann.browser.get(f"/competitions/plain/{page}").text
     assert "columns_not_read" in [note["code"] for note in check(scene, scene.beside)["notes"]]

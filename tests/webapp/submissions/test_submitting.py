@@ -1,11 +1,13 @@
 """Submitting on the page and in the API: limits, checks, identical files, repeats, selection, own files."""
 
+import json
 import re
 import threading
 from collections import Counter
 from datetime import timedelta
 from html import unescape
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,8 @@ from sqlalchemy import update
 from grader.models import Submission
 from grader.services.competitions import lookup
 from grader.services.scoring import retries
+from grader.visibility import Feedback
+from webapp.submissions import check_steps
 
 HERE = "/competitions/toxicity"
 API = "/api/v1/competitions/toxicity"
@@ -73,6 +77,8 @@ def test_the_limit_is_told_with_its_reset(arena: Any, make_ann: Any) -> None:
     page = post(ann, b"2")
     assert page.status_code == 429
     assert "0 left, reset at 00:00 UTC" in _text(page)
+    assert "Nothing left today" in page.text
+    assert '<input id="file"' not in page.text
     assert page.headers["Retry-After"]
 
 
@@ -107,7 +113,8 @@ def test_a_clean_file_is_checked_and_submitted_by_one_button(arena: Any, make_an
     ann = make_ann(max_daily_submissions=5)
     answer = post(ann, arena.truth.predictions(), description="one")
     assert (answer.status_code, answer.headers["Location"]) == (303, f"{HERE}/submissions/1")
-    assert "4 of 5 submissions left today, reset at 00:00 UTC" in _text(ann.browser.get(f"{HERE}/submit"))
+    text = _text(ann.browser.get(f"{HERE}/submissions"))
+    assert re.search(r"Left today 4 of 5 Next ones in \d.* reset at 00:00 UTC", text)
 
 
 def test_a_file_with_problems_is_not_submitted_and_all_of_them_are_told(arena: Any, make_ann: Any) -> None:
@@ -219,7 +226,7 @@ def test_the_deadline_stands_beside_the_servers_clock(arena: Any, make_ann: Any)
     closes_at = arena.now() + timedelta(days=40)
     ann = make_ann(closes_at=closes_at)
     date = f"{closes_at.day} {closes_at:%b %Y, %H:%M:%S} UTC"
-    text = _text(ann.browser.get(f"{HERE}/submit"))
+    text = _text(ann.browser.get(f"{HERE}/submissions"))
     assert re.search(
         rf"A file counts when it has arrived completely before {date} "
         r"\(server time now \d\d:\d\d:\d\d \)",
@@ -286,14 +293,18 @@ def test_the_list_says_which_would_count_and_why(arena: Any, make_ann: Any) -> N
         arena.submit(ann, arena.truth.predictions(noise=noise, seed=place))
     arena.score_all()
     text = _text(ann.browser.get(f"{HERE}/submissions"))
-    assert (
-        "#2 : chosen automatically (best public score) #3 : chosen automatically (best public score)" in text
-    )
+    assert _finals(text) == [("2", "chosen automatically"), ("3", "chosen automatically")]
     answer = ann.post(f"{HERE}/submissions/1/selection", {"selected": "yes"})
     assert answer.headers["Location"] == f"{HERE}/submissions"
     text = _text(ann.browser.get(f"{HERE}/submissions"))
-    assert "#1 : you selected it #2 : chosen automatically (best public score)" in text
+    assert _finals(text) == [("1", "you selected it"), ("2", "chosen automatically")]
     assert "#1 is selected." in text
+
+
+def _finals(text: str) -> list[tuple[str, str]]:
+    """Return the files that hold a place of the final selection, and why."""
+    places = text.partition(" Finals ")[2].partition(" Your scores ")[0]
+    return re.findall(r"#(\d+) \S+ 0\.\d{5} (you selected it|chosen automatically)", places)
 
 
 def test_programs_list_and_select(arena: Any, make_ann: Any) -> None:
@@ -333,7 +344,7 @@ def test_after_the_reveal_a_file_is_late(arena: Any, make_ann: Any) -> None:
     arena.submit(ann, arena.truth.predictions(noise=3))
     arena.score_all()
     arena.reveal()
-    assert "a file sent now is late" in ann.browser.get(f"{HERE}/submit").text
+    assert "a file sent now is late" in ann.browser.get(f"{HERE}/submissions").text
     late = arena.submit(ann, arena.truth.predictions(noise=1.1))
     arena.score_all()
     answer = arena.app.test_client().get(f"/api/v1/submissions/{late}", headers=ann.bearer).json
@@ -348,7 +359,7 @@ def test_whoever_must_join_first_is_told_so_and_stores_nothing(arena: Any, make_
     refused = send(arena, ann, b"1")
     assert (refused.status_code, refused.json["error"]) == (403, "not_joined")
     assert blobs == {path for path in (arena.settings.data_dir / "blobs").rglob("*") if path.is_file()}
-    page = _text(ann.browser.get(f"{HERE}/submit"))
+    page = _text(ann.browser.get(f"{HERE}/submissions"))
     assert "You have not joined this competition yet. Join it on its page" in page
 
 
@@ -361,7 +372,10 @@ def test_a_refused_file_is_not_stored(arena: Any, make_ann: Any) -> None:
 
 
 def _text(page: Any) -> str:
-    main_part = page.text.partition("<main")[2] or page.text
+    return _plain(page.text.partition("<main")[2] or page.text)
+
+
+def _plain(main_part: str) -> str:
     return (
         " ".join(unescape(re.sub(r"<[^>]+>", " ", main_part)).split()).replace(" ,", ",").replace(" .", ".")
     )
@@ -391,3 +405,122 @@ def test_a_rejected_file_whose_bytes_are_gone_says_so_everywhere(arena: Any, mak
         assert "is not kept any more" in answer.text
     again = ann.post(f"{HERE}/submissions/{number}/again", {})
     assert again.status_code == 410
+
+
+def test_a_check_before_the_submission_tells_each_step_and_uses_nothing(arena: Any, make_ann: Any) -> None:
+    ann = make_ann(max_daily_submissions=5)
+    bad = post(ann, BROKEN, as_json=True, check="only")
+    assert (bad.status_code, bad.json["is_clean"]) == (200, False)
+    text = _plain(bad.json["html"])
+    for step in (
+        "Good: Readable as CSV",
+        "Good: Header",
+        "Wrong: 1 of 400 ids",
+        "Wrong: Predictions are numbers",
+    ):
+        assert step in text
+    assert "3 problems. No submission used; 5 left" in text
+    clean = post(ann, arena.truth.predictions(), as_json=True, check="only").json
+    assert (clean["is_clean"], "Good: All 400 ids" in _plain(clean["html"])) == (True, True)
+    post(ann, arena.truth.predictions())
+    again = post(ann, arena.truth.predictions(), as_json=True, check="only").json
+    assert (again["is_clean"], "Submit anyway" in again["html"]) == (False, True)
+    assert "Wrong: Not sent before" in _plain(again["html"])
+    unread = post(ann, b"\x00" * 5000, as_json=True, check="only").json
+    assert "Wrong: Readable as CSV Not known yet: Header" in _plain(unread["html"])
+    assert "4 of 5" in ann.browser.get(f"{HERE}/submissions").text
+
+
+def test_a_file_that_nobody_could_check_may_still_be_submitted(
+    arena: Any, make_ann: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = make_ann()
+    monkeypatch.setattr(arena.app.extensions["fairboard"].checker, "check", lambda *_, **__: None)
+    told = post(ann, BROKEN, as_json=True, check="only").json
+    assert told["is_clean"]
+    assert "it is checked when you submit it" in told["html"]
+
+
+def test_every_problem_belongs_to_a_step() -> None:
+    golden = json.loads((Path(__file__).parents[2] / "files" / "golden.json").read_text())
+    codes = {each["code"] for found in golden.values() for each in found.get("problems") or ()}
+    named = {code for each in check_steps.STEPS.values() for code in each.split()}
+    assert named <= codes, "a step names a code that no file has"
+    unreadable = codes - named
+    assert {"empty_file", "not_csv", "encrypted_archive", "field_count"} <= unreadable
+    assert not any(word in code for code in unreadable for word in ("prediction", "_id", "header", "column"))
+
+
+def test_nothing_left_brings_a_countdown_in_the_place_of_the_form(arena: Any, make_ann: Any) -> None:
+    ann = make_ann(max_daily_submissions=1, max_total_submissions=1)
+    post(ann, arena.truth.predictions())
+    page = ann.browser.get(f"{HERE}/submissions").text
+    assert "Your team has used its 1 submission of the whole competition." in page
+    assert 'href="#finals"' in page
+    assert "data-upload" not in page
+    with arena.database.write() as session:
+        lookup.get(session, slug="toxicity").max_total_submissions = 2
+    page = ann.browser.get(f"{HERE}/submissions").text
+    assert re.search(r'<p class="until"><time datetime="[^"]+T00:00:00\+00:00" data-form="left"', page)
+    refused = post(ann, arena.truth.predictions(seed=5), as_json=True, check="only")
+    assert (refused.status_code, refused.json["error"]) == (429, "daily_limit_reached")
+
+
+def test_while_too_many_wait_the_page_comes_back_with_the_next_score(arena: Any, make_ann: Any) -> None:
+    ann = make_ann(max_pending_submissions=1)
+    arena.submit(ann, arena.truth.predictions())
+    page = ann.browser.get(f"{HERE}/submissions").text
+    assert "Waiting for your scores" in page
+    assert "data-reload" in page
+    arena.score_all()
+    page = ann.browser.get(f"{HERE}/submissions").text
+    assert "data-upload" in page
+    assert "data-reload" not in page
+
+
+def test_two_ticked_files_are_compared_and_any_other_number_is_told(arena: Any, make_ann: Any) -> None:
+    ann = make_ann()
+    for place in range(3):
+        arena.submit(ann, arena.truth.predictions(noise=2, seed=place))
+    arena.score_all()
+    two = ann.browser.get(f"{HERE}/submissions?compare=ticked&tick=1&tick=3")
+    assert two.headers["Location"] == f"{HERE}/submissions/compare?candidate=3&baseline=1"
+    three = ann.browser.get(f"{HERE}/submissions?compare=ticked&tick=1&tick=2&tick=3").text
+    assert "Tick two files to compare them; you ticked 3." in three
+    assert "you ticked none." in ann.browser.get(f"{HERE}/submissions?compare=ticked").text
+
+
+def test_the_list_folds_rejected_files_and_shows_gains_cells_and_the_trend(arena: Any, make_ann: Any) -> None:
+    ann = make_ann()
+    for noise in (6, 1.5, 4):
+        arena.submit(ann, arena.truth.predictions(noise=noise, seed=int(noise)))
+    arena.submit(ann, BROKEN)
+    arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1.1))
+    arena.score_all()
+    page = ann.browser.get(f"{HERE}/submissions").text
+    scores = [float(each) for each in re.findall(r'data-label="Score">(0\.\d{5})</td>', page)]
+    changes = re.findall(r'class="number change[^"]*" data-label="Change">([^<]*)</td>', page)
+    assert changes == [f"{scores[0] - scores[1]:+.5f}", f"{scores[1] - scores[2]:+.5f}", ""]
+    assert "1 rejected file</summary>" in page
+    assert re.search(r"#4</a> .*3 problems", page)
+    assert page.count('class="cells"') == 3
+    assert "<title>Weakest: " in page
+    assert re.search(r"leader 0\.\d{5}</text>", page)
+    assert page.count('<circle class="best-dot"') == 1
+
+
+@pytest.mark.parametrize("feedback", [each for each in Feedback if each is not Feedback.OPEN])
+def test_the_other_modes_draw_no_cells_and_a_blind_one_no_chart(
+    arena: Any, make_ann: Any, feedback: Feedback
+) -> None:
+    ann = make_ann()
+    with arena.database.write() as session:
+        lookup.get(session, slug="toxicity").feedback = feedback
+    for place in range(3):
+        arena.submit(ann, arena.truth.predictions(noise=5 - place, seed=place))
+    arena.score_all()
+    page = ann.browser.get(f"{HERE}/submissions").text
+    assert 'class="cells"' not in page
+    assert ('class="chart trend"' in page) is (feedback is not Feedback.BLIND)
+    if feedback is Feedback.BLIND:
+        assert not re.search(r"\b0\.\d{5}\b", page)

@@ -92,7 +92,7 @@ def test_rules_are_accepted_by_a_ticked_box(arena: Any, join: Any) -> None:
     assert refused.status_code == 403
     assert "read and accept version 1 of the rules" in text(refused)
     answer = join(ann)
-    assert (answer.status_code, answer.headers["Location"]) == (303, f"{HERE}/submit")
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"{HERE}/submissions")
     assert "accepted version 1 of these rules" in text(ann.browser.get(f"{HERE}/join"))
     assert ">Join</a>" not in ann.browser.get(HERE).text
     arena.submit(ann, arena.truth.predictions())
@@ -402,7 +402,7 @@ def test_the_last_member_of_a_team_with_submissions_has_no_way_out(arena: Any, d
     assert "Leave" not in buttons(page)
     assert ann.confirm(f"{TEAM}/leave").status_code == 409
     assert "You left the team Duo" in text(bob.post(TEAM, {"name": "Bobs"}))
-    assert "You left the team Duo" in text(bob.browser.get("/competitions/toxicity/submit"))
+    assert "You left the team Duo" in text(bob.browser.get("/competitions/toxicity/submissions"))
 
 
 def test_after_the_close_nothing_about_the_team_changes(arena: Any, duo: Any) -> None:
@@ -435,6 +435,6 @@ def test_a_code_cannot_be_guessed_for_ever(make_arena: Any) -> None:
 
 def test_the_submit_page_leads_who_has_not_joined_to_the_rules(arena: Any) -> None:
     arena.competition(rules="Be kind.")
-    page = arena.person("Ann").browser.get(f"{HERE}/submit")
+    page = arena.person("Ann").browser.get(f"{HERE}/submissions")
     assert "You have not joined this competition yet. Join it on its page “Rules”." in text(page)
-    assert f'href="{HERE}/join">Open that page.' in page.text
+    assert f'href="{HERE}/join">Read and accept the rules</a>' in page.text

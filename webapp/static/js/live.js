@@ -7,6 +7,10 @@ const GROWTH = 1.25;
 const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 async function refresh(region) {
+  if ("reload" in region.dataset) { // what stands outside the region changes too
+    window.location.reload();
+    return region;
+  }
   const page = await fetch(window.location.href, { headers: { Accept: "text/html" } });
   if (!page.ok) return region;
   const fresh = new DOMParser().parseFromString(await page.text(), "text/html").getElementById(region.id);

@@ -1,0 +1,105 @@
+"""Chart of one team's own shown scores, file after file: a dot for each, and a line of the best so far.
+
+It is drawn from displayed values alone, so that it shows no more than its table.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from statistics import median
+
+from grader.charts.axes import Axis
+from grader.charts.svg import Area, Place, levels, picture, polyline, text
+from grader.ranking.order import score_text
+
+WIDTH, HEIGHT = 420, 196
+AREA = Area(left=54, right=410, top=16, bottom=160)
+FLOOR_SPREADS = 4
+SMALLEST_SPREAD = 200
+MOST_DOTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class TrendChart:
+    """The chart; scores below `floor`, where there are some, are drawn at the bottom edge."""
+
+    svg: str
+    floor: str | None
+
+
+def trend_chart(scores: Sequence[int], *, leader: int | None = None) -> TrendChart | None:
+    """Draw the shown scores of files in their order, in units of 0.00001; return None without any.
+
+    Parameters
+    ----------
+    scores : sequence of int
+        The newest last; of very many the newest are drawn.
+    leader : int or None
+        The shown score of another team, drawn as a quiet line.
+
+    Returns
+    -------
+    TrendChart or None
+    """
+    best_so_far = list(accumulate(scores, max))[-MOST_DOTS:]
+    scores = scores[-MOST_DOTS:]
+    if not scores:
+        return None
+    best, lowest = best_so_far[-1], min(scores)
+    y = _score_axis(best, lowest, median(scores), leader)
+    x = Axis("", 0.5, len(scores) + 0.5)
+    parts = [*levels(y, AREA), f'<path class="rule" d="M{AREA.left} {AREA.bottom}H{AREA.right}"/>']
+    if leader is not None:
+        at = AREA.y(y, leader)
+        parts.append(f'<path class="leader-line" d="M{AREA.left} {at:.1f}H{AREA.right}"/>')
+        parts.append(text("leader-name", AREA.right, at - 4, f"leader {score_text(leader)}"))
+    parts.append(polyline("best-line", _corners(best_so_far, x, y)))
+    parts.append(f'<path class="{_dot_class(len(scores))}" d="{"".join(_dots(scores, x, y))}"/>')
+    if best in scores:
+        across, up = AREA.x(x, scores.index(best) + 1), AREA.y(y, best)
+        parts.append(f'<circle class="best-dot" cx="{across:.1f}" cy="{up:.1f}" r="4"/>')
+    parts.append(text("best-name", AREA.left + 4, AREA.y(y, best) - 6, f"your best {score_text(best)}"))
+    parts += _foot(len(scores), x)
+    description = f"Your {len(scores)} shown scores in the order of the files; the table below has the same"
+    svg = picture("chart trend", description, WIDTH, HEIGHT, parts)
+    return TrendChart(svg, score_text(int(y.low)) if lowest < y.low else None)
+
+
+def _score_axis(best: int, lowest: int, middle: float, leader: int | None) -> Axis:
+    """Return an axis on which the better files are apart, however low the first ones were."""
+    high = best if leader is None else max(best, leader)
+    floor = best - FLOOR_SPREADS * max(best - round(middle), SMALLEST_SPREAD)
+    low = min(max(lowest, floor), high - SMALLEST_SPREAD)
+    return Axis("", low, high, write=lambda units: score_text(round(units)))
+
+
+def _corners(best_so_far: Sequence[int], x: Axis, y: Axis) -> Iterator[Place]:
+    before: float | None = None
+    for number, units in enumerate(best_so_far, 1):
+        height = AREA.y(y, max(units, y.low))
+        if before is None:
+            yield AREA.x(x, number), height
+        elif height != before:
+            yield AREA.x(x, number), before
+            yield AREA.x(x, number), height
+        before = height
+    if before is not None:
+        yield AREA.right, before
+
+
+def _dots(scores: Sequence[int], x: Axis, y: Axis) -> Iterator[str]:
+    """Yield lines without a length, which round ends make dots: the shortest way to write hundreds."""
+    for number, units in enumerate(scores, 1):
+        yield f"M{AREA.x(x, number):.1f} {AREA.y(y, max(units, y.low)):.1f}h0"
+
+
+def _dot_class(count: int) -> str:
+    return "dots" if count <= 60 else "dots many"
+
+
+def _foot(count: int, x: Axis) -> Iterator[str]:
+    marks = [(1, "first file"), (count, "newest")] if count > 1 else [(1, "one file")]
+    for number, written in marks:
+        edge = "" if count == 1 else " at-start" if number == 1 else " at-end"
+        at = AREA.x(x, number) if count == 1 else AREA.left if number == 1 else AREA.right
+        yield text(f"tick{edge}", at, AREA.bottom + 18, written)

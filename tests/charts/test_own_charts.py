@@ -1,0 +1,50 @@
+"""The pictures of a team's own files: every dot lies in the picture, and the line is the best so far."""
+
+import re
+from itertools import pairwise
+from xml.etree import ElementTree
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.charts.cells import cell_picture
+from grader.charts.trend import AREA, MOST_DOTS, trend_chart
+
+scores = st.lists(st.integers(0, 100_000), min_size=1, max_size=40)
+
+
+def places(text: str) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in re.findall(r"(-?[\d.]+)[ ,](-?[\d.]+)", text)]
+
+
+@given(scores, st.none() | st.integers(0, 100_000))
+def test_every_dot_and_the_line_of_the_best_lie_in_the_picture(units: list[int], leader: int | None) -> None:
+    chart = trend_chart(units, leader=leader)
+    assert chart is not None
+    ElementTree.fromstring(chart.svg)
+    dots = places(re.findall(r'class="dots" d="([^"]*)"', chart.svg)[0])
+    line = places(re.findall(r'class="best-line" points="([^"]*)"', chart.svg)[0])
+    assert len(dots) == len(units)
+    for x, y in dots + line:
+        assert AREA.left <= x <= AREA.right and AREA.top - 0.1 <= y <= AREA.bottom + 0.1
+    assert all(a <= c and b >= d for (a, b), (c, d) in pairwise(line))
+    assert min(y for _, y in dots) == line[-1][1]
+    assert chart.floor is None or float(chart.floor) > min(units) / 100_000
+    assert ("leader" in chart.svg) is (leader is not None)
+
+
+def test_no_file_draws_nothing_and_of_very_many_the_newest_are_drawn() -> None:
+    assert trend_chart([]) is None
+    chart = trend_chart([99_000, *range(2 * MOST_DOTS)])
+    assert chart is not None
+    assert chart.svg.count("h0") == MOST_DOTS
+    assert "best-dot" not in chart.svg, "the best file is not among those drawn"
+    assert len(chart.svg) < 40_000
+
+
+def test_cells_of_a_shade_are_one_path_and_names_are_escaped() -> None:
+    svg = cell_picture([["h0", "h3", "h10"], ["h3", "undefined", "h10"]], 'Weakest: "<b>", BPSN 0.31')
+    tree = ElementTree.fromstring(svg)
+    shades = {path.get("class"): path.get("d", "").count("M") for path in tree if path.get("class")}
+    assert shades == {"h0": 1, "h3": 2, "h10": 2, "undefined": 1}
+    assert (tree.get("width"), tree.get("height")) == ("16", "24")

@@ -1,0 +1,176 @@
+"""View of a team's own files: the list, the rejected ones, the final selection and the chart of scores."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from grader.charts.cells import cell_picture
+from grader.charts.trend import TrendChart, trend_chart
+from grader.models import Submission, SubmissionKind, SubmissionStatus
+from grader.ranking.order import score_text
+from grader.services.leaderboards.own_scores import OwnScore
+from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
+from grader.services.submissions import selections
+from grader.services.submissions.selections import Choice, Reason
+from webapp.presentation import heat_shades
+from webapp.presentation.terms import IDENTITY_TERMS
+
+DRAWN_IDENTITIES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionLine:
+    """A submission in the list of its team's; `cells` is a small picture of its table."""
+
+    id: int
+    file_name: str
+    description: str
+    submitted_at: datetime
+    status: str
+    problem_count: int
+    score: str
+    change: str
+    is_gain: bool
+    is_best: bool
+    is_late: bool
+    is_selected: bool
+    is_selectable: bool
+    would_count: bool
+    cells: str
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether it can be compared with another."""
+        return self.status == SubmissionStatus.SCORED.value
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether it is folded away."""
+        return self.status == SubmissionStatus.REJECTED.value
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place among those that compete at the end, with the file that holds it now, None for a free one."""
+
+    number: int
+    id: int | None = None
+    file_name: str = ""
+    score: str = ""
+    reason: Reason | None = None
+
+    @property
+    def is_selected(self) -> bool:
+        """Whether the team picked the file itself."""
+        return self.reason in (Reason.PICKED, Reason.PICKED_WAITING)
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """The chart of the shown scores, and its table: number, score, and whether it was a new best."""
+
+    chart: TrendChart
+    lines: tuple[tuple[int, str, bool], ...]
+
+
+def lines(
+    submissions: Sequence[Submission],
+    results: Mapping[int, SplitResult],
+    scores: Collection[OwnScore],
+    *,
+    best_id: int | None,
+    choice: Choice | None,
+) -> list[SubmissionLine]:
+    """Return the lines of some submissions; `scores` are of all files, `best_id` stands for the team."""
+    known = {score.submission_id: score for score in scores}
+    drawn = _weakest(results)
+    return [
+        _line(each, results.get(each.id), known.get(each.id), drawn, best_id, choice) for each in submissions
+    ]
+
+
+def slots(choice: Choice | None, scores: Collection[OwnScore]) -> list[Slot]:
+    """Return the places of the final selection, those that are held first."""
+    if choice is None:
+        return []
+    known = {score.submission_id: score for score in scores}
+    found = [
+        Slot(number, each, known[each].file_name, _score(known[each].units), reason)
+        for number, (each, reason) in enumerate(choice.reasons.items(), 1)
+    ]
+    return found + [Slot(number) for number in range(len(found) + 1, choice.limit + 1)]
+
+
+def trend(scores: Sequence[OwnScore], *, leader: int | None) -> Trend | None:
+    """Return the chart of a team's shown scores, None without any."""
+    shown = [(each.submission_id, each.units, each.best_before) for each in scores if each.units is not None]
+    chart = trend_chart([units for _, units, _ in shown], leader=leader)
+    if chart is None:
+        return None
+    return Trend(
+        chart,
+        tuple((each, score_text(units), before is None or units > before) for each, units, before in shown),
+    )
+
+
+def _line(
+    submission: Submission,
+    result: SplitResult | None,
+    own: OwnScore | None,
+    drawn: Sequence[str],
+    best_id: int | None,
+    choice: Choice | None,
+) -> SubmissionLine:
+    gain = own.gain if own and result else None
+    return SubmissionLine(
+        id=submission.id,
+        file_name=submission.file_name,
+        description=submission.description,
+        submitted_at=submission.submitted_at,
+        status=submission.status.value,
+        problem_count=len(submission.problems),
+        score=result.score if result else "",
+        change="" if gain is None else f"{gain / 100_000:+.5f}",
+        is_gain=gain is not None and gain > 0,
+        is_best=submission.id == best_id,
+        is_late=submission.kind is SubmissionKind.LATE,
+        is_selected=submission.is_selected and selections.is_selectable(submission),
+        is_selectable=selections.is_selectable(submission),
+        would_count=choice is not None and submission.id in choice.reasons,
+        cells=_cells(result, drawn) if result else "",
+    )
+
+
+def _weakest(results: Mapping[int, SplitResult]) -> list[str]:
+    """Return the identities that every row draws: the weakest ones of the newest file with a table."""
+    newest = max((each for each, result in results.items() if result.identities), default=None)
+    if newest is None:
+        return []
+    rows = sorted(results[newest].identities, key=lambda row: (_lowest(row)[0], row.name))
+    return [row.name for row in rows[:DRAWN_IDENTITIES]]
+
+
+def _cells(result: SplitResult, drawn: Sequence[str]) -> str:
+    """Return the picture of a table, which says its weakest cell."""
+    rows = {row.name: row for row in result.identities}
+    if not rows:
+        return ""
+    shades = [
+        [heat_shades.shade(rows[name].cells[term.key] if name in rows else None) for term in IDENTITY_TERMS]
+        for name in drawn
+    ]
+    weakest = min(rows.values(), key=lambda row: (_lowest(row)[0], row.name))
+    value, term = _lowest(weakest)
+    return cell_picture(
+        shades, f"Weakest: {weakest.name}, {term} {value:.2f}" if term else "No AUC is defined"
+    )
+
+
+def _lowest(row: IdentityRow) -> tuple[float, str]:
+    """Return the lowest AUC of an identity and its name; nothing defined counts as the best."""
+    found = [(row.cells[term.key], term.name) for term in IDENTITY_TERMS]
+    return min(((value, name) for value, name in found if value is not None), default=(2.0, ""))
+
+
+def _score(units: int | None) -> str:
+    return "" if units is None else score_text(units)
