@@ -162,6 +162,22 @@ read
     select daily_rank
     select submission, score
 """
+TEAM_PAGE = """
+read
+    select competition, scoring_version, solution
+    select clock_timestamp
+    select standing
+    select standing
+    select daily_rank
+    select standing, team, score
+    select team_member, user_account
+    select submission
+    select daily_rank
+    select team
+    select submission, score
+    select user_account, team_member
+    select standing
+"""
 BOARD_BY_API = """
 read
     select competition, scoring_version, solution
@@ -274,3 +290,9 @@ def test_the_public_board_of_the_api_sends_these_statements(arena: Any, board: A
     with recorded(arena.database) as sent:
         assert arena.app.test_client().get(f"{API}/leaderboard").status_code == 200
     assert str(sent) == expected(BOARD_BY_API, arena.database)
+
+
+def test_the_page_of_a_team_sends_these_statements(arena: Any, board: Any) -> None:
+    with recorded(arena.database) as sent:
+        assert arena.app.test_client().get(f"{HERE}/teams/1").status_code == 200
+    assert str(sent) == expected(TEAM_PAGE, arena.database)
