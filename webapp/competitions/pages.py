@@ -9,7 +9,7 @@ from grader.services.competitions.lookup import NoScoringVersion
 from grader.services.rescoring import mail
 from grader.services.setup import drafts
 from grader.services.solutions import other_labels
-from webapp.competitions import home
+from webapp.competitions import cards, home
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.parameters import asked_page
@@ -21,20 +21,14 @@ blueprint = Blueprint("competitions", __name__)
 
 @blueprint.get("/")
 def index() -> ResponseReturnValue:
-    """List the competitions, those in the archive after the others."""
+    """List the competitions, those that run first."""
     number = asked_page()
     with current_site().database.read() as session:
         now = db.now(session)
-        page = lookups.listed_page(session, page=number, archived_last=True)
-        views = [CompetitionView(competition, now) for competition in page.rows]
+        page = lookups.listed_page(session, page=number, now=now)
+        groups = cards.read(session, page.rows, now)
         may_create = g.user is not None and drafts.may_create(session, user=g.user)
-    return render_template(
-        "competitions/index.html",
-        competitions=[view for view in views if not view.is_archived],
-        archived=[view for view in views if view.is_archived],
-        may_create=may_create,
-        page=page,
-    )
+    return render_template("competitions/index.html", groups=groups, may_create=may_create, page=page)
 
 
 @blueprint.get("/competitions/<slug>")

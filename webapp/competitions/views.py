@@ -14,6 +14,7 @@ from grader.services.competitions import metric as metric_choice
 from grader.services.competitions import phases
 from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import is_web_address
+from grader.services.leaderboards import glance
 from grader.services.solutions import publication
 from grader.services.teams import participations
 from grader.visibility import Phase
@@ -79,6 +80,7 @@ class CompetitionView:
         self.must_ask = participations.must_ask(competition)
         self.entry_page = participations.entry_page(competition)
         self.feedback = competition.feedback.value
+        self.is_blind = glance.shown_split(competition, now) is None
         self.feedback_note = "" if self.is_revealed else feedback_words.of(competition)
         self.why_unshown = feedback_words.why_unshown(competition)
         self.unshown = feedback_words.unshown(competition)

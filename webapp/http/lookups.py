@@ -1,6 +1,7 @@
 """Find the competition of a request (drafts only for organizers); the pages of the competition list."""
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from flask import g
@@ -8,7 +9,7 @@ from flask import g
 from grader import db
 from grader.models import Competition, CompetitionState, Role, ScoringVersion, Team
 from grader.services.accounts.api_tokens import OtherCompetition, Scope, ScopeMissing
-from grader.services.competitions import lookup, organizers
+from grader.services.competitions import lookup, organizers, phases
 from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.paging import Page, Slice, page_of_list, slice_of_list
 from grader.services.rescoring import preparation
@@ -19,6 +20,7 @@ from grader.services.submissions.viewers import Opened
 from grader.visibility import Viewer
 
 PAGE_SIZE = 100
+STATES = ("open", "scheduled", "draft", "closed", "revealed", "archived")  # in the order of the list
 
 
 def competition_of(session: Any, slug: str) -> Competition:
@@ -78,11 +80,10 @@ def scoring_version_of(session: Any, slug: str, number: int) -> tuple[Competitio
     return competition, preparation.get(session, competition=competition, number=number)
 
 
-def listed_page(session: Any, *, page: int, archived_last: bool = False) -> Page[Competition]:
-    """Return a page of the competitions that the current user may see, the newest first."""
+def listed_page(session: Any, *, page: int, now: datetime) -> Page[Competition]:
+    """Return a page of the competitions that the current user may see: running first, archived last."""
     found = listed(session)
-    if archived_last:
-        found.sort(key=lambda competition: competition.state is CompetitionState.ARCHIVED)
+    found.sort(key=lambda competition: STATES.index(phases.state(competition, now)))
     return page_of_list(found, page=page, page_size=PAGE_SIZE)
 
 

@@ -128,6 +128,21 @@ def figures(session: Session, *, competitions: Collection[Competition], now: dat
     return found
 
 
+def own_ranks(
+    session: Session, *, competitions: Collection[Competition], team_ids: Mapping[int, int], now: datetime
+) -> dict[int, int]:
+    """Return the ranks that teams are shown with, in one query; all are by competition."""
+    boards = {
+        each.live_scoring_version_id: split
+        for each in competitions
+        if each.id in team_ids and each.live_scoring_version_id is not None
+        for split in [shown_split(each, now)]
+        if split is not None
+    }
+    ranks = places.ranks_on(session, boards=boards, team_ids=list(team_ids.values()))
+    return {competition_id: ranks[team] for competition_id, team in team_ids.items() if team in ranks}
+
+
 def _sent(session: Session, competition_ids: Collection[int]) -> dict[int, int]:
     """Return how many teams of competitions have a scored file."""
     if not competition_ids:

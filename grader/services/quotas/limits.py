@@ -5,7 +5,7 @@ or failed gives it back. What organizers granted raises the limits. All counting
 competition's lock.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -167,6 +167,32 @@ def allowance(session: Session, *, competition: Competition, team: Team | None, 
     )
 
 
+def left_of_teams(
+    session: Session, *, competitions: Collection[Competition], team_ids: Mapping[int, int], now: datetime
+) -> dict[int, int | None]:
+    """Return how many more files teams can send today, by competition; two queries for any number of them.
+
+    `team_ids` has a team by competition. None is no limit.
+    """
+    own = {each: team_ids[each.id] for each in competitions if each.id in team_ids}
+    if not own:
+        return {}
+    used = _used_by(session, own.values(), _day(now))
+    granted = _granted_to(session, own, _day(now))
+    left: dict[int, int | None] = {}
+    for competition, team_id in own.items():
+        (today, in_all), (more_today, more_in_all) = (
+            used.get(team_id, (0, 0)),
+            granted.get(competition.id, (0, 0)),
+        )
+        found = (
+            _left(_raised(competition.max_daily_submissions, more_today), today),
+            _left(_raised(competition.max_total_submissions, more_in_all), in_all),
+        )
+        left[competition.id] = min((each for each in found if each is not None), default=None)
+    return left
+
+
 def refusal(allowance: Allowance, *, now: datetime) -> LimitReached | None:
     """Return which limit keeps a team from sending a file now, None if there is room."""
     if allowance.max_total is not None and allowance.left_total == 0:
@@ -212,6 +238,35 @@ def _used(team: Team | None, today: date) -> Select[int, int, int]:
         func.count().label("used_total"),
         func.count().filter(Submission.status == SubmissionStatus.PENDING).label("pending"),
     ).where(_of(team), Submission.slot_day.is_not(None))
+
+
+def _used_by(session: Session, team_ids: Collection[int], today: date) -> dict[int, tuple[int, int]]:
+    rows = session.execute(
+        select(Submission.team_id, func.count().filter(Submission.slot_day == today), func.count())
+        .where(Submission.team_id.in_(team_ids), Submission.slot_day.is_not(None))
+        .group_by(Submission.team_id)
+    )
+    return {team_id: (used_today, used_total) for team_id, used_today, used_total in rows}
+
+
+def _granted_to(session: Session, own: Mapping[Competition, int], today: date) -> dict[int, tuple[int, int]]:
+    """Return what grants add today and in total so far, by competition, with those of merged teams."""
+    merged = select(Team.id).where(Team.merged_into_id.in_(own.values()))
+    grant = SubmissionGrant
+    rows = session.execute(
+        select(
+            grant.competition_id,
+            func.coalesce(func.sum(grant.count).filter(grant.day == today), 0),
+            func.sum(grant.count),
+        )
+        .where(
+            grant.competition_id.in_([each.id for each in own]),
+            grant.day <= today,
+            or_(grant.team_id.is_(None), grant.team_id.in_(own.values()), grant.team_id.in_(merged)),
+        )
+        .group_by(grant.competition_id)
+    )
+    return {competition_id: (int(of_day), int(in_all)) for competition_id, of_day, in_all in rows}
 
 
 def _granted(competition: Competition, team: Team | None, today: date) -> Select[int, int]:

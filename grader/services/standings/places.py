@@ -1,10 +1,10 @@
 """Read the rank of one team from the database, count teams, list ranks."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, literal, select, tuple_
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select, tuple_
+from sqlalchemy.orm import Session, aliased
 
 from grader.models import STANDING_ORDER, Split, Standing
 from grader.ranking import order
@@ -94,16 +94,51 @@ def ranked_teams(scoring_version_id: int, split: Split) -> Select[tuple[int, int
     return select(Standing.team_id, rank).where(*_on(scoring_version_id, split))
 
 
+def ranks_on(session: Session, *, boards: Mapping[int, Split], team_ids: Collection[int]) -> dict[int, int]:
+    """Return the ranks of teams on several leaderboards, given by scoring version, in one query."""
+    if not boards or not team_ids:
+        return {}
+    own = aliased(Standing)
+    better = (
+        select(func.count())
+        .where(
+            Standing.scoring_version_id == own.scoring_version_id,
+            Standing.split == own.split,
+            Standing.team_id != own.team_id,
+            _is_above([getattr(own, column.name) for column in order.COLUMNS]),
+        )
+        .correlate(own)
+        .scalar_subquery()
+    )
+    is_on = or_(
+        *(
+            and_(own.scoring_version_id == version_id, own.split == split)
+            for version_id, split in boards.items()
+        )
+    )
+    rows = session.execute(select(own.team_id, better + 1).where(own.team_id.in_(team_ids), is_on))
+    return dict(rows.all())
+
+
 def _on(scoring_version_id: int, split: Split) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return Standing.scoring_version_id == scoring_version_id, Standing.split == split
 
 
 def _is_before(entry: Entry) -> ColumnElement[bool]:
+    return _is_above(
+        [
+            literal(getattr(entry, column.name), getattr(Standing, column.name).type)
+            for column in order.COLUMNS
+        ]
+    )
+
+
+def _is_above(values: Sequence[ColumnElement[Any]]) -> ColumnElement[bool]:
+    """Return the condition that a standing comes before one with these values of the order's columns."""
     lower: list[ColumnElement[Any]] = []
     higher: list[ColumnElement[Any]] = []
-    for column in order.COLUMNS:
+    for column, own in zip(order.COLUMNS, values, strict=True):
         row = getattr(Standing, column.name)
-        own = literal(getattr(entry, column.name), row.type)
         # A comparison of tuples has one direction: a column whose highest value comes first changes sides.
         lower.append(own if column.is_highest_first else row)
         higher.append(row if column.is_highest_first else own)

@@ -94,6 +94,12 @@ def find_team(session: Session, *, competition: Competition, user: User) -> Team
     )
 
 
+def team_ids(session: Session, *, user: User) -> dict[int, int]:
+    """Return the ids of the person's teams by their competitions."""
+    query = select(TeamMember.competition_id, TeamMember.team_id).where(TeamMember.user_id == user.id)
+    return dict(session.execute(query).all())
+
+
 def require_team(session: Session, *, competition: Competition, user: User) -> Team:
     """Return the person's team; raise NotInTeam."""
     team = find_team(session, competition=competition, user=user)

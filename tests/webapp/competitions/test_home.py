@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from grader.models import EntryMode
+from tests.fixtures.statements import recorded
 from webapp.presentation.summary import MAX_LENGTH, cut, first_line
 
 HERE = "/competitions/toxicity"
@@ -94,6 +95,26 @@ def test_it_shows_the_own_place_with_its_gap_and_marks_it(arena: Any) -> None:
     stranger = arena.app.test_client().get(HERE).text
     assert "Your team" not in stranger
     assert 'class="own"' not in stranger
+
+
+def test_the_list_says_where_the_own_team_is(arena: Any) -> None:
+    ann, bob = arena.person("Ann"), arena.person("Bob")
+    for slug in ("first", "second"):
+        arena.competition(slug, title=slug, overview="Find *harm*.", max_daily_submissions=3)
+        arena.submit(bob, arena.truth.predictions(noise=1), slug)
+    arena.submit(ann, arena.truth.predictions(noise=9), "first")
+    arena.score_all()
+    with recorded(arena.database) as sent:
+        text = words(ann.browser.get("/").text)
+    assert re.search(r"second open Find harm\. Team 1 ", text)
+    assert re.search(r"first open Find harm\. Teams 2 .* You: 2nd 2 left today", text)
+    assert text.count("You:") == 1
+    arena.competition("third", title="third")
+    arena.submit(ann, arena.truth.predictions(noise=9), "third")
+    with recorded(arena.database) as again:
+        assert words(ann.browser.get("/").text).count("You:") == 2
+    assert again.count == sent.count
+    assert "You:" not in arena.app.test_client().get("/").text
 
 
 def test_the_dates_say_where_now_is(arena: Any) -> None:
