@@ -1,15 +1,23 @@
-"""Chart of the shake-up: a line for each team from its public rank to its private one."""
+"""Slope chart of ranks: a line for each team from its rank before to its rank after, the moved ones named.
 
+The picture is narrow, so that its texts can be read on a phone. Few teams all have a name; of many only the
+first, the reader's own and those that moved most, and all others are one quiet path.
+"""
+
+import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.charts.labels import WIDTH, label, shortened, spread
+from grader.charts.labels import label, shortened, spread
 from grader.charts.svg import picture, polyline, text
 
-LEFT, RIGHT, TOP, STEP = 120, 620, 30, 17
-RANK_GAP = 13
-FAR_STEPS = 8
+WIDTH, LEFT, RIGHT, TOP, STEP = 400, 42, 168, 36, 19
+LABEL_GAP = 16
+ROWS = 20  # up to here each rank has a row and each team a name; from here ranks lie by their logarithm
+HEIGHT = 420
+TOP_COUNT, MOVED_COUNT = 3, 14
+MOST_QUIET = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,48 +37,85 @@ class Slope:
         return f"{direction} own" if self.is_own else direction
 
 
-def slope_chart(teams: Sequence[Slope]) -> str | None:
-    """Draw these teams; ranks past the last row share a compressed zone. Return None without any."""
+def slope_chart(teams: Sequence[Slope], *, names: tuple[str, str] = ("Public", "Private")) -> str | None:
+    """Draw these teams between two rankings.
+
+    Parameters
+    ----------
+    teams : sequence of Slope
+        By their new rank.
+    names : tuple of str
+        What the sides are called.
+
+    Returns
+    -------
+    str or None
+        None without any team.
+    """
     if not teams:
         return None
-    rows = _Rows.of(teams)
-    lefts = [rows.y(team.public_rank) for team in teams]
-    parts = [text("level-text", LEFT, 14, "Public"), text("name", RIGHT, 14, "Private")]
-    for team, left, place in zip(
-        teams, lefts, spread(lefts, gap=RANK_GAP, lowest=TOP, highest=rows.bottom), strict=True
-    ):
-        right = rows.y(team.rank)
+    last = max(max(team.rank, team.public_rank) for team in teams)
+    named = _named(teams, last)
+    bottom = TOP + STEP * (last - 1) if last <= ROWS else TOP + HEIGHT
+    lefts, rights = (
+        [_y(rank, last, bottom) for rank in ranks]
+        for ranks in ((team.public_rank for team in named), (team.rank for team in named))
+    )
+    with_name = set(named)
+    quiet = [team for team in teams if team not in with_name]
+    parts = [text("level-text", LEFT, 16, names[0]), text("name", RIGHT, 16, names[1])]
+    parts += _quiet_path(quiet, last, bottom)
+    numbers, labels = (
+        spread(ends, gap=LABEL_GAP, lowest=TOP, highest=max(bottom, TOP + LABEL_GAP * (len(named) - 1)))
+        for ends in (lefts, rights)
+    )
+    for team, left, right, number, place in zip(named, lefts, rights, numbers, labels, strict=True):
         parts.append(polyline(f"slope {team.css}", [(LEFT, left), (RIGHT, right)]))
-        parts.append(label("level-text", LEFT - 8, place, f"{team.public_rank:,}"))
-        parts.append(label(f"label {team.css}", RIGHT + 8, right, f"{team.rank}. {shortened(team.team)}"))
-    description = "Slope chart from public to private ranks; the table below has the same numbers"
-    return picture("chart", description, WIDTH, rows.bottom + STEP, parts)
+        parts.append(polyline("leader", [(RIGHT, right), (RIGHT + 8, place)]))
+        parts.append(label("level-text", LEFT - 6, number, f"{team.public_rank:,}"))
+        parts.append(label(f"label {team.css}", RIGHT + 12, place, f"{team.rank:,}. {shortened(team.team)}"))
+    height = max([bottom, *labels, *numbers]) + STEP
+    return picture("chart slopes", _description(teams, names), WIDTH, height, parts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """Where ranks lie: those up to `count` a row each, those from there to `last` by their logarithm."""
+def _named(teams: Sequence[Slope], last: int) -> list[Slope]:
+    if last <= ROWS:
+        return list(teams)
+    moved = heapq.nlargest(MOVED_COUNT, (team for team in teams if team.rank != team.public_rank), key=_share)
+    chosen = set(moved)
+    return [
+        team
+        for team in teams
+        if team in chosen or team.is_own or min(team.rank, team.public_rank) <= TOP_COUNT
+    ]
 
-    count: int
-    last: int
 
-    @classmethod
-    def of(cls, teams: Sequence[Slope]) -> "_Rows":
-        ranks = sorted({team.rank for team in teams})
-        count = next((place for place, rank in enumerate(ranks) if rank != place + 1), len(ranks))
-        return cls(count, max(max(team.rank, team.public_rank) for team in teams))
+def _share(team: Slope) -> float:
+    """How far a team moves in the picture: from 40 to 30 less than from 4 to 1."""
+    return abs(math.log(team.public_rank / team.rank))
 
-    @property
-    def far(self) -> int:
-        return FAR_STEPS if self.last > self.count else 0
 
-    @property
-    def bottom(self) -> int:
-        return TOP + STEP * (self.count + self.far)
+def _y(rank: int, last: int, bottom: float) -> float:
+    if last == 1:
+        return TOP
+    share = (rank - 1) / (last - 1) if last <= ROWS else math.log(rank) / math.log(last)
+    return TOP + (bottom - TOP) * share
 
-    def y(self, rank: int) -> float:
-        if rank <= self.count:
-            return TOP + STEP * (rank - 1)
-        first = max(1, self.count)
-        share = math.log(rank / first) / math.log(self.last / first)
-        return TOP + STEP * (self.count + (self.far - 1) * share)
+
+def _quiet_path(teams: Iterable[Slope], last: int, bottom: float) -> Iterator[str]:
+    """Yield one path of all lines without a name; those that would hide each other are drawn once."""
+    ends = {
+        tuple(2 * round(_y(r, last, bottom) / 2) for r in (team.public_rank, team.rank)) for team in teams
+    }
+    lines = sorted(ends)[:: 1 + len(ends) // MOST_QUIET]
+    if lines:
+        drawn = "".join(f"M{LEFT} {left}L{RIGHT} {right}" for left, right in lines)
+        yield f'<path class="slope quiet" d="{drawn}"/>'
+
+
+def _description(teams: Sequence[Slope], names: tuple[str, str]) -> str:
+    moved = sum(team.rank != team.public_rank for team in teams)
+    return (
+        f"Ranks of {len(teams):,} {'team' if len(teams) == 1 else 'teams'}, {names[0]} to {names[1]}: "
+        f"{moved:,} differ; the table below has the same numbers"
+    )

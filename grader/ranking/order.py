@@ -94,6 +94,11 @@ def score_text(units: int) -> str:
     return f"{Decimal(units).scaleb(-SCORE_DECIMALS):.{SCORE_DECIMALS}f}"
 
 
+def signed_text(units: int) -> str:
+    """Return a change of a displayed score with its sign, such as ``+0.00120``."""
+    return f"{'+' if units > 0 else ''}{score_text(units)}"
+
+
 def rounded_term(term: float) -> float:
     """Return a term of the score as displayed: 4 decimals."""
     return float(round_half_even(term, TERM_DECIMALS))

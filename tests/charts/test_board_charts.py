@@ -66,6 +66,7 @@ def test_a_floor_is_named_exactly_where_a_score_lies_below_it(shown: list[Steps]
 
 
 ranks = st.lists(st.integers(1, 5000), min_size=1, max_size=30, unique=True)
+MANY = [Slope(rank, 1 + rank * 7 % 1009, f"Team {rank}", rank == 500) for rank in range(1, 1009)]
 
 
 @given(ranks, st.integers(0, 20), st.randoms(use_true_random=False))
@@ -76,12 +77,26 @@ def test_a_slope_leads_from_the_public_to_the_private_rank_the_better_above(
     svg = slope_chart(shown)
     assert svg is not None
     drawn = lines(svg, "slope")
-    lefts = {public: line[0][1] for public, line in zip(public_ranks, drawn, strict=True)}
+    named = [int(rank) for rank in re.findall(r'<text class="label [^>]*>(\d+)\.', svg)]
+    lefts = {public_ranks[rank - 1]: line[0][1] for rank, line in zip(named, drawn, strict=True)}
+    assert 1 in named and (own in named or own not in range(1, len(shown) + 1))
     assert [lefts[public] for public in sorted(lefts)] == sorted(lefts.values())
     rights = [line[1][1] for line in drawn]
     assert rights == sorted(rights)
     height = float(svg.split("viewBox=", 1)[1].split('"')[1].split()[3])
     assert all(0 < y < height for line in drawn for _, y in line)
+
+
+def test_of_many_teams_the_first_the_own_and_the_most_moved_have_names_that_do_not_overlap() -> None:
+    svg = slope_chart(MANY)
+    assert svg is not None
+    labels = re.findall(r'<text class="label ([^"]*)" x="[^"]*" y="([^"]*)">(\d+)\.', svg)
+    ranks = [int(rank) for _, _, rank in labels]
+    assert ranks[:3] == [1, 2, 3] and 500 in ranks and len(ranks) <= 21
+    assert [int(rank) for css, _, rank in labels if "own" in css] == [500]
+    heights = [float(y) for _, y, _ in labels]
+    assert all(later - y >= 15.9 for y, later in pairwise(heights))
+    assert svg.count('class="slope quiet"') == 1 and len(svg) < 30_000
 
 
 def test_without_teams_there_is_no_chart() -> None:

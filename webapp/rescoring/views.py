@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from grader.charts.changes import change_strip
+from grader.charts.slopes import Slope, slope_chart
 from grader.models import JobState, OrganizerJob, ScoringVersion, ScoringVersionState, Split
 from grader.ranking import order
 from grader.ranking.comparison import BoardChange, ScorePair, TeamChange
@@ -179,6 +181,48 @@ class BoardChangeView:
             if top < max(2, len(board.teams))
         ]
         self.leader_changes = bool(board.entering(1))
+        self.slopes = slope_chart(
+            [
+                Slope(team.after.rank, team.before.rank, found.teams[team.team_id], False)
+                for team in board.teams
+                if team.before and team.after
+            ],
+            names=(f"Version {found.versions.before.number}", f"Version {found.versions.after.number}"),
+        )
+        changes = [team.score_change for team in board.teams if team.score_change is not None]
+        self.strip = change_strip(changes)
+        self.sentence = _board_sentence(found, board, changes)
+
+
+def _board_sentence(found: Preview, board: BoardChange, changes: list[int]) -> str:
+    """Say who moves, who moves most, and by how much scores change."""
+    count, moved = len(board.teams), len(board.moved)
+    words = f"{moved:,} of {formats.counted(count, 'team')} {'moves' if moved == 1 else 'move'}"
+    for most in board.most_moved(1):
+        places = most.rank_change or 0
+        verb = "wins" if places > 0 else "loses"
+        words += f"; {found.teams[most.team_id]} {verb} {formats.counted(abs(places), 'place')}"
+    if any(changes):
+        words += f"; scores change by {order.signed_text(min(changes))} to {order.signed_text(max(changes))}"
+    return f"{words}."
+
+
+@dataclass(frozen=True, slots=True)
+class TermLine:
+    """A term's mean under both versions on one split, in words, and as bars from 0.5 (a coin) to 1."""
+
+    name: str
+    before: str
+    after: str
+    change: str
+    before_length: float
+    after_length: float
+
+    @classmethod
+    def of(cls, name: str, before: float, after: float) -> "TermLine":
+        """Return a term's line."""
+        lengths = (round(max(0.0, 2 * mean - 1) * 100, 1) for mean in (before, after))
+        return cls(name, f"{before:.4f}", f"{after:.4f}", _signed(after - before), *lengths)
 
 
 def _signed(change: float) -> str:
@@ -238,9 +282,12 @@ class DifferenceView:
             BoardChangeView("private", "Private leaderboard", found, difference.private),
         )
         self.terms = [
-            (name, *(_signed(found.term_changes[split][term]) for split in Split))
-            for term, name in NAMES.items()
-            if found.term_changes
+            (
+                split.value,
+                [TermLine.of(NAMES[term], *means) for term, means in found.term_means[split].items()],
+            )
+            for split in Split
+            if split in found.term_means
         ]
         self.largest = [ScoreLine.of(found, pair) for pair in difference.largest]
         self.selection_count = len(difference.selections)

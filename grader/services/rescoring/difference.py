@@ -68,16 +68,24 @@ class Gaps(NamedTuple):
 class Preview:
     """The whole difference of two versions, with the teams' names.
 
-    `term_changes` tells by how much each term of a score changes on average, over the submissions that have
-    scores under both: which part of the metric the correction moved. While `gaps.unfinished` is not 0 the
-    boards of the new version lack submissions: a preview of a preview.
+    `term_means` has each term's mean before and after, over the submissions that have scores under both:
+    which part of the metric the correction moved. While `gaps.unfinished` is not 0 the boards of the new
+    version lack submissions: a preview of a preview.
     """
 
     versions: Compared
     difference: Difference
     teams: Mapping[int, str]
-    term_changes: Mapping[Split, Mapping[str, float]]
+    term_means: Mapping[Split, Mapping[str, tuple[float, float]]]
     gaps: Gaps
+
+    @property
+    def term_changes(self) -> dict[Split, dict[str, float]]:
+        """By how much each term changes on average."""
+        return {
+            split: {term: after - before for term, (before, after) in means.items()}
+            for split, means in self.term_means.items()
+        }
 
     @property
     def is_complete(self) -> bool:
@@ -110,17 +118,17 @@ def preview(session: Session, *, competition: Competition, versions: Compared) -
         teams=dict(
             session.execute(select(Team.id, Team.name).where(Team.competition_id == competition.id)).all()
         ),
-        term_changes=_term_changes(session, competition, versions),
+        term_means=_term_means(session, competition, versions),
         gaps=gaps(session, competition=competition, version=versions.after),
     )
 
 
-def _term_changes(
+def _term_means(
     session: Session, competition: Competition, versions: Compared
-) -> dict[Split, dict[str, float]]:
+) -> dict[Split, dict[str, tuple[float, float]]]:
     before, after = aliased(Score), aliased(Score)
     rows = session.execute(
-        select(after.split, *(func.avg(getattr(after, term) - getattr(before, term)) for term in TERMS))
+        select(after.split, *(func.avg(getattr(side, term)) for term in TERMS for side in (before, after)))
         .join(
             before,
             (before.submission_id == after.submission_id)
@@ -131,7 +139,10 @@ def _term_changes(
         .where(Submission.competition_id == competition.id, after.scoring_version_id == versions.after.id)
         .group_by(after.split)
     )
-    return {split: dict(zip(TERMS, changes, strict=True)) for split, *changes in rows}
+    return {
+        split: dict(zip(TERMS, zip(means[::2], means[1::2], strict=True), strict=True))
+        for split, *means in rows
+    }
 
 
 def state(session: Session, *, competition: Competition, versions: Compared) -> str:

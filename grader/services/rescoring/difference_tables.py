@@ -72,7 +72,7 @@ def selections_csv(found: Preview) -> Iterator[str]:
 
 def change_text(units: int | None) -> str | None:
     """Return a change of a displayed score with its sign, such as ``+0.00120``; None where unknown."""
-    return None if units is None else f"{'+' if units > 0 else ''}{order.score_text(units)}"
+    return None if units is None else order.signed_text(units)
 
 
 def _cells(line: Standing | None) -> tuple[int | None, str | None, int | None]:
