@@ -66,8 +66,13 @@ def span(duration: timedelta) -> str:
     return " ".join(parts)
 
 
+def capitalized(sentence: str) -> str:
+    """Return a sentence with a large first letter; the others stay as they are."""
+    return sentence[:1].upper() + sentence[1:]
+
+
 def init_app(app: Flask) -> None:
     """Make the formats filters of the templates."""
-    for filter_ in (count, size, percent, moment, short_moment, ordinal, span):
+    for filter_ in (capitalized, count, size, percent, moment, short_moment, ordinal, span):
         app.add_template_filter(filter_)
     app.add_template_global(counted)

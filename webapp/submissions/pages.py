@@ -1,6 +1,8 @@
 """Pages of one submission: scores, file, receipt, final selection, question to organizers."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
 
 from flask import (
     Blueprint,
@@ -17,7 +19,7 @@ from flask import (
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.models import Submission
+from grader.models import Submission, SubmissionStatus
 from grader.services.analysis import own_submission
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
@@ -26,7 +28,8 @@ from grader.services.quotas import limits
 from grader.services.rescoring import mail
 from grader.services.scoring import retries
 from grader.services.solutions import other_labels
-from grader.services.submissions import accepting, receipts, selections, viewers
+from grader.services.submissions import accepting, neighbours, receipts, selections, viewers
+from grader.visibility import Viewer
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups
 from webapp.http.parameters import asked_number, asked_page
@@ -34,8 +37,9 @@ from webapp.http.site import current_site
 from webapp.presentation import heat_shades
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions.allowance import AllowanceView
-from webapp.submissions.own_analysis import held_back_table, histogram_chart
-from webapp.submissions.views import SubmissionView, statuses_json
+from webapp.submissions.gains import GainsView
+from webapp.submissions.own_analysis import histogram_chart
+from webapp.submissions.views import SubmissionView, statuses_json, steps
 
 blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
 
@@ -65,7 +69,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
             session, submission=submission, viewer=opened.viewer, phase=view.phase
         )
         allowance = limits.allowance(session, competition=competition, team=submission.team, now=now)
-        position = retries.queue_position(session, submission=submission, now=now)
+        position, is_being_scored = _progress(session, submission, now)
         asked = disputes.of_submission(session, submission=submission)
         rescored = mail.of_team(
             session, competition=competition, team=submission.team, submission_ids=[submission.id]
@@ -73,6 +77,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         version = lookup.live(competition)
         _ = version.solution  # loaded while the session is open
         names = other_labels.names(session, competition_id=competition.id)
+        beside = neighbours.of(session, submission=submission)
     site = current_site()
     histogram = own_submission.histogram(
         site.histograms, site.storage, submission=submission, version=version, other_labels=names
@@ -85,14 +90,22 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         disputes=asked,
         rescored=rescored[0] if rescored else None,
         is_asked=any(each.answered_at is None for each in asked),
-        position=position,
+        steps=steps(position=position, is_being_scored=is_being_scored),
         allowance=AllowanceView(allowance),
         can_select=selections.is_open(competition, now),
         histogram=histogram_chart(histogram),
-        held_back=held_back_table(own_submission.holding_back(summary.public, version)),
+        gains=GainsView.of(
+            own_submission.holding_back(summary.public, version),
+            view,
+            weakest_term=summary.public.weakest_term if summary.public else None,
+            whose="This model" if opened.viewer is Viewer.ORGANIZER else "Your model",
+        ),
+        beside=beside,
         identity_terms=IDENTITY_TERMS,
         shades=heat_shades.SHADES,
-        etag=_statuses([submission], {submission.id: position}).headers["ETag"],
+        etag=_statuses([submission], {submission.id: position}, is_being_scored=is_being_scored).headers[
+            "ETag"
+        ],
     )
 
 
@@ -103,8 +116,10 @@ def status(slug: str, submission_id: int) -> ResponseReturnValue:
     with current_site().database.read() as session:
         submission = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
         _require_here(submission, slug)
-        position = retries.queue_position(session, submission=submission, now=db.now(session))
-    return _statuses([submission], {submission.id: position}).make_conditional(request)
+        position, is_being_scored = _progress(session, submission, db.now(session))
+    return _statuses(
+        [submission], {submission.id: position}, is_being_scored=is_being_scored
+    ).make_conditional(request)
 
 
 @blueprint.get("/submissions/<int:submission_id>/file")
@@ -188,6 +203,8 @@ def select(slug: str, submission_id: int) -> ResponseReturnValue:
         picked = selections.select(session, user=g.user, submission_id=submission_id, is_selected=is_selected)
         _require_here(picked, slug)
     flash(f"#{submission_id} is {'selected' if is_selected else 'no longer selected'}.")
+    if request.form.get("from") == "submission":
+        return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
     return redirect(url_for("submissions.index", slug=slug), 303)
 
 
@@ -196,8 +213,21 @@ def _require_here(submission: Submission, slug: str) -> None:
         raise accepting.UnknownSubmission(submission.id)
 
 
-def _statuses(shown: Iterable[Submission], positions: Mapping[int, int | None] | None = None) -> Response:
+def _progress(session: Any, submission: Submission, now: datetime) -> tuple[int | None, bool]:
+    """Return the place of a submission in the queue, where it is told, and whether a worker scores it now."""
+    if submission.status is not SubmissionStatus.PENDING:
+        return None, False
+    position = retries.queue_position(session, submission=submission, now=now)
+    return position, retries.is_being_scored(session, submission=submission)
+
+
+def _statuses(
+    shown: Iterable[Submission],
+    positions: Mapping[int, int | None] | None = None,
+    *,
+    is_being_scored: bool = False,
+) -> Response:
     known = {each: place for each, place in (positions or {}).items() if place is not None}
-    answer = jsonify(statuses_json(shown, known))
+    answer = jsonify(statuses_json(shown, known, is_being_scored=is_being_scored))
     answer.add_etag()
     return answer

@@ -11,7 +11,8 @@ from grader.services.submissions import rejected_files, selections
 from grader.services.submissions.selections import Reason
 from grader.visibility import Viewer
 from webapp.presentation import formats, heat_shades
-from webapp.presentation.terms import IDENTITY_TERMS, NAMES, TERMS, Term
+from webapp.presentation.terms import IDENTITY_TERMS, TERMS, Term
+from webapp.submissions.figures import figures
 
 GAPS = ("positive_aeg", "negative_aeg")
 REASONS = {
@@ -106,7 +107,9 @@ class SubmissionView:
         self.accepted_at_text = f"{submission.submitted_at:%H:%M:%S}"
         self.public = SplitView.of(summary.public)
         self.private = SplitView.of(summary.private)
-        self.verdict = verdict(summary, whose="the team's" if is_organizers else "your")
+        self.figures = figures(summary, is_organizers=is_organizers)
+        self.is_best = summary.best_id == submission.id
+        self.compares_with = _other_best(summary, submission.id)
         self.shown = _shown(submission.competition, summary) if is_organizers else None
         self.withheld = _withheld(self.public)
 
@@ -120,6 +123,11 @@ def _shown(competition: Competition, summary: Summary) -> str | None:
     return f"Its team sees {score_text(summary.shown_units)}."
 
 
+def _other_best(summary: Summary, own_id: int) -> int | None:
+    """Return the best submission of the team; if this is the best, the one that was the best before it."""
+    return summary.best_before_id if summary.best_id in (None, own_id) else summary.best_id
+
+
 def _withheld(public: SplitView | None) -> str:
     """Return what this competition shows of a score only after the reveal."""
     if public is None or public.identities:
@@ -127,38 +135,6 @@ def _withheld(public: SplitView | None) -> str:
     if public.terms:
         return "This competition shows the identity table after the reveal."
     return "This competition shows the four terms and the identity table after the reveal."
-
-
-def verdict(summary: Summary, *, whose: str = "your") -> str:
-    """Return what follows the score: `, your best by 0.00031; 41st, up 12. Weakest term: BPSN.`"""
-    if summary.public is None:
-        return ""
-    parts = [_against_own(summary, whose)]
-    if summary.rank is not None:
-        parts.append(f"; {formats.ordinal(summary.rank)}{_movement(summary)}")
-    if summary.would_rank is not None:
-        parts.append(f"; would be {formats.ordinal(summary.would_rank)}")
-    weakest = summary.public.weakest_term
-    hint = f" Weakest term: {NAMES[weakest]}." if weakest else ""
-    return f", {''.join(parts)}.{hint}"
-
-
-def _against_own(summary: Summary, whose: str) -> str:
-    if summary.gain_units is None or summary.best_before_units is None:
-        return f"{whose} first score"
-    stands, gap = summary.rank is not None, score_text(abs(summary.gain_units))
-    if summary.gain_units > 0:
-        return f"{whose} best by {gap}" if stands else f"{whose} best by {gap} when it came"
-    if summary.gain_units == 0:
-        return f"equal to {whose} best, which came earlier"
-    return f"{gap} below {whose} best before it ({score_text(summary.best_before_units)})"
-
-
-def _movement(summary: Summary) -> str:
-    if summary.rank is None or summary.previous_rank is None:
-        return f" of {summary.team_count:,}" if summary.team_count else ""
-    places = summary.previous_rank - summary.rank
-    return f", up {places:,}" if places else " as before"
 
 
 def _weakness(row: IdentityRow) -> tuple[float, str]:
@@ -180,8 +156,22 @@ def _number(value: float | None, form: str) -> str:
     return "undefined" if value is None else format(value, form)
 
 
+def steps(*, position: int | None, is_being_scored: bool) -> list[tuple[str, str]]:
+    """Return the steps of a submission that waits for its score, each with its state."""
+    place = f", {formats.ordinal(position)}" if position and not is_being_scored else ""
+    return [
+        ("Received", "done"),
+        (f"Queued{place}", "done" if is_being_scored else "here"),
+        ("Checking and scoring", "here" if is_being_scored else ""),
+        ("Score", ""),
+    ]
+
+
 def statuses_json(
-    submissions: Iterable[Submission], positions: Mapping[int, int] | None = None
+    submissions: Iterable[Submission],
+    positions: Mapping[int, int] | None = None,
+    *,
+    is_being_scored: bool = False,
 ) -> dict[str, Any]:
     """Return the little that live pages ask for again and again; `positions` in the queue by id."""
     statuses = {str(submission.id): submission.status.value for submission in submissions}
@@ -191,4 +181,6 @@ def statuses_json(
     }
     if positions:
         answer["positions"] = {str(submission_id): place for submission_id, place in positions.items()}
+    if is_being_scored:
+        answer["is_being_scored"] = True
     return answer

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
@@ -36,6 +37,7 @@ class Counted:
     team: str
     rank: int
     team_count: int
+    submitted_at: datetime
     results: Mapping[Split, SplitResult]
 
 
@@ -64,6 +66,7 @@ def get(
             session, scoring_version_id=version.id, split=Split.PRIVATE, entry=to_entry(standing)
         ),
         team_count=places.count_teams(session, scoring_version_id=version.id, split=Split.PRIVATE),
+        submitted_at=standing.submission.submitted_at,
         results=submission_results.split_results(
             session,
             submission=standing.submission,

@@ -60,16 +60,20 @@ class Summary:
 
     `shown_units` is the public score as the mode of feedback shows it, None where it shows nothing.
 
-    `best_before_units` is the team's best displayed public score among its earlier submissions, and
-    `gain_units` by how much this one beats it (negative: falls short). `rank` is the team's on the public
-    leaderboard if this submission stands for it, and `previous_rank` the one its best earlier submission
-    would have there now. `would_rank` is, for a late submission, where it would have stood among the other
-    teams: on the private leaderboard as far as the viewer may see it, else on the public one.
+    `best_before_units` is the team's best displayed public score among its earlier submissions,
+    `best_before_id` which one has it, and `gain_units` by how much this one beats it (negative: falls short).
+    `best_id` is the submission that stands for the team on the public leaderboard, and `team_rank` its rank.
+    `rank` is the same if this submission stands for the team, and `previous_rank` the one its best earlier
+    submission would have there now. `would_rank` is, for a late submission, where it would have stood among
+    the other teams: on the private leaderboard as far as the viewer may see it, else on the public one.
     """
 
     public: SplitResult | None = None
     private: SplitResult | None = None
     best_before_units: int | None = None
+    best_before_id: int | None = None
+    best_id: int | None = None
+    team_rank: int | None = None
     gain_units: int | None = None
     rank: int | None = None
     previous_rank: int | None = None
@@ -93,12 +97,16 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=submission.team_id
     )
     stands = standing is not None and standing.submission_id == submission.id
+    team_rank = _rank(session, version, standing) if standing is not None else None
     return Summary(
         public=public,
         private=results.get(Split.PRIVATE),
         best_before_units=before.score_units if before else None,
+        best_before_id=before.submission_id if before else None,
+        best_id=standing.submission_id if standing else None,
+        team_rank=team_rank,
         gain_units=public.score_units - before.score_units if before else None,
-        rank=_rank(session, version, standing) if standing is not None and stands else None,
+        rank=team_rank if stands else None,
         previous_rank=_rank(session, version, before_shown) if stands and before_shown else None,
         team_count=places.count_teams(session, scoring_version_id=version.id, split=Split.PUBLIC),
         would_rank=_late_rank(session, submission, version, results, own.shown),

@@ -127,6 +127,20 @@ def queue_position(session: Session, *, submission: Submission, now: datetime) -
     return (session.scalar(ahead.where(*waits, is_ahead)) or 0) + 1
 
 
+def is_being_scored(session: Session, *, submission: Submission) -> bool:
+    """Return whether a worker has claimed a submission under a live version."""
+    job = (
+        select(ScoringJob.id)
+        .join(ScoringJob.scoring_version)
+        .where(
+            ScoringJob.submission_id == submission.id,
+            ScoringJob.state == JobState.CLAIMED,
+            ScoringVersion.state == ScoringVersionState.LIVE,
+        )
+    )
+    return session.scalar(job) is not None
+
+
 def is_retry_due(session: Session, *, now: datetime) -> bool:
     """Return whether `retry_failed` has something to do."""
     return session.scalar(_failed_jobs(now).with_only_columns(ScoringJob.id).limit(1)) is not None

@@ -76,7 +76,9 @@ def test_the_sample_submission_can_be_downloaded_and_is_accepted(arena: Any, ann
     assert answer.headers["Content-Disposition"] == "attachment; filename=sample_submission.csv"
     submission_id = arena.submit(ann, answer.data)
     arena.score_all()
-    assert "0.50000, your first score" in _text(ann.browser.get(f"{HERE}/submissions/{submission_id}"))
+    assert "Public score 0.50000 Change First your first score" in _text(
+        ann.browser.get(f"{HERE}/submissions/{submission_id}")
+    )
 
 
 def test_an_unchanged_sample_is_not_sent_again(arena: Any, ann: Any) -> None:
@@ -130,7 +132,7 @@ def test_before_and_after_its_opening_hours_a_competition_shows_no_form(arena: A
         assert "data-upload" not in page
 
 
-def test_the_verdict_tells_gain_and_movement(arena: Any, ann: Any) -> None:
+def test_the_first_figures_are_score_change_and_rank(arena: Any, ann: Any) -> None:
     for place in range(3):
         arena.submit(arena.person(f"Team {place}"), arena.truth.predictions(noise=1.5 + place / 2))
     arena.submit(ann, arena.truth.predictions(noise=9, seed=5))
@@ -138,11 +140,13 @@ def test_the_verdict_tells_gain_and_movement(arena: Any, ann: Any) -> None:
     better = arena.submit(ann, arena.truth.predictions(noise=1.2, seed=6))
     arena.score_all()
     text = _text(ann.browser.get(f"{HERE}/submissions/{better}"))
-    assert re.search(r"0\.\d{5}, your best by 0\.\d{5}; 1st, up 3\. Weakest term: \w+\.", text)
+    assert re.search(r"Public score 0\.\d{5} Weakest term: \w+ Change \+0\.\d{5} your best; before", text)
+    assert "Rank 1st of 4, up 3" in text
     worse = arena.submit(ann, arena.truth.predictions(noise=8, seed=7))
     arena.score_all()
     text = _text(ann.browser.get(f"{HERE}/submissions/{worse}"))
-    assert re.search(r", 0\.\d{5} below your best before it \(0\.\d{5}\)\. Weakest term", text)
+    best = rf"below your best before it, 0\.\d{{5}} \(#{better}\) Rank 1st by your best, #{better}"
+    assert re.search(rf"Change -0\.\d{{5}} {best}", text)
 
 
 def test_a_rejected_submission_lists_every_problem(arena: Any, ann: Any) -> None:
@@ -213,7 +217,7 @@ def test_the_final_leaderboard_shows_the_change_of_rank(arena: Any, ann: Any) ->
     assert "Final ranks use the other half." in _text(ann.browser.get(f"{HERE}/leaderboard"))
     assert "Change" in _text(ann.browser.get(f"{HERE}/leaderboard/private"))
     text = _text(ann.browser.get(f"{HERE}/submissions/{mine}"))
-    assert re.search(r"Private rows 0\.\d{5} on the rows that decided", text)
+    assert re.search(r"Private score 0\.\d{5} the rows that decided", text)
 
 
 def test_long_lists_of_submissions_come_in_pages(arena: Any, ann: Any) -> None:

@@ -1,12 +1,10 @@
-"""How numbers, sizes, times and verdicts are written."""
+"""How numbers, sizes and times are written."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from grader.services.leaderboards.submission_results import SplitResult, Summary
 from webapp.presentation import formats, heat_shades, markdown
-from webapp.submissions.views import verdict
 
 
 @pytest.mark.parametrize(
@@ -67,49 +65,6 @@ def test_counts_have_their_word() -> None:
 )
 def test_a_weaker_cell_has_a_stronger_shade(value: float | None, shade: str) -> None:
     assert heat_shades.shade(value) == shade
-
-
-RESULT = SplitResult(
-    score="0.93412",
-    score_units=93412,
-    terms={"overall_auc": 0.95, "subgroup_auc": 0.94, "bpsn_auc": 0.91, "bnsp_auc": 0.93},
-    weakest_term="bpsn_auc",
-    identities=(),
-)
-
-
-@pytest.mark.parametrize(
-    ("known", "sentence"),
-    [
-        (
-            {"best_before_units": 93381, "gain_units": 31, "rank": 41, "previous_rank": 53},
-            ", your best by 0.00031; 41st, up 12. Weakest term: BPSN.",
-        ),
-        (
-            {"best_before_units": 93381, "gain_units": 31, "rank": 41, "previous_rank": 41},
-            ", your best by 0.00031; 41st as before. Weakest term: BPSN.",
-        ),
-        (
-            {"best_before_units": 93381, "gain_units": 31},
-            ", your best by 0.00031 when it came. Weakest term: BPSN.",
-        ),
-        ({"rank": 3, "team_count": 12}, ", your first score; 3rd of 12. Weakest term: BPSN."),
-        (
-            {"best_before_units": 93412, "gain_units": 0},
-            ", equal to your best, which came earlier. Weakest term: BPSN.",
-        ),
-        (
-            {"best_before_units": 93443, "gain_units": -31},
-            ", 0.00031 below your best before it (0.93443). Weakest term: BPSN.",
-        ),
-    ],
-)
-def test_the_verdict_on_a_score(known: dict[str, int], sentence: str) -> None:
-    assert verdict(Summary(public=RESULT, **known)) == sentence
-
-
-def test_there_is_no_verdict_without_a_score() -> None:
-    assert verdict(Summary()) == ""
 
 
 @pytest.mark.parametrize(

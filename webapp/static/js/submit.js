@@ -68,7 +68,7 @@ function addCopyButton(list) {
   copy.textContent = "Copy";
   copy.setAttribute("aria-label", "Copy the problems");
   copy.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(Array.from(list.children, (each) => each.textContent).join("\n"));
+    await navigator.clipboard.writeText(Array.from(list.children, (each) => (each.querySelector("[data-copy]") ?? each).textContent).join("\n"));
     copy.textContent = "Copied";
   });
   list.after(copy);

@@ -1,0 +1,44 @@
+"""Dumbbells: for each line of a table a ring where a value was and a dot where it is, on one shared axis."""
+
+from collections.abc import Iterable
+
+from grader.charts.axes import Axis
+from grader.charts.svg import Area
+
+WIDTH, HEIGHT = 560, 18
+_AREA = Area(left=8, right=WIDTH - 8, top=0, bottom=HEIGHT)
+_SMALLEST = 0.01  # of an axis: less would make noise look large
+
+
+def shared_axis(values: Iterable[float]) -> Axis:
+    """Return the axis of all lines: around all values, and not narrower than a hundredth."""
+    found = list(values)
+    low, high = min(found), max(found)
+    room = max((high - low) * 0.04, (_SMALLEST - (high - low)) / 2)
+    return Axis("", low - room, high + room)
+
+
+def dumbbell(before: float, after: float, axis: Axis) -> str:
+    """Draw one line; its numbers stand beside it, so that it says nothing to those who cannot see it."""
+    left, right = _AREA.x(axis, before), _AREA.x(axis, after)
+    middle = HEIGHT / 2
+    direction = "rose" if after > before else "fell" if after < before else "same"
+    return (
+        f'<svg class="dumbbell {direction}" viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true" '
+        f'focusable="false"><path class="rail" d="M{_AREA.left} {middle:g}H{_AREA.right}"/>'
+        f'<path class="bar" d="M{left:.1f} {middle:g}H{right:.1f}"/>'
+        f'<circle class="was" cx="{left:.1f}" cy="{middle:g}" r="5"/>'
+        f'<circle class="is" cx="{right:.1f}" cy="{middle:g}" r="6"/></svg>'
+    )
+
+
+def scale(axis: Axis) -> str:
+    """Draw the marks of the shared axis, for the head of the table."""
+    marks = "".join(
+        f'<text class="tick" x="{_AREA.x(axis, value):.1f}" y="13">{text}</text>'
+        for value, text in axis.marks()
+    )
+    return (
+        f'<svg class="dumbbell scale" viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true" '
+        f'focusable="false">{marks}</svg>'
+    )

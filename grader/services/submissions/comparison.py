@@ -1,0 +1,185 @@
+"""Submissions that a person can compare: own ones, benchmarks, and after the reveal those that counted.
+
+What is seen of each is what its own page shows the person, of a benchmark what the leaderboard shows.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from grader.models import Competition, Split, Submission, SubmissionStatus, Team, User
+from grader.services.competitions import lookup
+from grader.services.leaderboards import benchmark_lines, counted_submission, leaderboard, submission_results
+from grader.services.leaderboards.counted_submission import NotCounted
+from grader.services.leaderboards.lines import BoardRow
+from grader.services.leaderboards.submission_results import SplitResult
+from grader.services.submissions import accepting, viewers
+from grader.services.submissions.accepting import UnknownSubmission
+from grader.visibility import Field, Phase, Viewer, visible_fields
+
+OWN_COUNT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A submission to compare; `team` is empty for an own one, `name` says what it is called.
+
+    `score_units` is what the person sees of its score, after the reveal of the private one; None for nothing.
+    """
+
+    id: int
+    name: str
+    team: str
+    is_benchmark: bool
+    submitted_at: datetime
+    score_units: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a comparison: the submission, and what may be seen of its results."""
+
+    choice: Choice
+    is_own: bool
+    results: Mapping[Split, SplitResult]
+
+
+def choices(
+    session: Session, *, competition: Competition, team: Team | None, viewer: Viewer, phase: Phase
+) -> list[Choice]:
+    """Return the newest scored submissions of a team, the benchmarks, and after the reveal the best teams'.
+
+    `viewer` is with whose eyes the person sees the competition; an organizer's are the same on every file.
+    """
+    own = _own(session, competition, team, viewer, phase)
+    ids = {each.id for each in own}
+    others = _others(session, competition, team, viewer, phase)
+    return own + [each for each in others if each.id not in ids]
+
+
+def side(
+    session: Session,
+    *,
+    competition: Competition,
+    user: User,
+    submission_id: int,
+    known: Sequence[Choice],
+    viewer: Viewer,
+    phase: Phase,
+) -> Side:
+    """Return what the person may see of a submission, also of one not in `known`; raise UnknownSubmission."""
+    version = lookup.live(competition)
+    choice = next((each for each in known if each.id == submission_id), None)
+    if choice is not None and choice.is_benchmark:
+        return Side(choice, False, _benchmark(session, competition, choice, viewer, phase))
+    try:
+        opened = viewers.open_submission(session, user=user, submission_id=submission_id)
+    except UnknownSubmission:
+        return _counted(session, competition, submission_id, viewer, phase)
+    if opened.submission.competition_id != competition.id:
+        raise UnknownSubmission(submission_id)
+    allowed = visible_fields(opened.viewer, phase, competition.feedback)
+    results = submission_results.split_results(
+        session, submission=opened.submission, version=version, allowed=allowed
+    )
+    team = "" if opened.is_own else opened.submission.team.name
+    own = choice or _choice(opened.submission, results.get(_split(phase)), team)
+    return Side(own, opened.is_own, results)
+
+
+def _split(phase: Phase) -> Split:
+    return Split.PRIVATE if phase is Phase.REVEALED else Split.PUBLIC
+
+
+def _choice(submission: Submission, result: SplitResult | None, team: str = "") -> Choice:
+    return Choice(
+        id=submission.id,
+        name=submission.description or submission.file_name,
+        team=team,
+        is_benchmark=False,
+        submitted_at=submission.submitted_at,
+        score_units=result.score_units if result else None,
+    )
+
+
+def _own(
+    session: Session, competition: Competition, team: Team | None, viewer: Viewer, phase: Phase
+) -> list[Choice]:
+    page = accepting.list_of(session, team=team, page_size=OWN_COUNT)
+    scored = [each for each in page.rows if each.status is SubmissionStatus.SCORED]
+    eyes = Viewer.ORGANIZER if viewer is Viewer.ORGANIZER else Viewer.TEAM
+    scores = {Field.PUBLIC_SCORE, Field.PUBLIC_EXACT, Field.PRIVATE_SCORE}
+    found = submission_results.split_results_of(
+        session,
+        submission_ids=[each.id for each in scored],
+        version=lookup.live(competition),
+        allowed=visible_fields(eyes, phase, competition.feedback) & scores,
+    )
+    return [_choice(each, found[each.id].get(_split(phase))) for each in scored]
+
+
+def _others(
+    session: Session, competition: Competition, team: Team | None, viewer: Viewer, phase: Phase
+) -> list[Choice]:
+    rows: Sequence[BoardRow]
+    if phase is Phase.REVEALED:
+        board = leaderboard.private_board(session, competition=competition, phase=phase, viewer=viewer)
+        rows = [row for row in board.rows if team is None or row.team_id != team.id or row.is_benchmark]
+    else:
+        placed = benchmark_lines.rows(
+            session,
+            competition=competition,
+            version=lookup.live(competition),
+            split=Split.PUBLIC,
+            terms=(),
+        )
+        rows = [each.row for each in placed]
+    return [
+        Choice(
+            row.submission_id, row.team, row.team, row.is_benchmark, row.last_submitted_at, row.score_units
+        )
+        for row in rows
+    ]
+
+
+def _benchmark(
+    session: Session, competition: Competition, choice: Choice, viewer: Viewer, phase: Phase
+) -> Mapping[Split, SplitResult]:
+    """Return a benchmark's results: what the leaderboard shows, and where all may be seen, all."""
+    version = lookup.live(competition)
+    allowed = visible_fields(viewer, phase, competition.feedback)
+    if Field.PUBLIC_EXACT in allowed:
+        found = submission_results.split_results_of(
+            session, submission_ids=[choice.id], version=version, allowed=allowed
+        )
+        return found[choice.id]
+    placed = benchmark_lines.rows(
+        session, competition=competition, version=version, split=Split.PUBLIC, terms=()
+    )
+    row = next((each.row for each in placed if each.row.submission_id == choice.id), None)
+    return {} if row is None else {Split.PUBLIC: SplitResult(row.score, row.score_units, {}, None, ())}
+
+
+def _counted(
+    session: Session, competition: Competition, submission_id: int, viewer: Viewer, phase: Phase
+) -> Side:
+    """Return what may be seen of another team's submission that counted; raise UnknownSubmission."""
+    if phase is not Phase.REVEALED:
+        raise UnknownSubmission(submission_id)
+    try:
+        found = counted_submission.get(
+            session, competition=competition, submission_id=submission_id, viewer=viewer, phase=phase
+        )
+    except NotCounted:
+        raise UnknownSubmission(submission_id) from None
+    choice = Choice(
+        id=submission_id,
+        name=found.team,
+        team=found.team,
+        is_benchmark=False,
+        submitted_at=found.submitted_at,
+        score_units=found.results[Split.PRIVATE].score_units,
+    )
+    return Side(choice, False, found.results)

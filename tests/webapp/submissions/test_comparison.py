@@ -1,0 +1,144 @@
+"""Two submissions compared: own ones, a benchmark as the leaderboard shows it, later any team's."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from grader.models import SubmissionKind
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
+from grader.services.moderation import decisions
+from grader.visibility import Feedback
+
+HERE = "/competitions/toxicity"
+WHERE = f"{HERE}/submissions/compare"
+
+
+@pytest.fixture
+def arena(make_arena: Callable[..., Any]) -> Any:
+    return make_arena()
+
+
+def entered(arena: Any, feedback: Feedback = Feedback.OPEN) -> tuple[int, int]:
+    """Create a competition in which Ann has two scored files, the second the worse."""
+    arena.competition()
+    with arena.database.write() as session:
+        lookup.get(session, slug="toxicity").feedback = feedback
+    arena.ann, arena.bob = arena.person("Ann"), arena.person("Bob")
+    ids = tuple(
+        arena.submit(arena.ann, arena.truth.predictions(noise=noise, seed=seed))
+        for noise, seed in ((2.0, 1), (3.0, 2))
+    )
+    arena.score_all()
+    return ids[0], ids[1]
+
+
+def benchmark(arena: Any) -> int:
+    """Let an organizer add a benchmark that everybody sees on the leaderboard."""
+    root = arena.person("Root", is_admin=True)
+    submission_id: int = arena.submit(root, arena.truth.predictions(noise=2.5, seed=3), description="n-grams")
+    arena.score_all()
+    with arena.database.write() as session:
+        decisions.mark(
+            session,
+            competition=lookup.get(session, slug="toxicity"),
+            submission_id=submission_id,
+            kind=SubmissionKind.BENCHMARK,
+            actor=Actor(None, "tests"),
+        )
+    return submission_id
+
+
+def selected(page: str) -> list[int]:
+    return [int(found) for found in re.findall(r'<option value="(\d+)" selected>', page)]
+
+
+def test_two_own_submissions_stand_side_by_side(arena: Any) -> None:
+    first, second = entered(arena)
+    page = arena.ann.browser.get(f"{WHERE}?candidate={first}&baseline={second}").text
+    assert f'<th scope="col" class="number">#{second}</th>' in page
+    assert "Public rows: identities" in page
+    assert "Private rows" not in page
+    scores = re.search(r"Score</th><td[^>]*>(\S+)</td><td[^>]*>(\S+)</td><td[^>]*>(\S+)</td>", page)
+    assert scores
+    assert float(scores[1]) - float(scores[2]) == pytest.approx(float(scores[3]), abs=1e-9)
+    assert float(scores[3]) > 0  # the candidate has less noise
+    assert f"#{first} minus the baseline #{second}" in page
+    assert f"#{first} is {scores[3][1:]} better than #{second}: " in page
+    changes = [abs(float(each)) for each in re.findall(r'change [a-z]+">([-+]?\d\.\d\d)</td>', page)]
+    assert len(changes) == 9
+    assert changes == sorted(changes, reverse=True)
+    arena.reveal()
+    assert "Private rows" in arena.ann.browser.get(f"{WHERE}?candidate={first}&baseline={second}").text
+
+
+def test_nobody_compares_the_files_of_others_or_of_another_competition(arena: Any) -> None:
+    first, second = entered(arena)
+    assert arena.bob.browser.get(f"{WHERE}?candidate={first}&baseline={second}").status_code == 404
+    arena.competition("elsewhere", title="Elsewhere")
+    assert (
+        arena.ann.browser.get(f"/competitions/elsewhere/submissions/compare?candidate={first}").status_code
+        == 404
+    )
+
+
+def test_without_an_address_the_newest_is_compared_with_the_best_by_name_score_and_date(arena: Any) -> None:
+    first, second = entered(arena)
+    page = arena.ann.browser.get(WHERE).text
+    assert selected(page) == [second, first]
+    assert re.search(rf">#{first} · predictions\.csv · 0\.\d{{5}} · \d+ \w+ \d\d:\d\d</option>", page)
+    assert f"#{second} is 0." in page
+    assert "worse than" in page
+
+
+def test_who_has_nothing_scored_is_shown_where_to_begin(arena: Any) -> None:
+    entered(arena)
+    assert "There is nothing to compare yet" in arena.bob.browser.get(WHERE).text
+
+
+@pytest.mark.parametrize(
+    ("feedback", "shows"),
+    [
+        (Feedback.OPEN, ("Terms of the score",)),
+        (Feedback.SCORE, ()),
+        (Feedback.TIERED, ()),
+        (Feedback.BLIND, None),
+    ],
+)
+def test_a_benchmark_is_compared_as_far_as_the_leaderboard_shows_it(
+    arena: Any, feedback: Feedback, shows: tuple[str, ...] | None
+) -> None:
+    first, _ = entered(arena, feedback)
+    lines = benchmark(arena)
+    answer = arena.ann.browser.get(f"{WHERE}?candidate={first}&baseline={lines}")
+    if shows is None:
+        assert answer.status_code == 404
+        assert "n-grams" not in arena.ann.browser.get(WHERE).text
+        return
+    assert "the benchmark n-grams" in answer.text
+    assert ("Terms of the score" in answer.text) is bool(shows)
+    assert "Identities" not in answer.text
+    arena.reveal()
+    assert "Private rows: identities" in arena.ann.browser.get(answer.request.url).text
+
+
+def test_after_the_reveal_any_submission_that_counted_can_be_compared(arena: Any) -> None:
+    first, second = entered(arena)
+    theirs = arena.submit(arena.bob, arena.truth.predictions(noise=4, seed=5))
+    arena.score_all()
+    address = f"{WHERE}?candidate={first}&baseline={theirs}"
+    refused = arena.ann.browser.get(address)
+    assert refused.status_code == 404
+    assert refused.text == arena.ann.browser.get(address.replace(f"={theirs}", "=999")).text.replace(
+        "999", str(theirs)
+    )
+    arena.reveal()
+    page = arena.ann.browser.get(address).text
+    assert f"#{theirs} of Bob" in page
+    assert "Private rows: identities" in page
+    assert "Other teams" in page
+    assert arena.bob.browser.get(f"{WHERE}?candidate={theirs}&baseline={first}").status_code == 200
+    both = {arena.bob.browser.get(f"{WHERE}?baseline={each}").status_code for each in (first, second)}
+    assert both == {200, 404}  # only one of Ann's stands for her team
