@@ -18,7 +18,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from grader import db
 from grader.db import Database
 from grader.errors import OrganizerError
-from grader.models import AnnouncedUpload, DataFile, OrganizerJob, Solution, Submission
+from grader.models import AnnouncedUpload, DataFile, Figure, OrganizerJob, Solution, Submission
 from grader.storage import ListedBlob, Storage
 
 ORPHANED_AFTER = timedelta(hours=24)
@@ -30,6 +30,7 @@ SUSPICIOUS_COUNT = 20
 REQUIRED: tuple[InstrumentedAttribute[str], ...] = (
     Submission.sha256,
     DataFile.sha256,
+    Figure.sha256,
     Solution.row_ids_sha256,
     Solution.prepared_sha256,
     Solution.sample_submission_sha256,

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from grader.settings import SignUp
 from webapp.accounts import access, own_account, people, personal_page
 from webapp.closing import pages as closing_pages
-from webapp.competitions import data_pages, log_page, solution_download
+from webapp.competitions import data_pages, figure_pages, log_page, solution_download
 from webapp.competitions import pages as competition_pages
 from webapp.documentation import pages as documentation_pages
 from webapp.fair_play import pages as fair_play_pages
@@ -33,16 +33,16 @@ from webapp.running import (
     teams_page,
     ties_page,
 )
-from webapp.setup import create_page, data_page, publish_page, settings_page, solution_page
+from webapp.setup import create_page, data_page, preview_page, publish_page, settings_page, solution_page
 from webapp.submissions import comparison_page, submit_page
 from webapp.teams import entry_pages, profile_page, waiting_page
 from webapp.teams import pages as team_pages
 
 FAMILIES = (
     *(own_account, people, design_page),
-    *(competition_pages, data_pages, log_page, solution_download),
+    *(competition_pages, data_pages, figure_pages, log_page, solution_download),
     *(entry_pages, team_pages, waiting_page, submit_page, leaderboard_pages, rescored_page),
-    *(create_page, settings_page, data_page, solution_page, publish_page),
+    *(create_page, settings_page, preview_page, data_page, solution_page, publish_page),
     *(console_page, submissions_page, teams_page, disputes_page, announcements_page),
     *(team_webhooks_page, organizers_webhooks_page),
     *(organizers_page, audit_page, exports_page, fair_play_pages, rescoring_pages, closing_pages),

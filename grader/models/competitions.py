@@ -205,6 +205,23 @@ class DataFile(Base):
     allowed: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
 
 
+class Figure(Base):
+    """A picture that the competition's texts show by its name; its bytes are a blob."""
+
+    __tablename__ = "figure"
+    __table_args__ = (UniqueConstraint("competition_id", "name"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
+    name: Mapped[str] = mapped_column(String(80))
+    media_type: Mapped[str] = mapped_column(String(32))
+    sha256: Mapped[str] = mapped_column(String(64))
+    size_bytes: Mapped[int]
+    width: Mapped[int]
+    height: Mapped[int]
+    uploaded_at: Mapped[datetime]
+
+
 class Announcement(Base):
     """One announcement in Markdown; withdrawn ones stay for the audit and are not shown."""
 

@@ -125,6 +125,14 @@ TABLE = {
     ("POST", "organize_settings.accept_metric"): Access(
         f"{HERE}/organize/settings/metric/accept/1", (302, 403, 403)
     ),
+    ("POST", "organize_settings.upload_figure"): Access(
+        f"{HERE}/organize/settings/basics/figures", (302, 403, 403), data=upload
+    ),
+    ("POST", "organize_settings.remove_figure"): Access(
+        f"{HERE}/organize/settings/basics/figures/plot.png/remove", (302, 403, 403)
+    ),
+    ("GET", "figures.show"): Access(f"{HERE}/figures/plot.png", (404, 404, 404)),
+    ("POST", "organize_preview.draw"): Access(f"{HERE}/organize/preview", (302, 403, 403)),
     ("GET", "organize_data.index"): Access(f"{HERE}/organize/data", (302, 403, 403)),
     ("POST", "organize_data.upload"): Access(f"{HERE}/organize/data", (302, 403, 403), data=upload),
     ("POST", "organize_data.remove"): Access(
@@ -568,6 +576,9 @@ DESK = (
     ("POST", "allow_data_file", "/data/p.csv/allow"),
     ("POST", "check_data_file", "/data/p.csv/check"),
     ("POST", "add_baseline", "/data/baseline"),
+    ("GET", "figure_list", "/figures"),
+    ("POST", "upload_figure", "/figures"),
+    ("DELETE", "remove_figure", "/figures/plot.png"),
     ("GET", "organized_state", "/state"),
     ("POST", "publish_competition", "/state/publish"),
     ("POST", "archive_competition", "/state/archive"),

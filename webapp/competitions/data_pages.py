@@ -9,11 +9,10 @@ from grader.services.data_files import release
 from grader.services.teams import participations
 from grader.services.teams.participations import EntryRefused
 from grader.visibility import Phase
-from webapp.competitions import downloads
+from webapp.competitions import downloads, prose
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, files, lookups
 from webapp.http.site import current_site
-from webapp.presentation import markdown
 
 blueprint = Blueprint("competition_data", __name__, url_prefix="/competitions/<slug>/data")
 
@@ -26,6 +25,7 @@ def show(slug: str) -> ResponseReturnValue:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         listed = data_files.list_all(session, competition=competition)
         view = CompetitionView(competition, now)
+        [text] = prose.rendered(session, competition, competition.data_description)
         if g.user is not None and g.organizer_role is None and view.phase is not Phase.SCHEDULED:
             try:
                 participations.require_data_access(session, competition=competition, user=g.user, now=now)
@@ -34,7 +34,7 @@ def show(slug: str) -> ResponseReturnValue:
     return render_template(
         "competitions/data.html",
         competition=view,
-        text=markdown.render(competition.data_description),
+        text=text,
         files=listed,
         are_given_out={file.name: release.is_given_out(competition, file) for file in listed},
         is_given_out=g.organizer_role is not None or view.phase is not Phase.SCHEDULED,

@@ -9,12 +9,11 @@ from grader.services.competitions.lookup import NoScoringVersion
 from grader.services.rescoring import mail
 from grader.services.setup import drafts
 from grader.services.solutions import other_labels
-from webapp.competitions import cards, home
+from webapp.competitions import cards, home, prose
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.parameters import asked_page
 from webapp.http.site import current_site
-from webapp.presentation import markdown
 
 blueprint = Blueprint("competitions", __name__)
 
@@ -39,14 +38,16 @@ def show(slug: str) -> ResponseReturnValue:
         view = CompetitionView(competition, now)
         posted = announcements.shown(session, competition=competition)
         found = home.read(session, competition, view, now)
+        bodies = (each.body for each in posted)
+        overview, *announced = prose.rendered(session, competition, competition.overview, *bodies)
     return render_template(
         "competitions/show.html",
         competition=view,
         home=found,
         metric=view.metric(),
-        overview=markdown.render(view.overview),
+        overview=overview,
         rescored=mail.latest(competition),
-        announcements=[(each, markdown.render(each.body)) for each in posted],
+        announcements=list(zip(posted, announced, strict=True)),
     )
 
 
@@ -57,11 +58,12 @@ def evaluation(slug: str) -> ResponseReturnValue:
         competition = lookups.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         names = other_labels.names(session, competition_id=competition.id)
+        [text] = prose.rendered(session, competition, competition.evaluation)
     return render_template(
         "competitions/evaluation.html",
         competition=view,
         metric=view.metric(),
-        text=markdown.render(competition.evaluation),
+        text=text,
         other_labels=names,
     )
 

@@ -1,20 +1,128 @@
-"""Organizers' Markdown texts (overview, rules, announcements) as safe HTML: the allowed tags."""
+"""Organizers' Markdown texts (overview, rules, announcements) as safe HTML: tags, figures, formulas."""
 
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from html import escape
+from typing import Any, NamedTuple
 
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from markupsafe import Markup
+from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-TAGS = nh3.ALLOWED_TAGS - {"img"}  # a picture from elsewhere would tell its server who reads
-MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+from grader.text.wording import quoted
+from webapp.presentation import formulas
+
+SHOWN_FORMULA = 60
+
+
+class Figure(NamedTuple):
+    """An uploaded figure: the name that a text has for it, its address and its size in pixels."""
+
+    name: str
+    url: str
+    width: int
+    height: int
+
+
+class Drawn(NamedTuple):
+    """A text as HTML, and in a sentence each formula and figure that cannot be shown."""
+
+    html: Markup
+    faults: tuple[str, ...] = ()
+
+
+class _Text(NamedTuple):
+    """What the rules below know of the text that is drawn."""
+
+    figures: dict[str, Figure]
+    faults: list[str]
+
+
+def _formula(content: str, text: _Text, *, is_block: bool) -> str:
+    found = formulas.convert(content, is_block=is_block)
+    if not found.fault:
+        return found.mathml
+    shown = content if len(content) <= SHOWN_FORMULA else f"{content[:SHOWN_FORMULA]}…"
+    text.faults.append(f"The formula {shown} cannot be drawn: {found.fault}")
+    return f"<code>{escape(content)}</code>"
+
+
+def _inline_formula(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:
+    return _formula(tokens[place].content.strip(), env["text"], is_block=False)
+
+
+def _block_formula(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:
+    return f"<p>{_formula(tokens[place].content.strip(), env['text'], is_block=True)}</p>\n"
+
+
+def _image(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:
+    """Draw an uploaded figure; a picture from elsewhere would tell its server who reads."""
+    token, text = tokens[place], env["text"]
+    name = str(token.attrGet("src") or "")
+    figure, alt = text.figures.get(name), escape(token.content)
+    if figure is None:
+        text.faults.append(f"The figure {quoted(name)} is not shown: upload it, and name it as it is called.")
+        return alt
+    return f'<img src="{escape(figure.url)}" alt="{alt}" width="{figure.width}" height="{figure.height}">'
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser.use(dollarmath_plugin, allow_labels=False, allow_space=False, allow_digits=False)
+    parser.add_render_rule("math_inline", _inline_formula)
+    parser.add_render_rule("math_block", _block_formula)
+    parser.add_render_rule("image", _image)
+    return parser
+
+
+MARKDOWN = _parser()
+TAGS = (nh3.ALLOWED_TAGS | {"figure", "figcaption"} | formulas.ATTRIBUTES.keys()) - {"map", "area"}
+ATTRIBUTES = {
+    tag: set(names) for tag, names in (nh3.ALLOWED_ATTRIBUTES | formulas.ATTRIBUTES).items() if tag in TAGS
+}
+
+
+def render(text: str, figures: tuple[Figure, ...] = ()) -> Markup:
+    """Return Markdown as HTML that is safe on a page, whose one first heading is the page's own."""
+    return drawn(text, figures).html
 
 
 @lru_cache(maxsize=256)
-def render(text: str) -> Markup:
-    """Return Markdown as HTML that is safe on a page, whose one first heading is the page's own."""
-    tokens = MARKDOWN.parse(text)
+def drawn(text: str, figures: tuple[Figure, ...] = ()) -> Drawn:
+    """Return Markdown as safe HTML, with what of it cannot be shown."""
+    about = _Text({figure.name: figure for figure in figures}, [])
+    tokens = list(_with_captions(MARKDOWN.parse(text)))
     for token in tokens:
         token.tag = "h2" if token.tag == "h1" else token.tag
-    html = MARKDOWN.renderer.render(tokens, MARKDOWN.options, {})
-    return Markup(nh3.clean(html, tags=TAGS))  # noqa: S704 - cleaned
+    html = MARKDOWN.renderer.render(tokens, MARKDOWN.options, {"text": about})
+    safe = Markup(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES))  # noqa: S704 - cleaned
+    return Drawn(safe, tuple(dict.fromkeys(about.faults)))
+
+
+def _with_captions(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Make a figure of each picture that is a paragraph of its own; its title is the caption."""
+    place = 0
+    while place < len(tokens):
+        picture = _alone(tokens[place : place + 3])
+        if picture is None:
+            yield tokens[place]
+            place += 1
+            continue
+        yield Token("figure_open", "figure", 1, block=True)
+        yield Token("inline", "", 0, children=[picture], content=picture.content)
+        if title := str(picture.attrGet("title") or ""):
+            yield Token("figcaption_open", "figcaption", 1)
+            yield Token("text", "", 0, content=title)
+            yield Token("figcaption_close", "figcaption", -1, block=True)
+        yield Token("figure_close", "figure", -1, block=True)
+        place += 3
+
+
+def _alone(paragraph: Sequence[Token]) -> Token | None:
+    """Return the picture of a paragraph that has nothing else."""
+    if [token.type for token in paragraph] != ["paragraph_open", "inline", "paragraph_close"]:
+        return None
+    children = paragraph[1].children or []
+    return children[0] if len(children) == 1 and children[0].type == "image" else None

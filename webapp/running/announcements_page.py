@@ -6,13 +6,13 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Role
 from grader.services.competitions import announcements
+from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.confirmation import Question, confirm, wants_to_change
 from webapp.http.errors import status_of
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
-from webapp.presentation import markdown
 
 blueprint = Blueprint(
     "organize_announcements", __name__, url_prefix="/competitions/<slug>/organize/announcements"
@@ -34,7 +34,7 @@ def post(slug: str) -> ResponseReturnValue:
     if wants_to_change():
         return _page(slug)
     if form.get("act") == "preview":
-        return _page(slug, preview=form.get("body", ""))
+        return _page(slug)
     try:
         with current_site().database.write() as session:
             by_mail = form.get("by_mail") == "yes"
@@ -90,15 +90,17 @@ def withdraw(slug: str, announcement_id: int) -> ResponseReturnValue:
     return redirect(url_for("organize_announcements.index", slug=slug), 303)
 
 
-def _page(slug: str, *, problems: tuple[str, ...] = (), preview: str = "") -> str:
+def _page(slug: str, *, problems: tuple[str, ...] = ()) -> str:
     with current_site().database.read() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         posted = announcements.list_all(session, competition=competition)
+        written = request.form.get("body", "")
+        drawn, *bodies = prose.drawn(session, competition, written, *(each.body for each in posted))
     return render_template(
         "running/announcements.html",
         competition=CompetitionView(competition, now),
-        posted=[(each, markdown.render(each.body)) for each in posted],
+        posted=[(each, text.html) for each, text in zip(posted, bodies, strict=True)],
         form=request.form,
-        preview=markdown.render(preview) if preview else "",
+        drawn=drawn,
         problems=problems,
     )

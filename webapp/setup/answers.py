@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any
 
+from flask import url_for
 from pydantic import ConfigDict, Field, ValidationInfo, field_serializer, field_validator
 
 from grader.files import ColumnRole
 from grader.metrics import MetricSettings
-from grader.models import Competition, DataFile, OrganizerJob, ScoringVersion
+from grader.models import Competition, DataFile, Figure, OrganizerJob, ScoringVersion
 from grader.services.competitions.settings_model import DATES, KINDS, CompetitionSettings, Kind
 from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.checks import CheckParameters
@@ -185,6 +186,30 @@ class DataFileStored(Answer):
     url: str
 
 
+class FigureLine(Answer):
+    """A figure that the texts of a competition can show by its name."""
+
+    name: str
+    media_type: str
+    width: int
+    height: int
+    size_bytes: int
+    url: str
+
+
+class FigureList(Answer):
+    """The figures of a competition's texts."""
+
+    figures: list[FigureLine]
+
+
+class FigureStored(Answer):
+    """A figure that was uploaded, and its address."""
+
+    name: str
+    url: str
+
+
 class ReleaseRequest(Sent):
     """The words that a check asks for, and why the file is released."""
 
@@ -217,6 +242,18 @@ def check(competition: Competition, job: OrganizerJob) -> SolutionCheck:
         changes=result.get("changes"),
         commitment=(result.get("commitment") or {}).get("value"),
         why_not=solution_checks.why_not_acceptable(competition, job),
+    )
+
+
+def figure(slug: str, figure: Figure) -> FigureLine:
+    """Return a figure."""
+    return FigureLine(
+        name=figure.name,
+        media_type=figure.media_type,
+        width=figure.width,
+        height=figure.height,
+        size_bytes=figure.size_bytes,
+        url=url_for("figures.show", slug=slug, name=figure.name),
     )
 
 

@@ -18,6 +18,7 @@ from grader.services.competitions.settings_problems import Fault, InvalidCompeti
 from grader.services.data_files import checks as data_checks
 from grader.services.data_files import files as data_files
 from grader.services.data_files import findings, release
+from grader.services.figures import figures
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import versions
 from grader.services.setup import cloning, draft_deletion, drafts, lifecycle, settings_file, suggestions
@@ -46,6 +47,8 @@ from webapp.setup.answers import (
     DataAnswer,
     DataFileStored,
     Draft,
+    FigureList,
+    FigureStored,
     NewCompetition,
     Publication,
     ReleaseRequest,
@@ -57,12 +60,14 @@ from webapp.setup.answers import (
     SolutionAnswer,
     SolutionCheck,
 )
+from webapp.submissions import uploads
 
 TAG = "setup"
 SETTINGS = f"{DESK}/settings"
 SOLUTION = f"{DESK}/solution"
 CHECK = f"{SOLUTION}/<int:job_id>"
 DATA = f"{DESK}/data"
+FIGURES = f"{DESK}/figures"
 STATE = f"{DESK}/state"
 
 
@@ -292,6 +297,33 @@ def add_baseline(slug: str) -> Any:
     """Enter a file of predictions as a benchmark; `name` stands beside the file, or in the address."""
     entry = receiving.add_baseline(slug).submission
     return BenchmarkLine(id=entry.id, name=entry.description, status=entry.status.value), 201
+
+
+@blueprint.get(FIGURES)
+@organizers_operation(Role.VIEWER, answers=FigureList, tag=TAG)
+def figure_list(slug: str) -> FigureList:
+    """List the figures that the texts can show, as `![what it shows](name "caption")`."""
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        found = figures.list_all(session, competition=competition)
+        return FigureList(figures=[answers.figure(slug, each) for each in found])
+
+
+@blueprint.post(FIGURES)
+@organizers_operation(Role.EDITOR, answers=FigureStored, status=201, tag=TAG, takes_file=True, creates=True)
+def upload_figure(slug: str) -> Any:
+    """Upload a PNG, JPEG or WebP picture for the texts, in place of one of the same name."""
+    name = receiving.add_figure(slug, uploads.received_file())
+    url = url_for("figures.show", slug=slug, name=name)
+    return FigureStored(name=name, url=url), 201, {"Location": url}
+
+
+@blueprint.delete(f"{FIGURES}/<name>")
+@organizers_operation(Role.EDITOR, status=204, tag=TAG)
+def remove_figure(slug: str, name: str) -> Any:
+    """Remove a figure; a text that names it says so to its organizers."""
+    act(slug, figures.remove, name=name)
+    return "", 204
 
 
 @blueprint.get(STATE)

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 
 from flask import g, request
+from werkzeug.datastructures import FileStorage
 
 from grader import blobs, db
 from grader.errors import ErrorKind
 from grader.models import OrganizerJob
 from grader.services.data_files import files as data_files
+from grader.services.figures import figures
 from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.canary_rows import CanaryRequest
 from grader.services.solutions.checks import UploadedFile
@@ -49,6 +51,28 @@ def add_data_file(slug: str) -> str:
             competition=lookups.competition_of(session, slug),
             name=name,
             description=request.values.get("description", ""),
+            blob=blob,
+            actor=actor(),
+            now=db.now(session),
+        )
+    return name
+
+
+def add_figure(slug: str, file: FileStorage | None) -> str:
+    """Store a figure of the texts in place of one of the same name; return its name. Raises InvalidFigure."""
+    if file is None or not file.filename:
+        raise figures.InvalidFigure("Choose a PNG, JPEG or WebP picture first.")
+    site = current_site()
+    data = file.stream.read(figures.MAX_BYTES + 1)
+    name, picture = figures.checked(file.filename or "", data)
+    blob = site.storage.put(data)
+    with site.database.write() as session:
+        blobs.hold(session, storage=site.storage, sha256=blob.sha256)
+        figures.add(
+            session,
+            competition=lookups.competition_of(session, slug),
+            name=name,
+            picture=picture,
             blob=blob,
             actor=actor(),
             now=db.now(session),

@@ -14,13 +14,16 @@ from grader.services.competitions import joined_names, past_dates, safe_step, us
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import DATES, KINDS, METRIC_IS_FIXED, Kind
 from grader.services.competitions.settings_problems import Fault
+from grader.services.figures import figures
 from grader.services.rescoring import versions
+from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.confirmation import Question, confirm, wants_to_change
+from webapp.http.errors import status_of
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
-from webapp.setup import forms, identity_ticks, marks, metric_check
+from webapp.setup import forms, identity_ticks, marks, metric_check, receiving
 from webapp.setup.forms import SettingsForm, setting_of
 from webapp.setup.solution_view import check_json
 from webapp.setup.steps import BY_KEY, STEPS, Step
@@ -49,13 +52,14 @@ def show(slug: str, step: str) -> ResponseReturnValue:
 def save(slug: str, step: str) -> ResponseReturnValue:
     """Change the settings of a step; show all problems at once and keep the entered values."""
     page = BY_KEY[step]
-    if wants_to_change():
+    if wants_to_change() or request.form.get("act") == "preview":
         return _page(slug, page, is_sent=True)
     others: list[str] = []
     changed: frozenset[str] = frozenset()
     past: list[Fault] = []
     joined: list[Fault] = []
     told: metric_check.Told | None = None
+    faulty = False
     with current_site().database.write() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         before = competition_settings.of(competition)
@@ -82,6 +86,8 @@ def save(slug: str, step: str) -> ResponseReturnValue:
                 changed, told = metric_check.save(
                     session, competition, before, changes, actor=actor(), now=now
                 )
+            written = [changes[name] for name in changed if KINDS.get(name) is Kind.TEXT]
+            faulty = any(each.faults for each in prose.drawn(session, competition, *written))
             past = past_dates.warnings_of_change(competition, changed, now)
             joined = joined_names.warnings(competition) if "identities" in changed else []
             if (
@@ -96,9 +102,30 @@ def save(slug: str, step: str) -> ResponseReturnValue:
         flash(words)
     if told is not None and not (told.goes_on and "next" in request.form):
         return redirect(told.url, 303)
-    if "next" not in request.form or past or joined:
+    if "next" not in request.form or past or joined or faulty:
         return redirect(url_for("organize_settings.show", slug=slug, step=page.key), 303)
     return redirect(marks.next_page(page.key, slug), 303)
+
+
+@blueprint.post(f"{STEP}/figures")
+@organizers_only(Role.EDITOR)
+def upload_figure(slug: str, step: str) -> ResponseReturnValue:
+    """Store a figure for the texts, and show the page again with what was entered."""
+    try:
+        name = receiving.add_figure(slug, request.files.get("figure"))
+    except figures.InvalidFigure as error:
+        return _page(slug, BY_KEY[step], is_sent=True, figure_problem=error.message), status_of(error)
+    return _page(slug, BY_KEY[step], is_sent=True, new_figure=name)
+
+
+@blueprint.post(f"{STEP}/figures/<name>/remove")
+@organizers_only(Role.EDITOR)
+def remove_figure(slug: str, step: str, name: str) -> ResponseReturnValue:
+    """Remove a figure, and show the page again with what was entered."""
+    with current_site().database.write() as session:
+        competition = lookups.competition_of(session, slug)
+        figures.remove(session, competition=competition, name=name, actor=actor(), now=db.now(session))
+    return _page(slug, BY_KEY[step], is_sent=True)
 
 
 @blueprint.post("/metric/accept/<int:job_id>")
@@ -192,6 +219,8 @@ def _page(
     form: SettingsForm | None = None,
     others: Sequence[str] = (),
     is_sent: bool = False,
+    figure_problem: str = "",
+    new_figure: str = "",
 ) -> str:
     with current_site().database.read() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
@@ -217,8 +246,15 @@ def _page(
         view = CompetitionView(competition, now)
         shown = forms.form_of(step, settings) if locks else form
         groups = list(_groups(step, form, shown, locks))
+        texts = [name for name in step.names if name in form and KINDS[name] is Kind.TEXT]
+        shown_figures = prose.shown_figures(session, competition) if texts else ()
+        previews = prose.drawn(session, competition, *(form[name]._value() for name in texts))
     return render_template(
         "setup/settings.html",
+        previews=dict(zip(texts, previews, strict=True)),
+        figures=shown_figures,
+        figure_problem=figure_problem,
+        new_figure=new_figure,
         competition=view,
         step=step,
         setup=setup,

@@ -17,6 +17,7 @@ from grader.files.solution.solution import SIZE_CAP
 from grader.models import Competition, Role, Submission
 from grader.services.competitions import organizers
 from grader.services.data_files import files
+from grader.services.figures import figures
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import Accepted
 from grader.services.submissions.refusal import refusal
@@ -33,10 +34,13 @@ ENDPOINTS = frozenset({PAGE_ENDPOINT, "api.submit", CHECK_ENDPOINT})
 FORM_OVERHEAD_BYTES = 64_000
 FORM_TYPES = ("multipart/form-data", "application/x-www-form-urlencoded")
 MEMORY_BYTES = 500_000  # of a body; more goes to a file, as with a form
+TEXTS_BYTES = 512_000  # a figure comes with the texts of its page, which are shown again
 # What an organizer may send, by endpoint, None for as much as a submission; only an editor's body is read.
 ORGANIZERS_LIMITS = {
     "organize_data.upload": files.MAX_BYTES,
     "api.upload_data_file": files.MAX_BYTES,
+    "organize_settings.upload_figure": figures.MAX_BYTES + TEXTS_BYTES,
+    "api.upload_figure": figures.MAX_BYTES,
     "organize_data.add_baseline": None,
     "api.add_baseline": None,
     "organize_solution.upload": 2 * SIZE_CAP,  # test.csv may come with it

@@ -8,12 +8,12 @@ from grader.models import RequestState, Role
 from grader.services.people import directory
 from grader.services.teams import admissions, memberships, participations
 from grader.services.teams.participations import EntryRefused
+from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups, organizer_access
 from webapp.http.errors import status_of, wants_json
 from webapp.http.parameters import entered_number
 from webapp.http.site import current_site
-from webapp.presentation import markdown
 
 blueprint = Blueprint("entry", __name__, url_prefix="/competitions/<slug>")
 
@@ -79,12 +79,13 @@ def decide(slug: str) -> ResponseReturnValue:
 def _page(slug: str, *, problem: str | None = None) -> str:
     with current_site().database.read() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
+        [rules] = prose.rendered(session, competition, competition.rules)
         membership = g.user and memberships.of_person(session, competition=competition, user=g.user, now=now)
     view = CompetitionView(competition, now)
     return render_template(
         "teams/join.html",
         competition=view,
-        rules=markdown.render(view.rules),
+        rules=rules,
         membership=membership,
         problem=problem,
         next=request.values.get("next", ""),

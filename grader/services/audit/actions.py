@@ -30,6 +30,8 @@ WORDS = {
     "entry.refuse": "refused {}",
     "fair_play.mark": "looked at {} for fair play and found nothing wrong",
     "fair_play.start": "looked at the submissions for fair play, under {}",
+    "figure.remove": "removed the {}",
+    "figure.upload": "uploaded the {}",
     "grant.give": "gave extra submissions to {}",
     "organizer.add": "added {}",
     "organizer.change": "changed the role of {}",

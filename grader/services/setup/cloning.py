@@ -11,6 +11,7 @@ from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import DATES
 from grader.services.data_files import checks, files
+from grader.services.figures import figures
 from grader.services.setup import drafts
 
 
@@ -27,12 +28,13 @@ def clone(
 ) -> Competition:
     """Make a draft with the texts, limits, metric and feedback of another competition, but without dates.
 
-    Its data files come along where asked for; people, teams and submissions do not, and the solution only by
-    `versions.copy_solution`. Raises InvalidCompetition.
+    The figures of its texts come along, its data files where asked for; people, teams and submissions do
+    not, and the solution only by `versions.copy_solution`. Raises InvalidCompetition.
     """
     undated: dict[str, Any] = dict.fromkeys(DATES)
     settings = competition_settings.of(source).changed(title=title or source.title, **undated)
     draft = drafts.create(session, slug=slug, settings=settings, owner=owner, actor=actor, now=now)
+    figures.copy_all(session, source=source, draft=draft, now=now)
     if with_data:
         for file in files.list_all(session, competition=source):
             copy = DataFile(

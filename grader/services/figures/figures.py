@@ -1,0 +1,149 @@
+"""Figures of a competition's texts: upload, list, remove; which pictures are taken."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader.errors import ErrorKind, OrganizerError, ParticipantError
+from grader.models import Competition, Figure
+from grader.services.audit.log import Actor
+from grader.services.competitions import acting
+from grader.services.figures.pictures import Picture, picture_of
+from grader.storage import StoredBlob
+from grader.text.plain import is_storable, one_line
+
+MAX_BYTES = 2_000_000
+MAX_COUNT = 50
+MAX_SIDE = 10_000  # pixels: a browser needs memory for all of them, however small the file is
+SUFFIXES = {
+    "image/png": (".png",),
+    "image/jpeg": (".jpg", ".jpeg"),
+    "image/webp": (".webp",),
+}
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+
+
+class InvalidFigure(OrganizerError):
+    """A figure cannot be added like this."""
+
+    public_name = "invalid_figure"
+
+
+class UnknownFigure(ParticipantError):
+    """The competition has no such figure."""
+
+    public_name = "unknown_figure"
+    kind = ErrorKind.NOT_FOUND
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no figure {name!r} here.")
+        self.name = name
+
+
+def list_all(session: Session, *, competition: Competition) -> Sequence[Figure]:
+    """Return the figures of a competition by name."""
+    query = select(Figure).where(Figure.competition_id == competition.id).order_by(Figure.name)
+    return session.scalars(query).all()
+
+
+def get(session: Session, *, competition: Competition, name: str) -> Figure:
+    """Return a figure of a competition; raise UnknownFigure."""
+    query = select(Figure).where(Figure.competition_id == competition.id, Figure.name == name)
+    found = session.scalar(query) if is_storable(name) else None
+    if found is None:
+        raise UnknownFigure(name)
+    return found
+
+
+def checked(name: str, data: bytes) -> tuple[str, Picture]:
+    """Return the name a figure gets and what it is; raise InvalidFigure.
+
+    An SVG can hold scripts and references, so none is taken.
+    """
+    if len(data) > MAX_BYTES:
+        raise InvalidFigure(
+            f"A figure has at most {MAX_BYTES // 1_000_000} MB; this one has {len(data):,} bytes."
+        )
+    picture = picture_of(data)
+    if picture is None:
+        raise InvalidFigure("A figure must be a PNG, JPEG or WebP picture. Draw an SVG as one of them first.")
+    if max(picture.width, picture.height) > MAX_SIDE:
+        raise InvalidFigure(
+            f"A figure has at most {MAX_SIDE:,} pixels on a side; this one has {picture.width:,} by "
+            f"{picture.height:,}."
+        )
+    return _name_of(name, picture), picture
+
+
+def add(
+    session: Session,
+    *,
+    competition: Competition,
+    name: str,
+    picture: Picture,
+    blob: StoredBlob,
+    actor: Actor,
+    now: datetime,
+) -> Figure:
+    """Add a stored picture that was `checked`, in place of one of the same name; raise InvalidFigure."""
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    figures = {each.name: each for each in list_all(session, competition=act.competition)}
+    earlier = figures.get(name)
+    if earlier is None and len(figures) >= MAX_COUNT:
+        raise InvalidFigure(f"A competition has at most {MAX_COUNT} figures.")
+    before = {} if earlier is None else _facts(earlier)
+    figure = earlier or Figure(competition_id=act.competition.id, name=name)
+    figure.sha256, figure.size_bytes, figure.uploaded_at = blob.sha256, blob.size, act.now
+    figure.media_type, figure.width, figure.height = picture
+    session.add(figure)
+    session.flush()
+    act.record("figure.upload", f"figure {name}", before=before, after=_facts(figure))
+    return figure
+
+
+def remove(session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime) -> None:
+    """Take a figure away; raise UnknownFigure. Its bytes stay until orphans are collected."""
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    figure = get(session, competition=act.competition, name=name)
+    session.delete(figure)
+    act.record("figure.remove", f"figure {name}", before=_facts(figure))
+
+
+def copy_all(session: Session, *, source: Competition, draft: Competition, now: datetime) -> None:
+    """Give a draft the figures of another competition; the blobs are shared."""
+    for each in list_all(session, competition=source):
+        session.add(
+            Figure(
+                competition_id=draft.id,
+                name=each.name,
+                media_type=each.media_type,
+                sha256=each.sha256,
+                size_bytes=each.size_bytes,
+                width=each.width,
+                height=each.height,
+                uploaded_at=now,
+            )
+        )
+    session.flush()
+
+
+def _name_of(name: str, picture: Picture) -> str:
+    """Return a name that an address and a text can have, with the suffix of the picture's kind."""
+    last = one_line(name.replace("\\", "/").rpartition("/")[2], 255).replace(" ", "-").lower()
+    suffixes = SUFFIXES[picture.media_type]
+    if not last.endswith(suffixes):
+        last = f"{last.rpartition('.')[0] or last}{suffixes[0]}"
+    if not _NAME.fullmatch(last):
+        raise InvalidFigure(
+            f"The name {last!r} must be 1 to 80 letters a to z, digits and characters of . _ -, "
+            "beginning with a letter or digit."
+        )
+    return last
+
+
+def _facts(figure: Figure) -> dict[str, object]:
+    return {"sha256": figure.sha256, "size_bytes": figure.size_bytes, "media_type": figure.media_type}

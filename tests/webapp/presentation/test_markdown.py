@@ -1,0 +1,106 @@
+"""Organizers' texts as HTML: formulas, figures with captions, what is told of them, and that nothing runs."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.presentation import formulas, markdown
+from webapp.presentation.markdown import Figure
+
+USUAL = (
+    "p h1 h2 h3 h4 h5 h6 code pre em strong a img figure figcaption br hr ul ol li blockquote table th td tr"
+)
+TAGS = {*re.findall(r"\w+", USUAL), "thead", "tbody", *formulas.ATTRIBUTES}
+PLOT = Figure("plot.png", "/competitions/x/figures/plot.png?version=1", 640, 480)
+
+
+def html(text: str) -> str:
+    return str(markdown.render(text, (PLOT,)))
+
+
+def test_formulas_become_mathml_in_a_line_and_on_lines_of_their_own() -> None:
+    assert html("So $x^2$.") == "<p>So <math><msup><mi>x</mi><mn>2</mn></msup></math>.</p>\n"
+    block = html("$$\n\\frac{1}{N}\\sum_i m_i^p\n$$")
+    assert block.startswith('<p><math display="block"><mfrac><mn>1</mn><mi>N</mi></mfrac>')
+
+
+def test_sums_of_money_and_code_are_no_formulas() -> None:
+    for text in ("It costs $5 and $10.", r"\$x\$", "`$x$`"):
+        assert "<math" not in html(text)
+        assert markdown.drawn(text).faults == ()
+
+
+@pytest.mark.parametrize(
+    ("formula", "reason"),
+    [
+        (r"\frac{1}", "reached end of input"),
+        (r"\foo{x}", r'Unknown command "\foo"'),
+        (r"\left( x", r"\right"),
+        (r"\href{javascript:alert(1)}{x}", "Unknown command"),
+        ("{" * 40 + "x" + "}" * 40, "at most 30 braces"),
+        ("x+" * 600 + "x", "at most 1,000 characters"),
+    ],
+)
+def test_a_formula_that_cannot_be_drawn_is_told_and_shown_as_it_was_written(
+    formula: str, reason: str
+) -> None:
+    drawn = markdown.drawn(f"Here: ${formula}$")
+    [fault] = drawn.faults
+    assert formula[:40] in fault and reason in fault
+    assert "<code>" in drawn.html and "<math" not in drawn.html
+
+
+def test_a_figure_alone_in_its_paragraph_has_a_caption() -> None:
+    picture = '<img src="/competitions/x/figures/plot.png?version=1" alt="A plot" width="640" height="480">'
+    shown = html('![A plot](plot.png "Scores & time")')
+    assert shown == f"<figure>{picture}<figcaption>Scores &amp; time</figcaption>\n</figure>\n"
+    assert html("![A plot](plot.png)") == f"<figure>{picture}</figure>\n"
+    assert html("See ![A plot](plot.png).") == f"<p>See {picture}.</p>\n"
+
+
+@pytest.mark.parametrize(
+    "source", ["https://evil.example/a.png", "other.png", "//x/plot.png", "data:image/png,x"]
+)
+def test_a_picture_that_is_no_uploaded_figure_is_not_shown_and_told(source: str) -> None:
+    drawn = markdown.drawn(f"![What it is]({source})", (PLOT,))
+    assert "<img" not in drawn.html and "What it is" in drawn.html
+    assert len(drawn.faults) == (0 if source.startswith("data:") else 1)
+
+
+PIECES = st.sampled_from(
+    [
+        "$",
+        "$$",
+        "\n",
+        "\\text{",
+        "}",
+        "<script>alert(1)</script>",
+        "<img/src=x/onerror=y>",
+        "![",
+        "](plot.png",
+        ")",
+        "[x](javascript:1)",
+        "x",
+        "|",
+        "`",
+        "\\",
+        "#",
+        "\\href{javascript:1}{x}",
+        "<math><mi//href='data:'>",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=25).map("".join))
+def test_whatever_is_written_nothing_of_it_can_run(text: str) -> None:
+    shown = html(text)
+    tags = re.findall(r"<([a-z]\w*)([^>]*)>", shown)
+    assert {tag for tag, _ in tags} <= TAGS
+    for _, attributes in tags:
+        names = re.findall(r'([\w:-]+)="', attributes)
+        assert not [
+            name for name in names if name.startswith("on") or name in ("style", "xlink:href", "class")
+        ]
+        assert "javascript:" not in attributes

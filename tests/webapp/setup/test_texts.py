@@ -1,0 +1,131 @@
+"""Texts of a competition: preview, figures and formulas, in the browser and over the API."""
+
+import html
+import io
+import re
+from typing import Any
+
+import pytest
+
+from grader.services.competitions import lookup
+from tests.services.figures.test_pictures import jpeg, png
+
+HERE = "/competitions/toxicity/organize"
+PICTURE = '![A plot](plot.png "Scores")'
+
+
+@pytest.fixture
+def root(arena: Any) -> Any:
+    """An administrator with a draft."""
+    root = arena.person("Root", is_admin=True)
+    root.post("/competitions/new", {"title": "Toxicity", "slug": "toxicity"})
+    return root
+
+
+def basics(**changed: Any) -> dict[str, Any]:
+    names = {"positive_name": "positive", "negative_name": "negative"}
+    return {"title": "Toxicity", **names, **changed}
+
+
+def upload(root: Any, data: bytes, name: str = "plot.png", **entered: Any) -> Any:
+    sent = basics(**entered) | {"figure": (io.BytesIO(data), name)}
+    return root.post(f"{HERE}/settings/basics/figures", sent)
+
+
+def test_a_preview_is_what_participants_will_see_and_stores_nothing(root: Any) -> None:
+    answer = root.post(f"{HERE}/settings/basics", basics(overview="# Hi\n$x^2$", act="preview"))
+    assert answer.status_code == 200
+    panel = answer.text[answer.text.index('id="overview-preview"') :]
+    assert "<h2>Hi</h2>" in panel and "<msup>" in panel
+    assert "# Hi" in answer.text
+    assert "# Hi" not in root.browser.get(f"{HERE}/settings/basics").text
+    piece = root.post(f"{HERE}/preview", {"text": "**bold** $\\foo$"})
+    assert "<strong>bold</strong>" in piece.text and "<html" not in piece.text
+    assert "The formula \\foo cannot be drawn" in piece.text
+
+
+def test_a_formula_that_cannot_be_drawn_is_told_beside_its_field(root: Any) -> None:
+    sent = basics(evaluation="Let $\\frac{1}$ be.", next="yes")
+    answer = root.post(f"{HERE}/settings/basics", sent)
+    assert answer.location == f"{HERE}/settings/basics"  # saved, and nothing goes on without a look
+    page = html.unescape(root.browser.get(answer.location).text)
+    field = page[page.index('id="evaluation-preview"') : page.index('name="data_description"')]
+    assert "The formula \\frac{1} cannot be drawn: Expected argument" in field
+
+
+def test_a_figure_is_uploaded_shown_and_removed_and_nothing_entered_is_lost(arena: Any, root: Any) -> None:
+    answer = upload(root, png(640, 480), "My Plot.PNG", overview="![A plot](my-plot.png)")
+    assert answer.status_code == 200 and "my-plot.png is uploaded" in answer.text
+    assert "![A plot](my-plot.png)" in answer.text  # what was entered
+    root.post(f"{HERE}/settings/basics", basics(overview='![A plot](my-plot.png "Scores")'))
+    page = root.browser.get("/competitions/toxicity").text
+    [source] = re.findall(
+        r'<figure><img src="([^"]+)" alt="A plot" width="640" height="480"><figcaption>Scores<', page
+    )
+    shown = root.browser.get(html.unescape(source))
+    assert (shown.mimetype, shown.data) == ("image/png", png(640, 480))
+    assert shown.headers["X-Content-Type-Options"] == "nosniff"
+    assert shown.cache_control.private and not shown.cache_control.public
+    gone = root.post(f"{HERE}/settings/basics/figures/my-plot.png/remove", basics(overview="Kept"))
+    assert "Kept" in gone.text
+    assert root.browser.get(html.unescape(source)).status_code == 404
+    page = html.unescape(root.browser.get(f"{HERE}/settings/basics").text)
+    assert "The figure 'my-plot.png' is not shown" in page
+
+
+def test_who_may_not_see_the_competition_sees_no_figure(arena: Any, root: Any) -> None:
+    upload(root, png(2, 2))
+    address = "/competitions/toxicity/figures/plot.png"
+    bob = arena.person("Bob")
+    assert bob.browser.get(address).status_code == 404
+    assert arena.app.test_client().get(address).status_code == 404
+    assert bob.post(f"{HERE}/settings/basics/figures").status_code == 404
+    assert bob.post(f"{HERE}/preview", {"text": "x"}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "told"),
+    [
+        (b"<svg onload='alert(1)'/>" + bytes(50), "a.svg", "PNG, JPEG or WebP"),
+        (b"<script>" + bytes(50), "a.png", "PNG, JPEG or WebP"),
+        (png(20_000, 10), "a.png", "10,000 pixels"),
+        (png(2, 2), "..png", "letter or digit"),
+        (b"", "", "Choose a PNG"),
+    ],
+)
+def test_what_is_no_figure_is_refused_and_what_was_entered_stays(
+    root: Any, data: bytes, name: str, told: str
+) -> None:
+    answer = upload(root, data, name, overview="Kept")
+    assert answer.status_code == 409 and told in answer.text
+    assert "Kept" in answer.text
+
+
+def test_a_program_uploads_lists_and_removes_figures(arena: Any, root: Any) -> None:
+    desk = "/api/v1/competitions/toxicity/organize/figures"
+    file = {"file": (io.BytesIO(jpeg(30, 20)), "photo.png")}
+    made = root.api("POST", desk, data=file) if hasattr(root, "api") else None
+    if made is None:
+        made = arena.app.test_client().post(desk, data=file, headers=root.bearer)
+    assert made.status_code == 201, made.text
+    assert made.json["name"] == "photo.jpg"  # named for what it is
+    [line] = arena.app.test_client().get(desk, headers=root.bearer).json["figures"]
+    assert (line["name"], line["media_type"], line["width"], line["height"]) == (
+        "photo.jpg",
+        "image/jpeg",
+        30,
+        20,
+    )
+    assert arena.app.test_client().delete(f"{desk}/photo.jpg", headers=root.bearer).status_code == 204
+    assert arena.app.test_client().delete(f"{desk}/photo.jpg", headers=root.bearer).status_code == 404
+
+
+def test_a_copy_has_the_figures_of_its_texts(arena: Any, root: Any) -> None:
+    upload(root, png(2, 2))
+    root.post(f"{HERE}/settings/basics", basics(overview=PICTURE))
+    root.post("/competitions/new", {"title": "Next", "slug": "next", "source": "toxicity"})
+    assert (
+        '<figure><img src="/competitions/next/figures/plot.png' in root.browser.get("/competitions/next").text
+    )
+    with arena.database.read() as session:
+        assert lookup.get(session, slug="next").overview == PICTURE

@@ -1,0 +1,27 @@
+// Draw a text beside its field while somebody writes: the server draws it, as it draws the page itself.
+const PAUSE_MS = 350;
+
+function follow(field) {
+  const panel = document.getElementById(field.dataset.panel);
+  const token = field.form.querySelector("input[name=csrf_token]").value;
+  let timer = 0;
+  let latest = 0;
+  async function draw() {
+    const turn = ++latest;
+    try {
+      const body = new URLSearchParams({ csrf_token: token, text: field.value });
+      const answer = await fetch(field.dataset.preview, { method: "POST", body, headers: { Accept: "text/html" } });
+      if (!answer.ok || turn !== latest) return;
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+      panel.replaceChildren(...fresh.body.childNodes);
+    } catch {
+      // the network is away for a moment: the next key asks again
+    }
+  }
+  field.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(draw, PAUSE_MS);
+  });
+}
+
+for (const field of document.querySelectorAll("textarea[data-preview]")) follow(field);
