@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from html import escape
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import nh3
@@ -54,7 +55,8 @@ def _inline_formula(_self: Any, tokens: Sequence[Token], place: int, _options: A
 
 
 def _block_formula(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:
-    return f"<p>{_formula(tokens[place].content.strip(), env['text'], is_block=True)}</p>\n"
+    drawn = _formula(tokens[place].content.strip(), env["text"], is_block=True)
+    return f'<div role="group" aria-label="Formula" tabindex="0">{drawn}</div>\n'  # a wide one is scrolled
 
 
 def _image(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:
@@ -81,7 +83,7 @@ MARKDOWN = _parser()
 TAGS = (nh3.ALLOWED_TAGS | {"figure", "figcaption"} | formulas.ATTRIBUTES.keys()) - {"map", "area"}
 ATTRIBUTES = {
     tag: set(names) for tag, names in (nh3.ALLOWED_ATTRIBUTES | formulas.ATTRIBUTES).items() if tag in TAGS
-}
+} | {"div": {"role", "aria-label", "tabindex"}}
 
 
 def render(text: str, figures: tuple[Figure, ...] = ()) -> Markup:
@@ -99,6 +101,17 @@ def drawn(text: str, figures: tuple[Figure, ...] = ()) -> Drawn:
     html = MARKDOWN.renderer.render(tokens, MARKDOWN.options, {"text": about})
     safe = Markup(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES))  # noqa: S704 - cleaned
     return Drawn(safe, tuple(dict.fromkeys(about.faults)))
+
+
+def first_line(text: str) -> str:
+    """Return the first paragraph of a text in plain words, for a card; empty without one."""
+    tokens = MARKDOWN.parse(text)
+    for opening, inline in pairwise(tokens):
+        if opening.type == "paragraph_open" and opening.level == 0 and inline.children:
+            words = (each.content if each.type != "softbreak" else " " for each in inline.children)
+            if line := "".join(words).strip():
+                return line
+    return ""
 
 
 def _with_captions(tokens: Sequence[Token]) -> Iterator[Token]:

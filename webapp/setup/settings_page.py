@@ -198,6 +198,11 @@ class Group(NamedTuple):
         """Whether all that can be entered are numbers, whose inputs are short."""
         return all(KINDS[field.name] in (Kind.COUNT, Kind.LIMIT, Kind.NUMBER) for field in self.open)
 
+    @property
+    def are_moments(self) -> bool:
+        """Whether all that can be entered are dates, which stand beside each other."""
+        return all(KINDS[field.name] is Kind.DATE for field in self.open)
+
 
 def _groups(step: Step, form: SettingsForm, shown: SettingsForm, locks: Mapping[str, str]) -> Iterator[Group]:
     """Part the fields of each group by what is locked; `shown` has the locked ones too."""
@@ -236,8 +241,9 @@ def _page(
             without = {*locks, *(identity_ticks.UNTICKED if ticks else ())}
             form = forms.form_of(step, settings, is_sent=is_sent, without=without)
         job = identity_ticks.pending_check(session, competition) if ticks else None
+        entered = {name: form[name].data for name in DATES if name in form} if is_refused else {}
         warnings = [
-            *past_dates.warnings(competition, now),
+            *past_dates.warnings(competition, now, entered=entered),
             *joined_names.warnings(competition),
             *safe_step.warnings(competition),
         ]

@@ -56,8 +56,8 @@ STEPS = (
         "metric",
         "Metric and feedback",
         (
-            ("What participants see before the reveal", ("feedback", "feedback_step")),
             ("Identities in the score", ("identities", "min_class_rows")),
+            ("What participants see before the reveal", ("feedback", "feedback_step")),
             *_FORMULA,
         ),
     ),

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
+from types import MappingProxyType
 
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import phases, usual_dates
@@ -25,9 +26,14 @@ _AFTER_THE_CLOSE = {
 }
 
 
-def warnings(competition: Competition, now: datetime) -> list[Fault]:
-    """Return a sentence for each date of a competition in the past that has an effect."""
-    return list(_found(competition, now, _effects(competition, now)))
+def warnings(
+    competition: Competition, now: datetime, *, entered: Mapping[str, datetime | None] = MappingProxyType({})
+) -> list[Fault]:
+    """Return a sentence for each date of a competition in the past that has an effect.
+
+    `entered` are dates that are about to be saved in place of the stored ones.
+    """
+    return list(_found(competition, now, _effects(competition, now), entered))
 
 
 def warnings_of_change(competition: Competition, changed: Collection[str], now: datetime) -> list[Fault]:
@@ -36,7 +42,7 @@ def warnings_of_change(competition: Competition, changed: Collection[str], now: 
     if names & {"opens_at", "closes_at"}:
         names |= set(usual_dates.NAMES)
     effects = {"opens_at": "the competition is open now"} | dict(_effects(competition, now))
-    return [fault for fault in _found(competition, now, effects) if set(fault.names) & names]
+    return [fault for fault in _found(competition, now, effects, {}) if set(fault.names) & names]
 
 
 def _effects(competition: Competition, now: datetime) -> Mapping[str, str]:
@@ -51,9 +57,14 @@ def _effects(competition: Competition, now: datetime) -> Mapping[str, str]:
             return {}
 
 
-def _found(competition: Competition, now: datetime, effects: Mapping[str, str]) -> Iterator[Fault]:
+def _found(
+    competition: Competition,
+    now: datetime,
+    effects: Mapping[str, str],
+    entered: Mapping[str, datetime | None],
+) -> Iterator[Fault]:
     for name, effect in effects.items():
-        moment = getattr(competition, name)
+        moment = entered.get(name, getattr(competition, name))
         if moment is not None and moment <= now:
             yield Fault(
                 f"The {SETTINGS[name].words} is in the past ({moment:%Y-%m-%d %H:%M} UTC): {effect}.",

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from webapp.presentation import formulas, markdown
 from webapp.presentation.markdown import Figure
 
-USUAL = (
-    "p h1 h2 h3 h4 h5 h6 code pre em strong a img figure figcaption br hr ul ol li blockquote table th td tr"
-)
+USUAL = "p h1 h2 h3 h4 h5 h6 code pre em strong a img figure figcaption br hr ul ol li blockquote table th td tr div"
 TAGS = {*re.findall(r"\w+", USUAL), "thead", "tbody", *formulas.ATTRIBUTES}
 PLOT = Figure("plot.png", "/competitions/x/figures/plot.png?version=1", 640, 480)
 
@@ -23,7 +21,9 @@ def html(text: str) -> str:
 def test_formulas_become_mathml_in_a_line_and_on_lines_of_their_own() -> None:
     assert html("So $x^2$.") == "<p>So <math><msup><mi>x</mi><mn>2</mn></msup></math>.</p>\n"
     block = html("$$\n\\frac{1}{N}\\sum_i m_i^p\n$$")
-    assert block.startswith('<p><math display="block"><mfrac><mn>1</mn><mi>N</mi></mfrac>')
+    assert block.startswith(
+        '<div role="group" aria-label="Formula" tabindex="0"><math display="block"><mfrac><mn>1</mn><mi>N</mi></mfrac>'
+    )
 
 
 def test_sums_of_money_and_code_are_no_formulas() -> None:
@@ -104,3 +104,8 @@ def test_whatever_is_written_nothing_of_it_can_run(text: str) -> None:
             name for name in names if name.startswith("on") or name in ("style", "xlink:href", "class")
         ]
         assert "javascript:" not in attributes
+
+
+def test_the_first_line_is_the_first_paragraph_in_plain_words() -> None:
+    assert markdown.first_line("# Title\n\nFind **harmful**\ncomments.\n\nMore.") == "Find harmful comments."
+    assert markdown.first_line("# Title\n\n- only a list") == ""

@@ -163,6 +163,28 @@ def test_what_cannot_be_read_and_what_cannot_be_are_told_together(root: Any) -> 
         assert words in answer.text
 
 
+def test_dates_in_the_past_and_in_a_wrong_order_are_told_together_beside_their_fields(root: Any) -> None:
+    make(root)
+    form = form_of(root.browser.get(f"{HERE}/settings/dates").text)
+    wrong = {
+        "opens_at_date": "2020-01-01",
+        "closes_at_date": "2100-01-01",
+        "entry_deadline_date": "2100-01-02",
+        "merger_deadline_date": "2100-01-03",
+        "reveals_at_date": "2099-12-31",
+    }
+    page = root.post(f"{HERE}/settings/dates", form | wrong).text
+    for name, words in {
+        "opens_at": "The opening is in the past (2020-01-01 00:00 UTC): the competition opens as soon as",
+        "entry_deadline": "The entry deadline cannot come after the close",
+        "merger_deadline": "The merger deadline cannot come after the close",
+        "reveals_at": "cannot be revealed before the close",
+    }.items():
+        field = page[page.index(f'id="{name}"') :]
+        assert words in field[: field.index("</fieldset>")], name
+        assert f'value="{wrong[f"{name}_date"]}"' in field
+
+
 def test_a_draft_with_a_close_ahead_says_that_it_closes(root: Any) -> None:
     make(root)
     form = form_of(root.browser.get(f"{HERE}/settings/dates").text)
