@@ -42,7 +42,7 @@ def bell() -> int:
 
 def init_app(app: Flask) -> None:
     """Give all templates the bell, and what waits in a competition."""
-    app.add_template_global(bell, "waiting_count")
+    app.add_template_global(bell, "bell_count")
     app.add_template_global(in_competition, "waiting_in")
 
 
