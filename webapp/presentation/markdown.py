@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from html import escape
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import nh3
@@ -101,17 +100,6 @@ def drawn(text: str, figures: tuple[Figure, ...] = ()) -> Drawn:
     html = MARKDOWN.renderer.render(tokens, MARKDOWN.options, {"text": about})
     safe = Markup(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES))  # noqa: S704 - cleaned
     return Drawn(safe, tuple(dict.fromkeys(about.faults)))
-
-
-def first_line(text: str) -> str:
-    """Return the first paragraph of a text in plain words, for a card; empty without one."""
-    tokens = MARKDOWN.parse(text)
-    for opening, inline in pairwise(tokens):
-        if opening.type == "paragraph_open" and opening.level == 0 and inline.children:
-            words = (each.content if each.type != "softbreak" else " " for each in inline.children)
-            if line := "".join(words).strip():
-                return line
-    return ""
 
 
 def _with_captions(tokens: Sequence[Token]) -> Iterator[Token]:

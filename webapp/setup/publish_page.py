@@ -17,7 +17,7 @@ from webapp.http import lookups
 from webapp.http.confirmation import Question, confirm
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
-from webapp.presentation import formats, markdown
+from webapp.presentation import formats
 from webapp.setup import marks
 from webapp.setup.steps import PUBLISHING
 
@@ -119,7 +119,6 @@ def _page(slug: str, *, problem: str = "") -> str:
         competition=view,
         settings=settings,
         setup=setup,
-        first_line=markdown.first_line(settings.overview),
         problem=problem,
         submission_count=submission_count,
         leaks=leaks,

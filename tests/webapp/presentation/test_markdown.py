@@ -106,8 +106,3 @@ def test_whatever_is_written_nothing_of_it_can_run(text: str) -> None:
             name for name in names if name.startswith("on") or name in ("style", "xlink:href", "class")
         ]
         assert "javascript:" not in attributes
-
-
-def test_the_first_line_is_the_first_paragraph_in_plain_words() -> None:
-    assert markdown.first_line("# Title\n\nFind **harmful**\ncomments.\n\nMore.") == "Find harmful comments."
-    assert markdown.first_line("# Title\n\n- only a list") == ""
