@@ -10,7 +10,7 @@ NO_ACT = "it shows a form, and the act has its operation"
 # By page, the operations that do and show the same.
 PAIRS = {
     "GET competitions.index": "competition_list",
-    "GET competitions.show": "competition competition_pages",
+    "GET competitions.show": "competition competition_pages leaderboard",
     "GET competitions.evaluation": "competition competition_pages",
     "GET competitions.sample_submission": "sample_submission",
     "GET competition_data.show": "data_file_list competition_pages",

@@ -33,7 +33,7 @@ def of_stranger(view: CompetitionView) -> NextStep:
         return NextStep("How it is scored", _to("competitions.evaluation", view))
     if view.phase in (Phase.CLOSED, Phase.REVEALED) or not view.is_entry_open:
         return _board(view)
-    aim = _to("entry.show" if view.must_ask else "submissions.submit", view)
+    aim = _to("entry.show" if view.must_ask else "submissions.index", view)
     return NextStep("Log in to join", url_for("account.log_in", next=aim))
 
 
@@ -60,7 +60,7 @@ def of_person(view: CompetitionView, situation: Situation, choice: Choice | None
         return NextStep("My submissions", _to("submissions.index", view), note, refused.retry_at)
     if refused is not None:
         return NextStep("My submissions", _to("submissions.index", view), refused.message)
-    return NextStep("Submit", _to("submissions.submit", view), _left(situation))
+    return NextStep("Submit", _to("submissions.index", view), _left(situation))
 
 
 def wants_choice(view: CompetitionView, situation: Situation) -> bool:

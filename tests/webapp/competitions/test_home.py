@@ -29,7 +29,7 @@ def test_a_stranger_is_asked_to_log_in(arena: Any) -> None:
     arena.competition()
     assert button(arena.app.test_client().get(HERE).text) == (
         "Log in to join",
-        "/login?next=/competitions/toxicity/submit",
+        "/login?next=/competitions/toxicity/submissions",
     )
 
 
@@ -43,7 +43,7 @@ def test_the_button_follows_a_person_through_the_competition(arena: Any) -> None
 
     assert seen() == ("Join", f"{HERE}/join")
     ann.post(f"{HERE}/join", {"accepted_rules_version": "1"})
-    assert seen() == ("Submit", f"{HERE}/submit")
+    assert seen() == ("Submit", f"{HERE}/submissions")
     assert "2 left today" in ann.browser.get(HERE).text
     for seed in (1, 2):
         arena.submit(ann, arena.truth.predictions(noise=2, seed=seed))
