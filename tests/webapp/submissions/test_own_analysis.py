@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from grader import db
 from grader.services.analysis.histograms import Histograms
 from grader.services.competitions import lookup
+from grader.services.scoring import jobs
 from grader.visibility import Feedback
 from grader.worker.scoring.scorer import Scorer
 from tests.fixtures.arena import without_form_tokens
@@ -93,3 +95,32 @@ def test_a_page_does_without_a_histogram_where_the_file_is_gone(arena: Any) -> N
     answer = arena.ann.browser.get(f"{HERE}/submissions/{first}")
     assert answer.status_code == 200
     assert "All 400 predictions" not in answer.text
+
+
+def test_a_page_leads_to_the_submissions_before_and_after_and_selects_where_one_is(arena: Any) -> None:
+    first, second = entered(arena)
+    page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
+    assert f'rel="next" href="{HERE}/submissions/{second}"' in page
+    assert 'rel="prev"' not in page
+    assert (
+        f'rel="prev" href="{HERE}/submissions/{first}"'
+        in arena.ann.browser.get(f"{HERE}/submissions/{second}").text
+    )
+    assert "Not selected" in page
+    here = f"{HERE}/submissions/{first}"
+    answer = arena.ann.post(f"{here}/selection", {"selected": "yes", "from": "submission"})
+    assert (answer.status_code, answer.location) == (303, here)
+    assert "Deselect" in arena.ann.browser.get(here).text
+
+
+def test_a_page_says_that_a_worker_scores_a_file_now(arena: Any) -> None:
+    entered(arena)
+    waiting = arena.submit(arena.ann, arena.truth.predictions(noise=4))
+    address = f"{HERE}/submissions/{waiting}"
+    assert re.search(r'class="here"[^>]*>Queued', arena.ann.browser.get(address).text)
+    assert "is_being_scored" not in arena.ann.browser.get(f"{address}/status").json
+    with arena.database.write() as session:
+        (job_id,) = jobs.waiting(session, older_than=timedelta(), limit=9, now=db.now(session))
+        jobs.claim(session, job_id=job_id, lease=timedelta(seconds=40), now=db.now(session))
+    assert re.search(r'class="here"[^>]*>Checking and scoring', arena.ann.browser.get(address).text)
+    assert arena.ann.browser.get(f"{address}/status").json["is_being_scored"]
