@@ -33,9 +33,9 @@ def _dates(competition: Competition) -> Iterator[tuple[str, str, datetime | None
     closes_at, revealed_at = competition.closes_at, competition.revealed_at
     if competition.opens_at is not None:
         yield "Opens", "Opened", competition.opens_at
-    if competition.entry_deadline is not None:
+    if _is_before(competition.entry_deadline, closes_at):
         yield "Last entry", "Last entry", competition.entry_deadline
-    if competition.merger_deadline is not None:
+    if _is_before(competition.merger_deadline, closes_at):
         yield "Last mergers", "Last mergers", competition.merger_deadline
     if closes_at is not None:
         yield "Closes", "Closed", closes_at
@@ -43,3 +43,8 @@ def _dates(competition: Competition) -> Iterator[tuple[str, str, datetime | None
         yield "Final choice", "Final choice", competition.selection_deadline
     if revealed_at is not None or closes_at is not None:
         yield "Results", "Results", revealed_at or competition.reveals_at
+
+
+def _is_before(deadline: datetime | None, closes_at: datetime | None) -> bool:
+    """Return whether a deadline says anything: the close ends what it would end, if that comes first."""
+    return deadline is not None and (closes_at is None or deadline < closes_at)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from grader.models import EntryMode
+from grader.visibility import Feedback
 from tests.fixtures.statements import recorded
 from webapp.presentation.summary import MAX_LENGTH, cut, first_line
 
@@ -124,6 +125,27 @@ def test_the_dates_say_where_now_is(arena: Any) -> None:
     text = words(page)
     assert re.search(r"Opened \d.* Closes \d.* Results \d", text)
     assert page.count('aria-current="step"') == 1
+
+
+def test_a_blind_competition_shows_no_score_and_says_why(arena: Any) -> None:
+    arena.competition(feedback=Feedback.BLIND)
+    arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1))
+    arena.score_all()
+    page = arena.app.test_client().get(HERE).text
+    assert re.search(r"Team 1 .* Best score . after the reveal", words(page))
+    assert "This competition shows no scores before the reveal." in page
+    assert "No team has a score yet" not in page
+    assert 'class="strip"' not in page
+    assert "after the reveal" in arena.app.test_client().get("/").text
+
+
+def test_deadlines_after_an_early_close_are_left_out(arena: Any) -> None:
+    now = arena.now()
+    dates = {"entry_deadline": now + 5 * DAY, "merger_deadline": now + 5 * DAY}
+    arena.competition(closes_at=now + 9 * DAY, **dates)
+    assert "Last mergers" in arena.app.test_client().get(HERE).text
+    arena.reveal()
+    assert "Last mergers" not in arena.app.test_client().get(HERE).text
 
 
 def test_newer_announcements_are_open_and_older_ones_folded(arena: Any) -> None:
